@@ -172,6 +172,35 @@ plugin: $(SETUP)  ## add archives and krew manifest of the kubectl plugin to dis
 	@$(BIN)/python deploy/release/plugin.py archive $(DIST)/*.whl $(DIST) $(PLATFORMS)
 	@$(BIN)/python deploy/release/plugin.py manifest $(DIST) $(ADDRESS)
 
+# A tag can mean another image tomorrow; a digest cannot.
+.PHONY: image-bases
+image-bases:  ## check that BUILD and BASE name the base images of the image by digest
+	@for name in BUILD BASE; do \
+		[[ "$${!name:-}" =~ ^[^@[:space:]]+@sha256:[0-9a-f]{64}$$ ]] && continue; \
+		echo "make image: $$name is '$${!name:-}': name a base image by its digest, as in" \
+			"$$name=REPOSITORY@sha256:DIGEST; deploy/image/Containerfile says which" >&2; \
+		exit 1; \
+	done
+
+.PHONY: image
+image: image-bases  ## build the image NAME=REPOSITORY:TAG with BUILD=IMAGE BASE=IMAGE; [ENGINE=docker]
+	@$(or $(ENGINE),podman) build --build-arg BUILD="$$BUILD" --build-arg BASE="$$BASE" \
+		--file deploy/image/Containerfile --tag "$(NAME)" .
+
+# An environment of its own, since nothing else uses what is in it.
+ADVISORIES := $(VENV)/advisories
+
+$(ADVISORIES)/.installed: requirements/advisories.txt | $(INSTALLED)
+	@$(BIN)/python -m venv --clear $(ADVISORIES)
+	@$(ADVISORIES)/bin/python $(PIP_INSTALL) --require-hashes --requirement $<
+	@touch $@
+
+# Strict: a package that could not be looked up is not one without advisories.
+.PHONY: advisories
+advisories: $(ADVISORIES)/.installed  ## stop at a known advisory about a package of the image
+	@$(ADVISORIES)/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off \
+		--requirement requirements/runtime.txt
+
 # Of 0.1.0 it is what stands below `## [0.1.0] - DAY`.
 .PHONY: notes
 notes:  ## show the section of the changelog for VERSION=X.Y.Z
@@ -190,3 +219,4 @@ requirements: $(INSTALLED)  ## pin what pyproject.toml and requirements/dev.in a
 	@$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
 	@$(COMPILE) --output-file requirements/dev.txt --constraint requirements/runtime.txt \
 		pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/advisories.txt requirements/advisories.in

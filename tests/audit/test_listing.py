@@ -84,7 +84,9 @@ async def test_an_unreachable_server_gets_one_request() -> None:
 async def test_objects_that_cannot_be_read_are_problems() -> None:
     listing = await listed(serve_objects(world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: '1'")))
 
-    assert [problem.source for problem in listing.problems] == ["/apis/apps/v1/deployments"]
+    assert [problem.source for problem in listing.problems] == [
+        "/apis/apps/v1/namespaces/shop/deployments/web"
+    ]
 
 
 async def test_an_object_that_is_too_large_is_a_problem() -> None:

@@ -5,9 +5,10 @@ import msgspec
 import pytest
 
 from tests.audit import world
-from webhook.audit.reader import ObjectReader
+from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.facts import VersionKind
+from webhook.policy.kinds import BUILT_IN_KINDS, DEPLOYMENT
 from webhook.policy.model import LabelSelector
 
 LEVELS = 9000
@@ -70,3 +71,21 @@ def test_the_selector_of_a_controller_is_an_owner() -> None:
 
     assert (owner.kind, owner.namespace, owner.name) == ("ReplicaSet", "shop", "web")
     assert owner.selector == LabelSelector({"app": "web"})
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (
+            f'{{"metadata":{{"name":"web","namespace":"shop","a":{DEEP}}},"spec":[]}}',
+            "/apis/apps/v1/namespaces/shop/deployments/web",
+        ),
+        ('{"metadata":{"name":5}}', "/apis/apps/v1/deployments"),
+    ],
+)
+def test_an_object_that_cannot_be_read_is_named_if_it_has_a_name(text: str, source: str) -> None:
+    error = msgspec.ValidationError("Expected `object`, got `array`")
+
+    problem = build_read_error(BUILT_IN_KINDS[DEPLOYMENT], msgspec.Raw(text.encode()), error)
+
+    assert (problem.source, problem.problem) == (source, "Expected `object`, got `array`")

@@ -62,6 +62,8 @@ BROKEN = {
     "no JSON": (b"nothing", "is no snapshot: JSON is malformed"),
     "cut short": (gzip.compress(b"{}" * 100)[:-9], "is no snapshot: "),
     "not packed as it says": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
+    "no UTF-8": (b'{"kind":"\xff"}', "is no snapshot: 'utf-8' codec can't decode"),
+    "nested too deeply": (b'{"x":' + b"[" * 5000, "is no snapshot: maximum recursion depth"),
     "another kind": (
         b'{"kind":"Pod","apiVersion":"v1"}',
         "is no snapshot of a supported version, but",

@@ -189,7 +189,9 @@ async def test_unreadable_objects_are_problems_and_the_rest_is_audited() -> None
     reports = [report async for report in sweep.reports()]
 
     assert [workload.name for report in reports for workload in report.workloads] == ["web"]
-    assert [problem.source for problem in sweep.problems] == ["/apis/apps/v1/statefulsets"]
+    assert [problem.source for problem in sweep.problems] == [
+        "/apis/apps/v1/namespaces/shop/statefulsets/db"
+    ]
 
 
 async def test_a_list_that_expires_again_and_again_is_given_up() -> None:

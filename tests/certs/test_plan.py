@@ -161,6 +161,25 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.SIGN_LEAF,
         set(),
     ),
+    "the leaf ends now and its authority is unknown": (
+        state(SIGNER, leaf=leaf("lost", age=7 * DAY)),
+        RotationAction.SIGN_LEAF,
+        set(),
+    ),
+    "published one overlap from now": (
+        state(SIGNER, authority("pending", published=-10 * MINUTE, promoted=None)),
+        RotationAction.WAIT,
+        set(),
+    ),
+    "one that never signed stands between two that did": (
+        state(
+            OLD,
+            authority("pending", published=MINUTE, promoted=None),
+            authority("signer", promoted=8 * DAY, age=9 * DAY),
+        ),
+        RotationAction.DROP,
+        {"old"},
+    ),
     "a new leaf would end with the same authority": (
         state(
             authority("signer", age=4 * DAY, lifetime=5 * DAY),

@@ -24,6 +24,7 @@ from certs.trust import STATE
 from tests.apiserver import Answer, Request
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
 from tests.certs.world import DAY, NOW, EndOfTestError, World, authority
+from tests.faults.plugin import FaultReport
 from webhook.cluster.protocol import Response
 
 SECOND = timedelta(seconds=1)
@@ -585,7 +586,25 @@ async def test_a_deleted_secret_is_reported_and_the_old_leaf_served(fleet: Fleet
     assert fleet.world.complaints == ["Secret ns/ca: does not exist"]
 
 
-@pytest.mark.parametrize("ahead", [8 * DAY, -8 * DAY, 3 * MINUTE, -3 * MINUTE])
+@pytest.mark.fault(13)
+async def test_after_a_suspend_beyond_its_lifetime_a_leaf_is_renewed_at_once(
+    fleet: Fleet, fault_report: FaultReport
+) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    old = served(source).leaf
+
+    fleet.world.now += 8 * DAY  # the machine of the API server slept, too
+    await source.take_step()
+
+    assert served(source).leaf != old
+    assert source.status.ready
+    fault_report.record(
+        load="none", calls=1, failed=0, outcome="a machine that slept 8 d renews its leaf at once"
+    )
+
+
+@pytest.mark.parametrize("ahead", [8 * DAY, -8 * DAY, 5 * MINUTE, -5 * MINUTE])
 async def test_a_clock_that_is_off_changes_nothing(fleet: Fleet, ahead: timedelta) -> None:
     source = fleet.add()
     await fleet.settle()

@@ -32,6 +32,10 @@ def test_renewal_is_due_at_two_thirds_of_a_lifetime() -> None:
     assert Validity(start=NOW, end=NOW + 9 * DAY).renew_at == NOW + 6 * DAY
 
 
+def test_certificates_last_as_documented() -> None:
+    assert Lifetimes() == Lifetimes(ca=365 * DAY, leaf=7 * DAY, overlap=10 * MINUTE)
+
+
 LIFETIMES = {
     "as shipped": (Lifetimes(), timedelta(seconds=3), timedelta(seconds=150)),
     "the shortest that is not for tests": (

@@ -83,6 +83,16 @@ UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"groups":[{"name":"\xff"}]}', b'{"groups":[],"x":' + b"[" * 5000]
+)
+async def test_kinds_that_cannot_be_decoded_are_an_error(body: bytes) -> None:
+    server = ApiServer(answers={"GET /apis": Response(200, body)})
+
+    with pytest.raises(ApiError, match="answered with no list of kinds"):
+        await locate(server, resource("Rollout.argoproj.io"))
+
+
 @pytest.mark.parametrize(("bodies", "problem"), UNKNOWN.values(), ids=UNKNOWN.keys())
 async def test_a_custom_kind_is_not_absent_without_proof(
     bodies: dict[str, Any], problem: str

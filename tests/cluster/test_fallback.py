@@ -25,6 +25,8 @@ from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
+from webhook.cluster.misses import MISS_S, NAMESPACE_MISSES
+from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
 from webhook.policy.facts import Facts
 from webhook.policy.model import OwnerReference
@@ -51,7 +53,10 @@ class World:
         self.source = ApiServer(service("a"), service("b"), answers=requests)
         self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
         self.results: list[str] = []
-        self.fallback = OwnerFallback(self.caches, self.source, self.results.append)
+        self.now = 0.0
+        self.fallback = OwnerFallback(
+            self.caches, self.source, self.results.append, lambda: self.now
+        )
 
     def fetch(
         self, request: AdmissionRequest | None = None, timeout_s: float = LONG_TIMEOUT_S
@@ -158,6 +163,7 @@ async def test_nothing_is_fetched_before_the_caches_are_filled() -> None:
 FAILURES: dict[str, tuple[Behavior, str]] = {
     "it does not exist": (None, "absent"),
     "the answer is nonsense": (respond([]), "failed"),
+    "the answer is no UTF-8": (Response(200, b'{"metadata":{"name":"\xff"}}'), "failed"),
     "there is no answer": (Fault.SILENCE, "late"),
 }
 
@@ -186,6 +192,55 @@ async def test_requests_that_need_the_same_share_one_look_up() -> None:
         ] * 5
         assert here.lookups == [REPLICA_SET]
         assert here.fallback._lookups == {}
+
+
+async def test_an_owner_that_does_not_exist_is_looked_up_once_in_some_seconds() -> None:
+    async with world() as here:
+        for now in (0.0, 0.0, MISS_S / 2, MISS_S):
+            here.now = now
+            if (fetching := here.fetch()) is not None:
+                assert (await fetching).owner_selector(NAMESPACE, OWNER) is None
+
+        assert here.lookups == [REPLICA_SET] * 2
+        assert here.results == ["absent", "skipped", "skipped", "absent"]
+
+
+async def test_an_owner_that_appears_after_a_miss_counts_with_its_watch_event() -> None:
+    async with world() as here:
+        fetching = here.fetch()
+        assert fetching is not None
+        await fetching
+        here.source.add({"apiVersion": "apps/v1", "kind": "ReplicaSet", **replica_set()})
+        store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
+        async with asyncio.timeout(60):
+            while not len(store):  # noqa: ASYNC110  # there is no event for it
+                await asyncio.sleep(0)
+
+        assert here.fetch() is None
+        assert here.caches.cluster.owner_selector(NAMESPACE, OWNER) == selector(app="web")
+
+
+async def test_a_tenant_who_invents_owners_uses_up_only_its_own_lookups() -> None:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
+        for number in range(10 * NAMESPACE_MISSES):
+            invented = replace(owned(name=f"invented-{number}"), namespace="hostile")
+            if (fetching := here.fetch(invented)) is not None:
+                await fetching
+
+        assert len(here.lookups) == NAMESPACE_MISSES
+        honest = here.fetch()
+        assert honest is not None
+        assert (await honest).owner_selector(NAMESPACE, OWNER) == selector(app="web")
+
+
+async def test_owners_that_exist_are_looked_up_without_a_limit() -> None:
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
+        for _ in range(3 * NAMESPACE_MISSES):
+            fetching = here.fetch()
+            assert fetching is not None
+            await fetching
+
+        assert set(here.results) == {"found"}
 
 
 async def test_a_short_timeout_does_not_end_the_lookup_of_other_requests() -> None:
@@ -239,7 +294,7 @@ async def test_an_owner_of_a_kind_that_the_cluster_lacks_is_not_looked_up() -> N
     caches = Caches(Cluster(), reflector_environment(source))
     async with following(caches):
         await caches.wait_synced()
-        fallback = OwnerFallback(caches, source, lambda _: None)
+        fallback = OwnerFallback(caches, source, lambda _: None, lambda: 0.0)
         rollout = owned(apiVersion="argoproj.io/v1alpha1", kind="Rollout")
 
         assert fallback.fetch(rollout, POLICY, LONG_TIMEOUT_S) is None

@@ -38,6 +38,18 @@ async def test_only_objects_that_matter_to_a_namespace_are_listed() -> None:
     }
 
 
+async def test_an_object_that_is_no_utf8_is_left_out() -> None:
+    items = b'{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"\xff"}}]}'
+    server, cluster = ApiServer(answers={"GET /api/v1/nodes": Response(200, items)}), Cluster()
+    server.otherwise = Response(404)
+
+    with pytest.raises(ApiError, match="404"):
+        await fill_once(server, cluster, "shop")
+
+    assert "/api/v1/nodes" in server.paths
+    assert len(cluster.node_store) == 0
+
+
 async def test_a_namespace_that_does_not_exist_is_unknown() -> None:
     cluster = Cluster()
 

@@ -22,6 +22,7 @@ CASES: dict[str, tuple[int, bytes, str, str]] = {
     "too many ask": (429, b"later", "refused", "here: answered 429"),
     "the server is ill": (503, b"", "server-error", "here: answered 503"),
     "an unknown status": (799, b"<html>", "server-error", "here: answered 799"),
+    "a status that is no UTF-8": (500, b'{"message":"\xff"}', "server-error", "here: answered 500"),
     "a redirect": (302, b"", "refused", "here: answered 302"),
     "an event": (0, status(500, "ill"), "server-error", "here: answered 500: ill"),
     "an event that says nothing": (0, b"[]", "refused", "here: answered 0"),

@@ -20,6 +20,8 @@ Address to advertise: one of a network for documentation (RFC 5737), so it is un
 It must not be loopback, and the default, the machine's own, needs a machine with a network.
 """
 
+START_S = 120.0  # patience for a start while clients call and other tests run
+
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -63,10 +65,10 @@ class ApiServer:
         self._etcd_url = etcd_url
 
     def start(self, options: Options) -> None:
-        """Start it, and wait until it is ready (2 to 4 s)."""
+        """Start it, and wait until it is ready (2 to 4 s, on a busy machine far longer)."""
         self.process.command = (str(self._program), *self._flags(options))
         self.process.start()
-        self.process.wait_until(self.ready)
+        self.process.wait_until(self.ready, patience_s=START_S)
 
     def ready(self) -> bool:
         """Whether /readyz answers 200; the roles of RBAC and the first namespaces exist then."""

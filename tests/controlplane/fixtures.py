@@ -6,7 +6,6 @@ Without its programs the tests that use one are skipped, with the reason; where
 of the control planes that ran meanwhile are part of its report.
 """
 
-import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -17,6 +16,7 @@ from tests.controlplane import assets
 from tests.controlplane.assets import Assets, AssetsError
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
+from tests.required import ENVTEST, skip_or_fail
 
 RUNNING = pytest.StashKey[list[ControlPlane]]()
 """The control planes of this session that run now."""
@@ -31,9 +31,7 @@ def control_plane_assets() -> Assets:
     try:
         return assets.locate()
     except AssetsError as error:
-        if os.environ.get("EVENSPREAD_REQUIRE_ENVTEST") == "1":
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+        skip_or_fail(str(error), ENVTEST)
 
 
 @pytest.fixture(scope="session")

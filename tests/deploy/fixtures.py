@@ -4,7 +4,6 @@ The pytest side of what renders the manifests: a plugin, named in tests/conftest
 Without Helm the tests that use it are skipped; in CI they fail.
 """
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from tests.controlplane.assets import Assets
 from tests.deploy.manifests import DEPLOY, Helm, Json, read
 from tests.deploy.tools import ToolError
+from tests.required import TOOLS, skip_or_fail
 
 Kustomize: TypeAlias = Callable[[str], list[Json]]
 
@@ -24,9 +24,7 @@ def helm() -> Helm:
     try:
         return Helm.located()
     except ToolError as error:
-        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+        skip_or_fail(str(error), TOOLS)
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,53 @@ def test_dependencies_are_wheels_of_known_hashes(stages: list[Stage]) -> None:
     assert flags[flags.index("-r") + 1] == "runtime.txt"
 
 
+DIGEST = f"registry.example.com/image@sha256:{'a' * 64}"
+
+BASES: dict[str, tuple[str, str, str]] = {
+    "both by digest": (DIGEST, DIGEST, ""),
+    "no image": ("", "", "BUILD is ''"),
+    "a tag": (DIGEST, "registry.example.com/image:1", "BASE is 'registry.example.com/image:1'"),
+    "half a digest": (f"{DIGEST[:-1]}", DIGEST, "name a base image by its digest"),
+}
+
+
+@pytest.mark.parametrize(("build", "base", "error"), BASES.values(), ids=BASES.keys())
+def test_the_build_stops_unless_base_images_are_named_by_digest(
+    build: str, base: str, error: str
+) -> None:
+    values = ("NAME=evenspread:1", f"BUILD={build}", f"BASE={base}", "ENGINE=echo")
+
+    done = subprocess.run(
+        ["make", "--no-print-directory", "image", *values],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    command = f"build --build-arg BUILD={build} --build-arg BASE={base}"
+    assert error in done.stderr
+    assert (done.returncode == 0) == (command in done.stdout) == (not error)
+
+
+def test_base_images_have_no_default_and_are_checked_in_the_build(stages: list[Stage]) -> None:
+    text = CONTAINERFILE.read_text()
+    _, check = next(step for step in stages[0] if step[0] == "RUN")
+
+    assert re.findall("^ARG (.*)$", text, re.MULTILINE) == ["BUILD", "BASE", "BUILD", "BASE"]
+    for build, base, error in BASES.values():
+        done = subprocess.run(
+            ["sh", "-euc", check],
+            env={"BUILD": build, "BASE": base},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        by_digest = "@sha256:" in build and "@sha256:" in base
+        assert (done.returncode == 0) is by_digest, error
+        assert by_digest or "name it by digest" in done.stderr
+
+
 def test_what_runs_needs_no_shell(stages: list[Stage]) -> None:
     last = stages[-1]
 
@@ -98,7 +145,8 @@ def image(stages: list[Stage], tmp_path_factory: pytest.TempPathFactory) -> Path
         if word == "COPY":
             copy(ROOT / rest.split()[0], inside(folder, rest.split()[1]))
         elif word == "RUN":
-            programs = f"alias python={sys.executable} pip='{sys.executable} -m pip'\n"
+            images = f"BUILD={DIGEST} BASE={DIGEST}\n"
+            programs = f"{images}alias python={sys.executable} pip='{sys.executable} -m pip'\n"
             command = rest.replace("/made", str(folder / "made"))
             run("sh", "-euc", f"cd {inside(folder, '.')}\n{programs}eval '{command}'")
     for rest in (rest for word, rest in last if word == "COPY"):

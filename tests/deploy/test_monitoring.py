@@ -33,6 +33,7 @@ NAMED = (
     "CABundleOutOfSync",
     "CacheStale",
     "TaskFailing",
+    "EventLoopBlocked",
     "ConfigInvalid",
     "OwnerLookupsFailing",
     "FailOpen",

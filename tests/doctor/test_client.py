@@ -33,6 +33,8 @@ def test_a_right_is_described(place: ResourcePath, namespace: str, right: str) -
     [
         (b'{"message": "no"}', "no"),
         (b" down\n", "down"),
+        (b'{"message": "\xff"}', '{"message": "\ufffd"}'),
+        (b'{"x":' + b"[" * 5000, '{"x":' + "[" * (MOST_QUOTED_BYTES - 5)),
         (b"x" * 1000, "x" * MOST_QUOTED_BYTES),
     ],
 )
@@ -65,6 +67,10 @@ OBJECTS = {
     "a fault": (
         refuse("broken", 500),
         "the API server answered 500 to get on configmaps in namespace shop: broken",
+    ),
+    "no UTF-8": (
+        Response(200, b'{"data":{"a":"\xff"}}'),
+        "the answer to get on configmaps in namespace shop cannot",
     ),
     "garbage": (Response(200, b"[]"), "the answer to get on configmaps in namespace shop cannot"),
 }

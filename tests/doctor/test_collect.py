@@ -103,7 +103,9 @@ async def test_unreadable_metrics_leave_the_gates_unknown() -> None:
         _ = found.features.value
 
 
-@pytest.mark.parametrize("response", [respond({}), Response(200, b"<html>")])
+@pytest.mark.parametrize(
+    "response", [respond({}), Response(200, b"<html>"), Response(200, b'{"gitVersion":"\xff"}')]
+)
 async def test_a_server_without_a_version_is_no_api_server(response: Response) -> None:
     with pytest.raises(ApiError, match="answered 200 to the request for its version"):
         await collect({"GET /version": response})

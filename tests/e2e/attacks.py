@@ -4,7 +4,8 @@ The objects with which one tenant would break a replica: deep, wide, long, and g
 Each entry of a table is a title and an ``Attack``.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from tests.e2e.hostile import (
     repeated,
     string,
 )
-from tests.e2e.objects import VERSIONS
+from tests.e2e.tenantkinds import CUSTOM, WITH_PODS
 
 EMPTY: Final = '""'
 """An empty string, as JSON."""
@@ -55,16 +56,16 @@ def bad_labels(constraints: int, labels: int) -> Text:
     return write
 
 
-_PODS = tuple(VERSIONS)
+_PODS = WITH_PODS
 _SPREAD = "pod/spec/topologySpreadConstraints"
-_SELECTING = ("ReplicaSet", "StatefulSet", "Deployment", "DaemonSet", "Rollout")
+_SELECTING = ("ReplicaSet", "StatefulSet", "Deployment", "DaemonSet", *CUSTOM)
 _BIG = MOST_REQUEST - 8192
 
 DEPTHS: Final = (10, 900, 990, 1000, 3000, 9000, 9900)
 
 
-def deep_rollouts(depth: int) -> dict[str, Attack]:
-    """Give Rollouts, whose schema allows anything anywhere, with something of so many levels."""
+def deep_custom_objects(depth: int) -> dict[str, Attack]:
+    """Give custom objects, whose schema allows anything, with something of so many levels."""
     objects, lists = nested(depth), nested(depth, "[", "]")
     parts = {
         "an unknown member": ("spec/deep", objects),
@@ -75,7 +76,7 @@ def deep_rollouts(depth: int) -> dict[str, Attack]:
         "a template": ("spec/template", objects),
     }
     return {
-        f"{what} {depth} levels deep": Attack(path, text, ("Rollout",))
+        f"{what} {depth} levels deep": Attack(path, text, CUSTOM)
         for what, (path, text) in parts.items()
     }
 
@@ -85,7 +86,7 @@ DEEP: Final = {
         f"managedFields {depth} levels deep": Attack("metadata/managedFields", managed(depth))
         for depth in DEPTHS
     },
-    **deep_rollouts(9900),
+    **deep_custom_objects(9900),
 }
 """Most are stored by kube-apiserver."""
 
@@ -153,7 +154,7 @@ WIDE: Final = {
     "a name with escapes": Attack("metadata/name", lambda: '"a\\u001b[31m\\n\\u202e"'),
     "a name of 3 MB": Attack("metadata/name", string(_BIG, "<")),
     "a number of a million digits": Attack(
-        _SPREAD, lambda: f'[{{"maxSkew":{"9" * 1_000_000}}}]', ("Rollout",)
+        _SPREAD, lambda: f'[{{"maxSkew":{"9" * 1_000_000}}}]', CUSTOM
     ),
 }
 """Most are refused by kube-apiserver in the end; the mutating hook sees them before."""
@@ -208,7 +209,7 @@ STORED: Final = {
         _SELECTING,
     ),
     "400 000 empty expressions": Attack(
-        "spec/selector/matchExpressions", repeated(MOST_STORED), ("Rollout",)
+        "spec/selector/matchExpressions", repeated(MOST_STORED), CUSTOM
     ),
 }
 """Watched kinds that every cache has to hold, or to leave out."""
@@ -216,32 +217,48 @@ STORED: Final = {
 ATTACKS: Final = {**DEEP, **WIDE, **FLOODS, **STORED}
 
 
-def generated(most: int = _BIG) -> st.SearchStrategy[tuple[str, Attack]]:
+Chosen: TypeAlias = tuple[str, Attack]
+"""A kind and an attack that suits it."""
+
+
+def generated(most: int = _BIG) -> st.SearchStrategy[Chosen]:
     """
-    A kind, and something deep, wide or long somewhere in it.
+    A kind, and something deep, wide or long anywhere in it, or in its constraints.
 
     Args:
-        most: Bytes of what is wide or long.
+        most: Bytes of a list or a map. Strings have up to 3 MiB, and take an API server no time.
     """
-    sizes = st.integers(1, most)
+    paths = sorted({attack.path for attack in ATTACKS.values()})
+    anywhere = st.builds(Attack, st.sampled_from(paths), _texts(most))
+    findings = st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000))
+    return st.one_of(
+        st.tuples(st.sampled_from(KINDS), anywhere).filter(_has_place),
+        st.tuples(st.sampled_from(WITH_PODS), st.builds(Attack, st.just(_SPREAD), findings)),
+    )
+
+
+def listed(attacks: Mapping[str, Attack]) -> st.SearchStrategy[Chosen]:
+    """A kind and one of the attacks in a table."""
+    chosen = st.sampled_from(list(attacks.values()))
+    return chosen.flatmap(lambda attack: st.tuples(st.sampled_from(attack.kinds), st.just(attack)))
+
+
+def _texts(most: int) -> st.SearchStrategy[Text]:
+    sizes, depths = st.integers(1, most), st.integers(10, 10_000)
     character = st.sampled_from(
-        ["a", "<", "\\u0001", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
+        ["a", "<", "\\u0001", "\\u001b[31m", '\\"', "é", "\u2028", "\U0001f600", "\\u0000"]
     )
     item = st.sampled_from(["{}", "null", '""', "0", "[]", '"#"', '{"key":"#","values":["-"]}'])
-    text: st.SearchStrategy[Text] = st.one_of(
-        st.builds(nested, st.integers(10, 10_000)),
-        st.builds(nested, st.integers(10, 10_000), st.just("["), st.just("]"), st.just("null")),
-        st.builds(managed, st.integers(10, 10_000)),
+    return st.one_of(
+        st.builds(nested, depths),
+        st.builds(nested, depths, st.just("["), st.just("]"), st.just("null")),
+        st.builds(managed, depths),
         st.builds(numbered, sizes, item),
         st.builds(pairs, sizes, character),
-        st.builds(string, sizes, character),
-        st.builds(bad_labels, st.integers(1, 1000), st.integers(1, most // 15_000)),
+        st.builds(string, st.integers(1, _BIG), character),
     )
-    paths = sorted({attack.path for attack in ATTACKS.values()})
-    attacks = st.builds(Attack, st.sampled_from(paths), text)
-    return st.tuples(st.sampled_from(KINDS), attacks).filter(_has_place)
 
 
-def _has_place(chosen: tuple[str, Attack]) -> bool:
+def _has_place(chosen: Chosen) -> bool:
     kind, attack = chosen
     return kind != "Service" or not attack.path.startswith("pod/")

@@ -24,6 +24,7 @@ from tests.certs.world import strict_client
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
 from tests.e2e.forwarding import Forwarder
 from tests.e2e.replica import CONFIG, PATIENCE_S, Registered, Replica, configurations
 
@@ -47,11 +48,13 @@ class Certified:
         count: How many servers are started.
         leaf_s: Life of a leaf, in seconds.
         overlap_s: What ``caOverlap`` is, in seconds.
+        late_secret: Whether the Secret is only created when every server misses it.
 
     Attributes:
         namespace: Of Service and Secret.
         replicas: The servers.
         service: What stands for kube-proxy; its endpoints are written by hand.
+        revision: The resourceVersion at which the servers were started.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Certified:
         count: int,
         leaf_s: int,
         overlap_s: int,
+        late_secret: bool = False,
     ) -> None:
         self.plane, self.name = plane, name
         self._config = f"{CONFIG}caOverlap: {overlap_s}s\n"
@@ -71,18 +75,21 @@ class Certified:
         self.namespace = plane.create_namespace()
         self.service = Forwarder()
         self.replicas = [self._replica(folder / f"replica-{n}") for n in range(count)]
-        self._mark = mark
+        self._mark, self._late_secret = mark, late_secret
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
         with self._ends:
             self._ends.enter_context(self.service)
             for each in self._fixed():
-                self.plane.api.create(each)
-                self._ends.callback(self.plane.api.delete, each)
+                self._create(each)
             self._ends.enter_context(Registered(self.plane, self._hooks()))
+            self.revision = self.plane.etcd.revision()
             for replica in self.replicas:
                 self._ends.enter_context(replica)
+            if self._late_secret:
+                until(self._miss_secret, "all servers to miss the Secret", patience_s=ROTATION_S)
+                self._create(self._empty_secret())
             for replica in self.replicas:
                 replica.wait()
                 self.service.add(replica.port)
@@ -114,6 +121,20 @@ class Certified:
         """The bundle of each webhook."""
         pem = [hook["webhooks"][0]["clientConfig"].get("caBundle", "") for hook in self.hooks]
         return [read_certificates(base64.b64decode(each)) if each else () for each in pem]
+
+    @property
+    def ever_published(self) -> set[str]:
+        """Every ``caBundle`` that a webhook had since the servers were started, base64."""
+        found = set[str]()
+        for kind in webhooks.KINDS:
+            path = self.plane.api.collection(webhooks.VERSION, kind)
+            query = {"watch": "true", "resourceVersion": f"{self.revision}", "timeoutSeconds": "1"}
+            reply = self.plane.api.request("GET", path, query=query)
+            events = reply.body.get("text") or json.dumps(reply.body)
+            for line in filter(None, events.splitlines()):
+                for webhook in json.loads(line)["object"]["webhooks"]:
+                    found.add(webhook["clientConfig"].get("caBundle", ""))
+        return found
 
     def meet(self, replica: Replica, trusted: Certificates) -> x509.Certificate:
         """
@@ -178,9 +199,20 @@ class Certified:
         )
         return made
 
+    def _create(self, obj: Json) -> None:
+        self.plane.api.create(obj)
+        self._ends.callback(self.plane.api.delete, obj)
+
+    def _miss_secret(self) -> bool:
+        return all("does not exist" in each.log.read_text() for each in self.replicas)
+
+    def _empty_secret(self) -> Json:
+        return {**self.secret, "type": "Opaque"}
+
     def _fixed(self) -> Iterator[Json]:
         """What the manifests hold besides: the empty Secret, and the Service."""
-        yield {**self.secret, "type": "Opaque"}
+        if not self._late_secret:
+            yield self._empty_secret()
         metadata = {"name": self.name, "namespace": self.namespace}
         service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
         yield webhooks.external_name(service)

@@ -16,10 +16,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
-
 from tests.controlplane.api import Json
 from tests.deploy.test_image import read_stages
+from tests.required import ENVTEST, skip_or_fail
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGES = ("webhook", "certs")
@@ -40,13 +39,20 @@ takes the root for the home of a user that /etc/passwd does not know.
 
 
 def require_containers() -> None:
-    """Skip the test, in a line, where containers cannot be made."""
-    if os.geteuid() != 0:
-        pytest.skip("running the pods as containers needs root, for mounts and port 443")
+    """Skip the test where containers cannot be made; in CI it fails."""
+    if obstacle := find_obstacle(os.geteuid()):
+        skip_or_fail(f"running the pods as containers {obstacle}", ENVTEST)
+
+
+def find_obstacle(user: int) -> str:
+    """What a user lacks to make containers; empty if there is nothing."""
+    if user != 0:
+        return "needs root, for mounts and port 443: run it with sudo, or in a container"
     if sys.platform != "linux" or not all(map(shutil.which, ("unshare", "setpriv", "chroot"))):
-        pytest.skip("running the pods as containers needs Linux, util-linux and coreutils")
+        return "needs Linux, util-linux and coreutils"
     if subprocess.run(["unshare", "--mount", "--uts", "true"], check=False).returncode != 0:
-        pytest.skip("running the pods as containers needs the right to unshare mounts")
+        return "needs the right to unshare mounts"
+    return ""
 
 
 def user_of(pod: Json) -> int:

@@ -1,4 +1,4 @@
-"""Two servers behind one address, restarted one after the other as a Deployment does."""
+"""Servers behind one address, restarted one after the other as a Deployment does."""
 
 import base64
 from contextlib import ExitStack
@@ -22,25 +22,44 @@ class Fleet:
 
     Args:
         gates: Text of ``--feature-gates``; locked ones too.
+        count: How many there are.
+        policy: The failurePolicy of both hooks.
+        settings: Further settings of each server, as for ``Replica``.
+
+    Attributes:
+        service: What stands for kube-proxy.
+        replicas: The servers, the oldest first.
     """
 
-    def __init__(self, plane: ControlPlane, folder: Path, gates: str) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        folder: Path,
+        gates: str = "",
+        *,
+        count: int = REPLICAS,
+        policy: str = "Fail",
+        **settings: Any,
+    ) -> None:
+        self._count, self._policy, self._settings = count, policy, settings
         self._plane = plane
         self._folder = folder
         self._gates = gates
-        self._service = Forwarder()
-        self._replicas: list[Replica] = []
+        self.service = Forwarder()
+        self.replicas: list[Replica] = []
         self._ends = ExitStack()
         self._started = 0
 
     def __enter__(self) -> Self:
         with self._ends:
-            for _ in range(REPLICAS):
+            for _ in range(self._count):
                 self._add(self._gates)
-            self._ends.enter_context(self._service)
+            self._ends.enter_context(self.service)
             ca = base64.b64encode((self._folder / "state/ca.crt").read_bytes()).decode()
-            url = f"https://127.0.0.1:{self._service.address.port}"
+            url = f"https://127.0.0.1:{self.service.address.port}"
             made = [webhooks.by_url(each, url, ca) for each in configurations("fleet", MARK)]
+            for configuration in made:
+                configuration["webhooks"][0]["failurePolicy"] = self._policy
             self._ends.enter_context(Registered(self._plane, made))
             self._ends = self._ends.pop_all()
         return self
@@ -48,13 +67,30 @@ class Fleet:
     def __exit__(self, *_: object) -> None:
         self._ends.close()
 
-    def restart(self, gates: str) -> None:
+    def restart(self, gates: str = "") -> None:
         """Restart all with other gates, one after the other."""
-        for old in tuple(self._replicas):
-            self._replicas.remove(old)
-            self._service.remove(old.port)
+        for old in tuple(self.replicas):
+            self.replicas.remove(old)
+            self.service.remove(old.port)
             old.process.terminate()
             self._add(gates)
+
+    def stop(self) -> None:
+        """Stop all, as scaling to zero does."""
+        for replica in self.replicas:
+            self.service.remove(replica.port)
+            replica.process.terminate()
+        self.replicas.clear()
+
+    def start(self) -> None:
+        """Start as many again."""
+        for _ in range(self._count):
+            self._add(self._gates)
+
+    def replace(self, replica: Replica) -> None:
+        """Start another server for one that has ended."""
+        self.replicas.remove(replica)
+        self._add(self._gates)
 
     def _add(self, gates: str) -> None:
         self._started += 1
@@ -64,11 +100,12 @@ class Fleet:
             "state": str(self._folder / "state"),
             "feature_gates": gates,
             "allow_locked_gates": True,
+            **self._settings,
         }
         made = Replica(folder, self._plane.apiserver.kubeconfig, CONFIG, **settings)
         made.process.command = tuple(
             part.replace(_HASTY, _PATIENT) for part in made.process.command
         )
         self._ends.enter_context(made).wait()
-        self._replicas.append(made)
-        self._service.add(made.port)
+        self.replicas.append(made)
+        self.service.add(made.port)

@@ -6,6 +6,7 @@ New connections go to endpoints that are ready; those that exist are left alone.
 
 import socket
 import threading
+from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple, Self
 
@@ -27,11 +28,13 @@ class Forwarder:
     Attributes:
         endpoints: Where to; with none, connections are closed as they come.
         accepted: How many connections there were.
+        unanswered: Endpoint -> how many of its connections ended while a request was in flight.
     """
 
     def __init__(self, address: Address | None = None) -> None:
         self.endpoints: tuple[Address, ...] = ()
         self.accepted = 0
+        self.unanswered: Counter[Address] = Counter()
         self._asked = address or Address()
         self._links: dict[threading.Thread, _Link] = {}
 
@@ -68,6 +71,11 @@ class Forwarder:
         """Forward no new connections to a port any more."""
         self.endpoints = tuple(each for each in self.endpoints if each.port != port)
 
+    def in_flight(self, port: int) -> int:
+        """How many requests an endpoint has not begun to answer."""
+        links = tuple(self._links.values())
+        return sum(link.waiting for link in links if link.endpoint.port == port)
+
     def hold(self) -> None:
         """Hold back the data of existing connections; new ones are not affected."""
         for link in tuple(self._links.values()):
@@ -99,16 +107,24 @@ class Forwarder:
 
     def _forward(self, link: "_Link") -> None:
         link.forward()
+        self.unanswered[link.endpoint] += link.waiting
         del self._links[threading.current_thread()]
 
 
 class _Link:
-    """One connection and the one to which it leads; ``flow`` is clear while both are held."""
+    """
+    One connection and the one to which it leads.
+
+    Attributes:
+        flow: Clear while the data of both are held.
+        waiting: Whether the caller sent the last data: it has no answer yet.
+    """
 
     def __init__(self, caller: socket.socket, endpoint: Address) -> None:
         self.endpoint = endpoint
         self.flow = threading.Event()
         self.flow.set()
+        self.waiting = False
         self._caller = caller
 
     def forward(self) -> None:
@@ -129,6 +145,7 @@ class _Link:
         with suppress(OSError):
             while data := source.recv(CHUNK):
                 self.flow.wait()
+                self.waiting = source is self._caller
                 sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_WR)

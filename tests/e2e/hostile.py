@@ -11,9 +11,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
 from tests.controlplane.api import Json
-from tests.e2e.objects import VERSIONS, service, workload
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import GroupKind
+from tests.e2e.tenantkinds import TENANT_KINDS, api_version, ordinary, template_path
 from webhook.server.http.limits import Limits
 
 MIB: Final = 1024 * 1024
@@ -27,10 +25,8 @@ MOST_STORED: Final = 1_400_000
 MOST_REVIEW: Final = Limits().body
 """Bytes of a review that a replica takes."""
 
-KINDS: Final = (*VERSIONS, "Service")
+KINDS: Final = tuple(TENANT_KINDS)
 """What a user of a namespace may write that is watched or hooked."""
-
-LABELS: Final = {"app": "it"}
 
 Text: TypeAlias = Callable[[], str]
 """Writes JSON; given the kind's apiVersion only where it stands in ``{version}``."""
@@ -52,47 +48,31 @@ class Attack(NamedTuple):
 
     def body(self, kind: str, namespace: str, name: str) -> bytes:
         """Write an object that is ordinary but for the member."""
-        return self.into(ordinary(kind, namespace, name))
+        return self.into(kind, ordinary(kind, namespace, name))
 
-    def into(self, obj: Json) -> bytes:
+    def into(self, kind: str, obj: Json) -> bytes:
         """Write an object with the member; the object itself is changed too."""
-        kind = obj["kind"]
         *way, last = self._members(kind)
         inner = obj
         for member in way:
             inner = inner.setdefault(member, {})
         inner[last] = "@"
-        text = self.text().replace("{version}", VERSIONS.get(kind, "v1"))
+        text = self.text().replace("{version}", api_version(kind))
         return json.dumps(obj).replace('"@"', text, 1).encode("utf-8", "surrogatepass")
 
     def _members(self, kind: str) -> list[str]:
         members = self.path.split("/")
         if members[0] != "pod":
             return members
-        group = VERSIONS[kind].rpartition("/")[0]
-        return [*BUILT_IN_TEMPLATES.get(GroupKind(group, kind), ("spec", "template")), *members[1:]]
-
-
-def ordinary(kind: str, namespace: str, name: str) -> Json:
-    """Build a valid object that starts no pods."""
-    if kind == "Service":
-        return service(name, namespace, LABELS)
-    made = workload(kind, name, namespace, LABELS)
-    if kind in ("ReplicaSet", "Deployment", "StatefulSet", "ReplicationController", "Rollout"):
-        made["spec"]["replicas"] = 0
-    if kind == "DaemonSet":
-        made["spec"]["template"]["spec"]["nodeSelector"] = {"no": "node"}
-    if kind == "Job":
-        made["spec"]["suspend"] = True
-    return made
+        return [*template_path(kind), *members[1:]]
 
 
 def review(body: bytes, kind: str, namespace: str, *, old: bytes = b"") -> bytes:
     """The AdmissionReview of a create, or with an old object of an update."""
-    group, _, version = VERSIONS.get(kind, "v1").rpartition("/")
+    group, _, version = api_version(kind).rpartition("/")
     request = {
         "uid": "hostile",
-        "kind": {"group": group, "version": version, "kind": kind},
+        "kind": {"group": group, "version": version, "kind": TENANT_KINDS[kind].kind},
         "operation": "UPDATE" if old else "CREATE",
         "namespace": namespace,
         "object": "@new",

@@ -49,7 +49,9 @@ class Live:
         self.caches = Caches(Cluster(), means)
         self.cluster = self.caches.cluster
         self.results: Counter[str] = Counter()
-        self.fallback = OwnerFallback(self.caches, api, lambda each: self.results.update([each]))
+        self.fallback = OwnerFallback(
+            self.caches, api, lambda each: self.results.update([each]), time.monotonic
+        )
 
     @property
     def known(self) -> Json:

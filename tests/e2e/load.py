@@ -30,6 +30,7 @@ class Load:
         outcomes: Name of each pod -> the error of its creation; None if it succeeded.
         failures: The errors of those that failed.
         created: How many did not.
+        longest_s: The longest time of one creation, failed or not.
         seconds: How long it took, once it is over.
     """
 
@@ -39,6 +40,7 @@ class Load:
         self.outcomes: dict[str, Exception | None] = {}
         self.failures: list[Exception] = []
         self.created = 0
+        self.longest_s = 0.0
         self.seconds = 0.0
         self._api, self._namespace, self._rate, self._least = api, namespace, rate, least
         self._numbers = itertools.count()
@@ -82,21 +84,22 @@ class Load:
             if self._over and number >= self._least:
                 return
             self._enter()
-            name = f"load-{number}"
+            name, began = f"load-{number}", time.monotonic()
             try:
                 self._api.create(workload("Pod", name, self._namespace, {"app": "it"}))
             except (ApiError, OSError, http.client.HTTPException) as error:
-                self._leave(name, error)
+                self._leave(name, error, began)
             else:
-                self._leave(name, None)
+                self._leave(name, None, began)
 
     def _enter(self) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._held)
             self._in_flight += 1
 
-    def _leave(self, name: str, error: Exception | None) -> None:
+    def _leave(self, name: str, error: Exception | None, began: float) -> None:
         with self._changed:
+            self.longest_s = max(self.longest_s, time.monotonic() - began)
             self._in_flight -= 1
             self.outcomes[name] = error
             if error is None:

@@ -43,6 +43,8 @@ profiles:
 
 PROGRAM = """
 import json, sys, uvloop
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from webhook.config.settings import read_settings
 from webhook.server.http.limits import Limits
 from webhook.server.run import serve
@@ -51,8 +53,12 @@ limits = Limits(
     config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0,
     audit_lease=6,
 )
-uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
+def now():
+    ahead = Path(sys.argv[3]).read_text() if len(sys.argv) > 3 else 0
+    return datetime.now(UTC) + timedelta(seconds=float(ahead))
+uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits, now=now))
 """
+"""Arguments: settings, seconds between two polls, and a file with how far the clock is ahead."""
 
 TEMPLATES = {
     "": ["replicationcontrollers", "podtemplates"],
@@ -91,6 +97,7 @@ class Replica:
         }
         command = [sys.executable, "-c", PROGRAM, json.dumps(self.settings), str(POLL_S)]
         self.process = Process("evenspread", command, log=self.log)
+        self._ahead = folder / "ahead"
 
     def __enter__(self) -> Self:
         self.process.start()
@@ -135,6 +142,18 @@ class Replica:
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that carry these labels."""
         return total(self.page("/metrics"), name, **labels)
+
+    def control_clock(self) -> None:
+        """Before it starts: let ``set_clock`` decide its wall clock."""
+        self.set_clock(0)
+        command = [sys.executable, "-c", PROGRAM, json.dumps(self.settings), str(POLL_S)]
+        self.process.command = (*command, str(self._ahead))
+
+    def set_clock(self, ahead_s: float) -> None:
+        """Let its wall clock be ahead of ours from now on, or behind; seconds."""
+        fresh = self._ahead.with_name("fresh-ahead")
+        fresh.write_text(f"{ahead_s}")
+        fresh.replace(self._ahead)
 
     def configure(self, text: str) -> None:
         """Change the configuration as a kubelet does: another file takes the place of the old."""

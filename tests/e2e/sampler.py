@@ -4,7 +4,7 @@ Takes samples of /livez until standard input ends: a line for each, ``began stat
 A program of its own, so that no thread of a test delays it, and without imports that take time.
 ``began`` is CLOCK_MONOTONIC in seconds, which is the same in all processes of a machine;
 ``measured`` are milliseconds of wall clock. A machine that does other things delays both sides, so
-``own`` leaves out what the kernel says that the main threads of both have waited for a core.
+``own`` leaves out what the kernel says that the threads of both have waited for a core.
 """
 
 import http.client
@@ -20,10 +20,16 @@ PATIENCE_S = 30.0  # for one sample
 
 
 def wait_ms(pid: int) -> float:
-    """How long the main thread was able to run and had no core, since it began; 0 once it ended."""
-    with suppress(OSError):
-        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e6
-    return 0.0
+    """
+    How long the threads of a process were able to run and had no core, since they began.
+
+    All threads count, because one of them may hold the interpreter's lock and have no core.
+    """
+    waited = 0.0
+    with suppress(OSError):  # the process, or one of its threads, has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            waited += int((thread / "schedstat").read_text().split()[1]) / 1e6
+    return waited
 
 
 def sample(port: int, pid: int) -> str:

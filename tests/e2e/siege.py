@@ -16,26 +16,23 @@ from typing import NamedTuple, Self
 from tests.controlplane import webhooks
 from tests.controlplane.api import Api, Json, Reply
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.hostile import MIB, Attack, ordinary
+from tests.e2e.cgroup import MemoryCgroup, memory_cgroup
+from tests.e2e.hostile import MIB, Attack
 from tests.e2e.load import Load
-from tests.e2e.objects import VERSIONS, constraints, service
+from tests.e2e.objects import constraints, service
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
+from tests.e2e.tenantkinds import WITH_PODS, hook_rules, ordinary, resources
 from tests.e2e.witness import Witness, forget_peak, memory, peak
 
 LONGEST_LIVEZ_MS = 200.0
 MOST_MEMORY = 400 * MIB
+MEMORY_LIMIT = 512 * MIB  # of the chart
 MOST_GROWTH = 64 * MIB  # of the peak, by one body
 API_TIMEOUT = "10s"  # of a request to the API server, which some objects keep busy for minutes
 PATIENCE_S = 60.0  # for an answer
 
 RATE = 10.0  # ordinary pods a second: enough to meet what lasts 200 ms
 
-_RULES = (
-    ("", ["services", "pods", "replicationcontrollers", "podtemplates"]),
-    ("apps", ["replicasets", "statefulsets", "deployments", "daemonsets"]),
-    ("batch", ["jobs", "cronjobs"]),
-    ("argoproj.io", ["rollouts"]),
-)
 _VERBS = ["get", "list", "create", "update", "patch", "delete", "deletecollection"]
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -90,6 +87,7 @@ class Siege:
         self.figures: list[str] = []
         self.troubles: list[str] = []
         self._folder = folder
+        self._groups: dict[Replica, MemoryCgroup] = {}
         self._steps: dict[Replica, list[Step]] = {}
         self._elsewhere = plane.create_namespace(MARK)
         plane.api.create(service("it", self._elsewhere, {"app": "it"}))
@@ -106,6 +104,7 @@ class Siege:
         with self._ends:
             self._ends.callback(self._clean)
             for replica in (self.called, self.direct):
+                self._confine(replica)
                 self._ends.enter_context(replica).wait()
                 self._steps[replica] = []
             self._ends.enter_context(Registered(self.plane, self._hooks()))
@@ -128,6 +127,15 @@ class Siege:
                 self._inspect_pods()
                 self._inspect_calls()
 
+    def _confine(self, replica: Replica) -> None:
+        """Let the kernel kill a replica that exceeds the memory limit of the chart."""
+        group = self._ends.enter_context(memory_cgroup(MEMORY_LIMIT))
+        if group is None:
+            self.figures.append("no memory cgroup can be made here")
+            return
+        self._groups[replica] = group
+        replica.process.command = group.wrap(replica.process.command)
+
     @contextmanager
     def step(self, title: str) -> Generator[None]:
         """Run a step of the attack and record its effects on the replicas."""
@@ -146,14 +154,14 @@ class Siege:
 
     def create(self, attack: Attack, kind: str, name: str) -> Reply:
         """Create a hostile object as the tenant; the status 0 stands for no answer."""
-        collection = self.tenant.collection(VERSIONS.get(kind, "v1"), kind, self.namespace)
+        collection = self.tenant.collection_of(ordinary(kind, self.namespace, name))
         return self._ask("POST", collection, attack.body(kind, self.namespace, name))
 
     def update(self, attack: Attack, kind: str, name: str) -> Reply:
         """Create an ordinary object as the tenant, and make it as it is stored a hostile one."""
         stored = self.tenant.create(ordinary(kind, self.namespace, name))
         path = self.tenant.path_of(stored)
-        return self._ask("PUT", path, attack.into(stored))
+        return self._ask("PUT", path, attack.into(kind, stored))
 
     def _ask(self, method: str, path: str, body: bytes) -> Reply:
         try:
@@ -189,7 +197,10 @@ class Siege:
             self.troubles.append(f"{name} has ended")
             return
         most = max([peak(witness.pid), *(step.peak for step in steps)])
-        self.figures.append(f"{name}: {witness.summary}; at most {most // MIB} MiB")
+        limited = ""
+        if group := self._groups.get(replica):
+            limited = f"; {group.peak // MIB} of {MEMORY_LIMIT // MIB} MiB in its cgroup"
+        self.figures.append(f"{name}: {witness.summary}; at most {most // MIB} MiB{limited}")
         for step in steps:
             worst = witness.worst(step.began, step.ended)
             if worst > LONGEST_LIVEZ_MS or step.growth > MOST_GROWTH or step.peak > MOST_MEMORY:
@@ -233,12 +244,15 @@ class Siege:
         for configuration in made:
             for webhook in configuration["webhooks"]:
                 webhook["failurePolicy"] = "Ignore"  # as shipped: what fails open is counted
+                webhook["rules"] = list(hook_rules())
         return made
 
     def _clean(self) -> None:
         """Leave none of the tenant's objects to what comes next."""
-        for kind, version in VERSIONS.items():
-            self.plane.api.call("DELETE", self.plane.api.collection(version, kind, self.namespace))
+        for kind in WITH_PODS:
+            self.plane.api.call(
+                "DELETE", self.plane.api.collection_of(ordinary(kind, self.namespace, ""))
+            )
         for made in self.plane.kubectl(
             "get", "services", "-n", self.namespace, "-o", "name"
         ).stdout.split():
@@ -252,7 +266,7 @@ def _tenant(plane: ControlPlane, namespace: str) -> Api:
     plane.api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": head})
     rules = [
         {"apiGroups": [group], "resources": resources, "verbs": _VERBS}
-        for group, resources in _RULES
+        for group, resources in resources()
     ]
     role: Json = {"apiVersion": f"{_RBAC}/v1", "kind": "Role", "metadata": head, "rules": rules}
     plane.api.create(role)

@@ -16,7 +16,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import Process, ProcessError
 from tests.controlplane.waiting import until
 from tests.e2e.certified import Certificates, Certified
-from tests.e2e.hostile import ordinary, review
+from tests.e2e.hostile import review
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.oracles import (
@@ -32,12 +32,13 @@ from tests.e2e.oracles import (
     webhook_errors,
 )
 from tests.e2e.replica import Replica
+from tests.e2e.tenantkinds import ordinary
 from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/outage": "yes"}
 WRITERS = 50
 RATE = 50  # pods a second
-CALLS = rounds(150, 1500)  # creations before a fault, and after it
+CALLS = rounds(150, 1000)  # creations before a fault, and after it
 OUTAGE_S = 25.0  # of the API server in the long form
 LONG_BACKOFF_S = 10.0  # after so long an outage there is at most one try a second for each watch
 PAUSE_S = rounds(3, 30)  # of etcd
@@ -138,7 +139,9 @@ def check(plane: ControlPlane, namespace: str, load: Load, replica: Replica) -> 
     """Check all oracles; gives the resolved outcomes."""
     ledger = Ledger.of(plane.api, namespace, load)
     ledger.check()
-    assert ledger.refused == frozenset()
+    refusals = {str(load.outcomes[name]) for name in ledger.refused}
+    assert [each for each in refusals if "webhook" in each] == []
+    print(f"refused by the API server itself: {refusals}")
     assert webhook_errors(plane.apiserver) == 0
     assert admission_annotations(plane.apiserver)["failed-open"] == 0
     check_idempotent(plane.api, list(ledger.stored.values())[-20:])
@@ -184,7 +187,7 @@ def test_an_api_server_that_restarts_is_followed_again(
     fault_report.record(
         load=f"{WRITERS} writers",
         calls=ledger.calls,
-        failed=len(ledger.lost),
+        failed=len(ledger.lost | ledger.refused),
         outcome=f"ready throughout ({readiness.successes} probes), caches true {converged:.1f} s "
         f"after the restart, {tries} tries in {OUTAGE_S - LONG_BACKOFF_S:g} s of outage, "
         f"{len(ledger.unknown)} unknown outcomes resolved",
@@ -244,7 +247,7 @@ def test_while_etcd_is_paused_pods_are_admitted_from_the_caches(
     fault_report.record(
         load=f"{WRITERS} writers",
         calls=ledger.calls + answered,
-        failed=len(ledger.lost),
+        failed=len(ledger.lost | ledger.refused),
         outcome=f"{answered} reviews admitted while etcd was paused for {PAUSE_S} s, caches true "
         f"{converged:.1f} s later, {len(ledger.unknown)} unknown outcomes resolved",
     )

@@ -7,6 +7,7 @@ The figures of each test are printed: ``pytest -rP`` shows them.
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from itertools import count, product
@@ -20,8 +21,20 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.fixtures import RUNNING
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.attacks import ATTACKS, DEPTHS, STORED, WIDE, deep_rollouts, generated
-from tests.e2e.customkinds import define, definition
+from tests.controlplane.waiting import until
+from tests.e2e.attacks import (
+    ATTACKS,
+    DEEP,
+    DEPTHS,
+    STORED,
+    WIDE,
+    Chosen,
+    deep_custom_objects,
+    generated,
+    listed,
+)
+from tests.e2e.customkinds import define
+from tests.e2e.evasion import RULE, find_audited, find_evaders
 from tests.e2e.hostile import (
     KINDS,
     MIB,
@@ -29,20 +42,21 @@ from tests.e2e.hostile import (
     MOST_STORED,
     Attack,
     managed,
-    ordinary,
     pairs,
     review,
 )
-from tests.e2e.objects import LONG, VERSIONS, rounds, service
+from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.replica import CONFIG
 from tests.e2e.siege import MOST_MEMORY, Received, Siege
+from tests.e2e.tenantkinds import CUSTOM, definitions, ordinary
 from tests.e2e.witness import memory, peak
 from webhook.__main__ import main
 
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "5"))
 """How long generated attacks go on."""
 
-BATCH = 10  # generated attacks with one seed
+AUDIT_S = 300.0  # patience for an audit of thousands of objects; alone on a core it takes 5 s
+BATCH = 5  # generated attacks with one seed
 MOST_CREATED = 100_000  # bytes of a generated member; kube-apiserver is slow to refuse a million
 SERVICES = rounds(100, 3000)
 LARGE = rounds(5, 200)  # Services of 1.4 MB each, of which a cache made 28 MiB each
@@ -69,9 +83,14 @@ def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Itera
     with ControlPlane(control_plane_assets, options) as started:
         running = request.config.stash.setdefault(RUNNING, [])
         running.append(started)
-        define(started, definition("argoproj.io", "Rollout", "rollouts"))
+        for custom in definitions():
+            define(started, custom)
         yield started
         running.remove(started)
+
+
+STORABLE = DEEP | STORED  # kube-apiserver takes up to minutes to refuse one of the others
+STORED_STATUSES = {HTTPStatus.OK, HTTPStatus.CREATED}
 
 
 def withstood(siege: Siege, *more: str) -> None:
@@ -103,11 +122,12 @@ def test_deep_members_are_judged_as_shallow_ones(plane: ControlPlane, tmp_path: 
     """A list instead of an object is refused, unless no code reads it."""
     statuses: dict[str, tuple[int, int]] = {}
     with Siege(plane, tmp_path) as siege:
-        both = zip(deep_rollouts(20).items(), deep_rollouts(9900).items(), strict=True)
+        both = zip(deep_custom_objects(20).items(), deep_custom_objects(9900).items(), strict=True)
         for number, ((_, shallow), (title, deep)) in enumerate(both):
-            plain = siege.create(shallow, "Rollout", f"shallow-{number}")
+            kind = CUSTOM[number % len(CUSTOM)]
+            plain = siege.create(shallow, kind, f"shallow-{number}")
             with siege.step(title):
-                answer = siege.create(deep, "Rollout", f"deep-{number}")
+                answer = siege.create(deep, kind, f"deep-{number}")
             statuses[title] = plain.status, answer.status
 
     withstood(siege)
@@ -242,33 +262,69 @@ def complaints(answer: Received) -> list[str]:
 
 
 def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
-    """Random objects for SECONDS, created in the cluster and sent directly."""
+    """Random objects for SECONDS: created and updated in the cluster, and sent directly."""
     numbers = count()
-    troubles: list[str] = []
-    with Siege(plane, tmp_path) as siege:
-        until = time.monotonic() + SECONDS
+    kinds, troubles = Counter[str](), list[str]()
+    siege = Siege(plane, tmp_path)
+    evaders = create_evaders(siege)
+    with siege:
+        end = time.monotonic() + SECONDS
 
-        def create(chosen: tuple[str, Attack]) -> None:
+        def write(chosen: Chosen) -> None:
             kind, attack = chosen
-            with siege.step(f"{kind}, {described(attack)}, created"):
-                siege.create(attack, kind, f"generated-{next(numbers)}")
+            number = next(numbers)
+            act, verb = ((siege.create, "created"), (siege.update, "updated"))[number % 2]
+            with siege.step(f"{kind}, {described(attack)}, {verb}"):
+                reply = act(attack, kind, f"generated-{number}")
+            kinds[f"{verb}, {'stored' if reply.status in STORED_STATUSES else 'refused'}"] += 1
 
-        def send(chosen: tuple[str, Attack]) -> None:
+        def send(chosen: Chosen) -> None:
             kind, attack = chosen
+            number = next(numbers)
             title = f"{kind}, {described(attack)}, sent"
-            body = review(attack.body(kind, "default", "sent"), kind, "default")
+            body = attack.body(kind, "default", "sent")
+            old = json.dumps(ordinary(kind, "default", "sent")).encode() if number % 4 < 2 else b""
+            whole = review(body, kind, "default", old=old)
             with siege.step(title):
-                answer = siege.send(HOOKS[next(numbers) % 2], body[:MOST_REVIEW])
+                answer = siege.send(HOOKS[number % 2], whole[:MOST_REVIEW])
+            kinds["sent directly"] += 1
             troubles.extend(f"{title}: {each}" for each in complaints(answer))
 
         for batch in count():
-            if time.monotonic() > until:
+            if time.monotonic() > end:
                 break
-            seed(batch)(_generate(given(generated(MOST_CREATED))(create)))()
-            seed(batch)(_generate(given(generated())(send)))()
+            seed(batch)(_generate(given(generated(MOST_CREATED) | listed(STORABLE))(write)))()
+            seed(batch)(_generate(given(generated() | listed(ATTACKS))(send)))()
+        evaders |= find_evaders(plane.api, siege.namespace)
+        audited = find_audited(plane, siege.namespace, siege.called.config)
+        reported = count_audited(siege)
 
-    print(f"{next(numbers)} generated objects")
+    print(", ".join(f"{number} {what}" for what, number in sorted(kinds.items())))
+    print(f"{len(evaders)} pods evaded defaulting; audits report {len(audited)} and {reported:.0f}")
     withstood(siege, *troubles)
+    assert evaders <= audited, "each pod without its defaults is in the next audit"
+    assert reported >= len(evaders), "and in the next audit of a server"
+
+
+def create_evaders(siege: Siege) -> set[str]:
+    """Create pods before the webhooks are registered: no replica gives them defaults."""
+    siege.tenant.create(service("it", siege.namespace, {"app": "it"}))
+    pods = [ordinary("Pod", siege.namespace, f"evader-{number}") for number in range(3)]
+    return {siege.tenant.create(pod)["metadata"]["name"] for pod in pods}
+
+
+def count_audited(siege: Siege) -> float:
+    """The number of pods without their defaults in the first audit of a server that starts now."""
+    head = {"name": "evenspread-audit", "namespace": siege.namespace}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": head}
+    siege.plane.api.create(lease)
+    settings = {"namespace": siege.namespace, "audit_interval": "1s"}
+    with siege.another("auditor", **settings) as auditor:
+        auditor.wait()
+        until(lambda: auditor.metric("audits_total") > 0, "an audit", patience_s=AUDIT_S)
+        assert auditor.metric("audits_total", result="success") > 0, auditor.process.tail()
+        assert peak(auditor.process.pid) < MOST_MEMORY
+        return auditor.metric("findings", rule=RULE)
 
 
 def described(attack: Attack) -> str:
@@ -293,7 +349,7 @@ def test_commands_beside_deep_objects(
     namespace, kubeconfig = plane.create_namespace(), str(plane.apiserver.kubeconfig)
     for kind, depth in product(KINDS, DEPTHS):
         attack = Attack("metadata/managedFields", managed(depth))
-        path = plane.api.collection(VERSIONS.get(kind, "v1"), kind, namespace)
+        path = plane.api.collection_of(ordinary(kind, namespace, ""))
         answer = plane.api.request("POST", path, attack.body(kind, namespace, f"deep-{depth}"))
         assert answer.status == HTTPStatus.CREATED, answer
     plane.api.create(ordinary("Deployment", namespace, "plain"))

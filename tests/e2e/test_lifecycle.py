@@ -40,6 +40,7 @@ from tests.e2e.installation import (
 )
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, constraints, rounds, service, workload
+from tests.required import ENVTEST, skip_or_fail
 
 RESTARTS = rounds(1, 5)
 DRAINS = rounds(1, 3)
@@ -270,7 +271,8 @@ def before_this_version(folder: Path) -> Path:
         check=False,
     )
     if done.returncode != 0:
-        pytest.skip(f"the previous version, commit {PREVIOUS}, is not in this clone")
+        problem = f"the previous version, commit {PREVIOUS}, is not in this clone"
+        skip_or_fail(f"{problem}: git fetch --unshallow", ENVTEST)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         archive.extractall(folder, filter="data")
     return folder

@@ -1,19 +1,25 @@
-"""Called again after another webhook changed the labels, it mends its own work and no other."""
+"""Called again after another webhook changed the pod, it fixes its own work and no other."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.objects import constraints, service, workload
+from tests.e2e.objects import LONG, constraints, rounds, service, workload
+from tests.e2e.oracles import check_idempotent, webhook_errors
 from tests.e2e.replica import Registered, Replica
-from tests.e2e.rival import rival
+from tests.e2e.rival import Change, rival
+from tests.faults.plugin import FaultReport
 
 ANNOTATION = "evenspread.io/defaults"
 WANTS = "evenspread.test/meddled"
 """Label of the pods that are changed; its value is the label ``app`` that they shall have."""
+
+PODS = rounds(3, 50)  # of each change
+LIST = "/spec/topologySpreadConstraints"
 
 OWN = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
 
@@ -98,3 +104,83 @@ def test_nothing_changes_if_the_labels_do_not(
     )
 
     assert selectors(stored) == [{"matchLabels": {"app": "first"}}] * 2
+
+
+def insert_first(pod: Json) -> list[Json]:
+    """Put another constraint before ours."""
+    if OWN in constraints(pod):
+        return []
+    if not constraints(pod):
+        return [{"op": "add", "path": LIST, "value": [OWN]}]
+    return [{"op": "add", "path": f"{LIST}/0", "value": OWN}]
+
+
+def append(pod: Json) -> list[Json]:
+    """Put another constraint behind ours."""
+    if OWN in constraints(pod):
+        return []
+    if not constraints(pod):
+        return [{"op": "add", "path": LIST, "value": [OWN]}]
+    return [{"op": "add", "path": f"{LIST}/-", "value": OWN}]
+
+
+def remove_first(pod: Json) -> list[Json]:
+    """Remove one of our constraints."""
+    return [{"op": "remove", "path": f"{LIST}/0"}] if constraints(pod) else []
+
+
+def remove_all(pod: Json) -> list[Json]:
+    """Remove the whole list."""
+    return [{"op": "remove", "path": LIST}] if constraints(pod) else []
+
+
+def change_entry(pod: Json) -> list[Json]:
+    """Change one of our constraints."""
+    path = f"{LIST}/0/maxSkew"
+    return [{"op": "replace", "path": path, "value": 7}] if constraints(pod) else []
+
+
+def forget_annotation(pod: Json) -> list[Json]:
+    """Remove our annotations."""
+    annotated = "annotations" in pod["metadata"]
+    return [{"op": "remove", "path": "/metadata/annotations"}] if annotated else []
+
+
+ORDERS = (
+    tuple(product(("a-rival", "z-rival"), ("Never", "IfNeeded")))
+    if LONG
+    else (("z-rival", "IfNeeded"),)
+)
+"""Name of the other configuration, called before or after ours, and its reinvocationPolicy."""
+
+CHANGES = (insert_first, append, remove_first, remove_all, change_entry, forget_annotation)
+
+
+@pytest.mark.fault(23)
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_no_change_of_another_webhook_makes_our_patch_fail(
+    control_plane: ControlPlane,
+    services: str,
+    change: Change,
+    order: tuple[str, str],
+    fault_report: FaultReport,
+) -> None:
+    api, before = control_plane.api, webhook_errors(control_plane.apiserver)
+    name, policy = order
+    with rival(change, reinvocationPolicy=policy) as configuration:
+        configuration["metadata"]["name"] = name
+        with Registered(control_plane, [configuration]):
+            stored = [
+                api.create(workload("Pod", f"web-{number}", services, {"app": "first"}))
+                for number in range(PODS)
+            ]
+            check_idempotent(api, stored)
+    assert webhook_errors(control_plane.apiserver) == before
+    fault_report.record(
+        load="none",
+        calls=len(stored),
+        failed=0,
+        outcome=f"{len(CHANGES)} changes by webhooks before and after ours: every pod is created, "
+        "and sent again it is not changed again",
+    )

@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.faults.cases import CASES
-from tests.faults.evidence import CaseRow, Outcome, case_rows, read_evidence
+from tests.faults.evidence import CaseRow, Outcome, case_rows, markdown_rows, read_evidence
 
 ROOT = Path(__file__).parents[2]
 STYLES = {Outcome.HOLDS: "", Outcome.FAILED: "bold red", Outcome.MISSING: "yellow"}
+MARKER = "mark.fault("  # in the text of a file with such tests
 WIDEST = 160  # columns where the output is no terminal
 
 
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
         rows = list(case_rows(wanted, read_evidence(file)))
     if parsed.json:
         parsed.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    if parsed.markdown:
+        parsed.markdown.write_text("".join(f"{line}\n" for line in markdown_rows(rows)))
     print_table(rows, Console(width=None if sys.stdout.isatty() else WIDEST))
     return int(any(row.result is not Outcome.HOLDS for row in rows))
 
@@ -55,16 +58,23 @@ def print_table(rows: Sequence[CaseRow], console: Console) -> None:
 def _run_tests(wanted: Iterable[int], evidence: Path, *, short: bool) -> None:
     """Run pytest in a process of its own, whose progress is seen."""
     cases = " ".join(map(str, wanted))
-    command = [sys.executable, "-m", "pytest", "-v", "--tb=short", "-m", "fault", "tests"]
+    command = [sys.executable, "-m", "pytest", "-v", "--tb=short", "-m", "fault", *_marked()]
     command += ["--fault-cases", cases, "--fault-evidence", str(evidence)]
     form = "short" if short else "long"
     subprocess.run(command, cwd=ROOT, env={**os.environ, "EVENSPREAD_E2E": form}, check=False)
+
+
+def _marked() -> list[str]:
+    """List the files with marked tests: collecting all tests takes far longer than reading them."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [str(file.relative_to(ROOT)) for file in files if MARKER in file.read_text()]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
     parser.add_argument("cases", nargs="*", type=int, choices=CASES, help="default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE as well")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the same for the docs")
     parser.add_argument("--short", action="store_true", help="run the short forms, as CI does")
     return parser
 

@@ -84,6 +84,13 @@ def case_rows(titles: Mapping[int, str], evidence: Iterable[Evidence]) -> Iterat
         yield _case_row(case, title, [each for each in found if case in each.cases])
 
 
+def markdown_rows(rows: Iterable[CaseRow]) -> Iterator[str]:
+    """Write the rows as lines of a Markdown table with the columns of ``CaseRow``."""
+    for row in rows:
+        texts = (f"{row.case}", row.title, row.load, f"{row.calls}", f"{row.failed}", row.outcome)
+        yield f"| {' | '.join(text.replace('|', '/') for text in texts)} |"
+
+
 def _case_row(case: int, title: str, found: list[Evidence]) -> CaseRow:
     measured = [measurement for each in found for measurement in each.measurements]
     problems = [f"{each.test}: {each.problem}" for each in found if each.problem]

@@ -1,5 +1,5 @@
 from tests.faults.cases import CASES
-from tests.faults.evidence import Evidence, FaultMeasurement, Outcome, case_rows
+from tests.faults.evidence import Evidence, FaultMeasurement, Outcome, case_rows, markdown_rows
 
 TITLES = {4: "etcd is down or paused"}
 
@@ -26,6 +26,12 @@ def test_the_measurements_of_one_case_are_joined() -> None:
     assert (row.load, row.calls, row.failed) == ("8 writers", 120, 1)
     assert row.outcome == "admissions went on; ready again after 3 s"
     assert row.result is Outcome.HOLDS
+
+
+def test_a_row_of_the_docs_has_the_figures_and_no_bar_in_a_text() -> None:
+    measured = FaultMeasurement("a|b", 100, 1, "admissions went on")
+    (line,) = markdown_rows(case_rows(TITLES, [evidence("a", measured)]))
+    assert line == "| 4 | etcd is down or paused | a/b | 100 | 1 | admissions went on |"
 
 
 def test_one_failed_test_fails_its_case() -> None:

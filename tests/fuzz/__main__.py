@@ -76,9 +76,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def replay(file: Path) -> int:
     """Check one file of the corpus, whose folder names its target; 1 if it is a finding."""
-    target = load(file.resolve().parent.name)
+    target, data = load(file.resolve().parent.name), file.read_bytes()
     try:
-        run_bounded(target.check, file.read_bytes())
+        run_bounded(target.check, data)
     except Exception:  # noqa: BLE001 - any exception is a finding
         traceback.print_exc()
         return 1

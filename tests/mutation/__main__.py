@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     found = [mutant for path, text in sources.items() for mutant in mutants_of(path, text)]
     sample = draw(found, parsed.sample, parsed.seed, parsed.only)
     console = Console(stderr=True)
-    warm_up()
+    warm_up({mirrored_tests(mutant.path) for mutant in sample})
     outcomes: dict[Mutant, Outcome] = {}
     try:
         for mutant, outcome in try_all(sample, sources):
@@ -76,7 +76,7 @@ def find_modules() -> list[Path]:
     return [path.relative_to(ROOT) for path in found]
 
 
-def tests_of(path: Path) -> Path:
+def mirrored_tests(path: Path) -> Path:
     """Return the mirrored test file of a module."""
     folder = path.parent.relative_to("webhook") if path.parts[0] == "webhook" else path.parent
     return Path("tests", folder, f"test_{path.name}")
@@ -108,7 +108,7 @@ def try_all(
 def _measure(path: Path, text: bytes) -> Trial:
     """Run the tests of the unchanged module, to bound the CPU time of its mutants."""
     name = ".".join(path.with_suffix("").parts)
-    trial = Trial(name, path, tests_of(path), cpu_s=600)
+    trial = Trial(name, path, mirrored_tests(path), cpu_s=600)
     before = _children_s()
     if run(trial, text) is not Outcome.SURVIVED:
         raise TrialError(f"{trial.tests} fails on the unchanged module")

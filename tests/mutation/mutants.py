@@ -129,6 +129,8 @@ class _Finder:
 
     def _statement(self, node: ast.stmt) -> Iterator[Mutant]:
         match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                return
             case ast.If(test=test) | ast.While(test=test):
                 yield self._negate(test)
             case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):

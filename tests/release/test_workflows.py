@@ -1,6 +1,5 @@
 """The workflows of GitHub: valid, and nothing but what everybody can run at home."""
 
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import yaml
 
 from tests.deploy.tools import ACTIONLINT, ToolError, locate
 from tests.release.conftest import ROOT, run
+from tests.required import TOOLS, skip_or_fail
 
 FOLDER = ROOT / ".github" / "workflows"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -38,9 +38,7 @@ def actionlint() -> Path:
     try:
         return locate(ACTIONLINT)
     except ToolError as error:
-        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+        skip_or_fail(str(error), TOOLS)
 
 
 def test_actionlint_finds_nothing(actionlint: Path) -> None:
@@ -82,6 +80,30 @@ def test_targets_that_are_made_exist(file: Path) -> None:
     }
 
     assert made <= targets
+
+
+def test_a_release_stops_at_an_advisory_and_at_a_base_image_without_a_digest() -> None:
+    workflow = yaml.safe_load((FOLDER / "release.yml").read_text())
+    jobs = workflow["jobs"]
+    check = [step.get("run") for step in jobs["check"]["steps"]]
+    (image,) = (step["run"] for step in jobs["publish"]["steps"] if step.get("id") == "image")
+
+    assert jobs["publish"]["needs"] == "check"
+    assert {"make image-bases", "make advisories"} <= set(check)
+    assert workflow["env"].keys() >= {"BUILD", "BASE"}
+    assert "make image " in image
+
+
+def test_the_advisory_check_looks_up_every_pinned_package_and_is_pinned_itself() -> None:
+    rule = (ROOT / "Makefile").read_text().partition("\nadvisories: ")[2].partition("\n\n")[0]
+    pins = (ROOT / "requirements/advisories.txt").read_text()
+    packages = [line for line in pins.splitlines() if "==" in line]
+
+    assert "--strict" in rule
+    assert "--require-hashes --disable-pip" in rule
+    assert "--requirement requirements/runtime.txt" in rule
+    assert any(line.startswith("pip-audit==") for line in packages)
+    assert all(f"{line}\n    --hash=sha256:" in pins for line in packages)
 
 
 def test_what_is_checked_is_what_is_checked_at_home() -> None:

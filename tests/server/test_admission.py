@@ -19,6 +19,7 @@ from tests.server.serving import (
     broken_review,
     call,
     client_tls,
+    padded,
     review,
     serving,
     settled,
@@ -367,6 +368,30 @@ async def test_requests_in_flight_are_bounded() -> None:
     assert [reply.status for reply in served] == [200, 200]
     assert later.status == 200
     assert server.rejected("in-flight") == 1
+
+
+async def test_short_reviews_that_wait_and_large_bodies_stay_within_one_bound() -> None:
+    short, waiting = 32_768, 4
+    limits = Limits(bodies=400_000, in_flight=waiting, long_review=short, discarded=0.01)
+    gate = Gate()
+    async with serving(limits, fetch=gate.wait) as server:
+        held = [await server.connect() for _ in range(waiting)]
+        for wire in held:
+            wire.send(call(padded(short)))
+        await settled(lambda: server.value("admission_in_flight") == waiting)
+        one_too_many = await (await server.connect()).ask(call(padded(short)))
+        left = limits.bodies - waiting * short
+        large = await server.connect()
+        large.send(call(padded(left))[:-1])
+        await settled(lambda: server.value("body_bytes") == left - 1)
+
+        refused = await (await server.connect()).ask(call(padded(short))[:-10])
+        gate.opened.set()
+        served = [await wire.reply() for wire in held]
+
+    assert (one_too_many.status, refused.status) == (503, 503)
+    assert [reply.status for reply in served] == [200] * waiting
+    assert (server.rejected("in-flight"), server.rejected("bodies")) == (1, 1)
 
 
 async def test_a_body_that_is_not_complete_is_not_in_flight() -> None:

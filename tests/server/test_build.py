@@ -55,7 +55,7 @@ async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Serve
                 yield await build(context, Readiness())
 
 
-ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections"]
+ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections", "lag"]
 
 
 async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 import urllib.request
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ import pytest
 
 from certs.errors import PairError, StateError
 from tests.apiserver import after, listening, write_kubeconfig
-from tests.certs.world import authority, client_pair
+from tests.certs.world import authority, client_pair, real_clock
 from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
 from webhook.config.settings import Settings
 from webhook.errors import ApiError, ConfigError, SourceError
@@ -299,6 +300,20 @@ async def test_a_server_without_a_greeting_prints_its_addresses(tmp_path: Path) 
         await serving
 
     assert "https://127.0.0.1:" in "".join(lines)
+
+
+async def test_the_log_is_timed_by_the_clock_of_the_server(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    stop = StopRequest(lambda code: pytest.fail(f"exit {code}"))
+    later = real_clock() + timedelta(hours=1)
+    stop.take(signal.SIGINT)
+
+    await serve(settings_in(tmp_path), print, limits=QUICK, stop=stop, now=lambda: later)
+
+    assert {line["time"] for line in logged(capsysbinary)} == {
+        later.isoformat().replace("+00:00", "Z")
+    }
 
 
 async def test_a_greeting_may_fail_without_harm(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from webhook.audit.report import AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND, AuditReport
 from webhook.audit.scan import summarise
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
 
 
@@ -30,7 +31,7 @@ def load_baseline(file: str) -> Counter[str]:
         report = msgspec.json.decode(Path(file).read_bytes(), type=AuditReport)
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error
-    except msgspec.MsgspecError as error:
+    except DECODE_ERRORS as error:
         raise SourceError(file, f"is no audit report: {error}; {_HOW}") from error
     if (report.api_version, report.kind) != (AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND):
         actual = f"{report.api_version}, {report.kind}"

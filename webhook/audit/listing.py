@@ -8,18 +8,16 @@ user may not list becomes a problem; all other kinds are still read.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-import msgspec
-
 from webhook.audit.kinds import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
     find_custom_kinds,
 )
-from webhook.audit.reader import ObjectReader
+from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import ApiClient, FailureReason
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -102,8 +100,8 @@ class ClusterListing:
             for item in page:
                 try:
                     self._reader.put(found, (listed.api_version, listed.kind), item)
-                except msgspec.DecodeError as error:
-                    problems.append(SourceError(path, str(error)))
+                except DECODE_ERRORS as error:
+                    problems.append(build_read_error(listed, item, error))
             number += len(page)
             report(listed.kind, number)
         self.snapshot.extend(found)

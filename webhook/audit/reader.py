@@ -23,14 +23,17 @@ from webhook.audit.snapshot import (
 from webhook.cluster import wire
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.config import OwnerSelector
+from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import POD, KindRow
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
 
+_decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
 
 
@@ -131,6 +134,15 @@ class ObjectReader:
                 requested=requested,
             )
             snapshot.workloads.append(workload)
+
+
+def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> SourceError:
+    """Name the object of a list that cannot be read, by its request path as far as it has one."""
+    try:
+        named = decode_nested(_decode_named, data)
+    except DECODE_ERRORS:
+        return SourceError(listed.path(""), str(error))
+    return SourceError(f"{listed.path(named.namespace)}/{named.name}", str(error))
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from webhook.audit.origins import Origin, StoredOrigin
 from webhook.cluster import wire
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
@@ -178,7 +179,7 @@ def load_snapshot(file: str, most_bytes: int = MOST_SNAPSHOT_BYTES) -> Snapshot:
     """
     try:
         snapshot = _decode(_read(file, most_bytes))
-    except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.MsgspecError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, *DECODE_ERRORS) as error:
         raise SourceError(file, f"is no snapshot: {error}; {_HOW}") from error
     except OSError as error:
         raise SourceError(file, f"cannot be read: {error.strerror or error}") from error

@@ -21,13 +21,13 @@ from webhook.audit.kinds import (
     LISTED_PODS,
     find_custom_kinds,
 )
-from webhook.audit.reader import ObjectReader
+from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
 from webhook.cluster.lists import LIST_TRIES, list_pages
-from webhook.cluster.protocol import ApiClient, FailureReason
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
@@ -178,8 +178,8 @@ class ClusterSweep:
     def _put(self, snapshot: Snapshot, listed: KindRow, item: msgspec.Raw) -> None:
         try:
             self._reader.put(snapshot, (listed.api_version, listed.kind), item)
-        except msgspec.DecodeError as error:
-            self.problems.append(SourceError(listed.path(""), str(error)))
+        except DECODE_ERRORS as error:
+            self.problems.append(build_read_error(listed, item, error))
 
 
 async def _find_next(cursors: Sequence[ListCursor]) -> str | None:

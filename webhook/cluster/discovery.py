@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.protocol import ApiClient, FailureReason, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
@@ -220,7 +220,7 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
     """
     try:
         return await _search(source, custom)
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         problem = "answered with no list of kinds"
         raise ApiError(source.name, problem, FailureReason.GARBAGE) from None
 

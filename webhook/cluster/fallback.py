@@ -4,7 +4,8 @@ Look up what the caches lack for one request: the owner of a pod, the labels of 
 A pod is often created milliseconds after its ReplicaSet, before the watch delivers the ReplicaSet.
 ``OwnerFallback.fetch`` then reads the object from the API server, for this request only. It never
 writes a store: if the watch has already reported the deletion of the object, the stale copy would
-stay there forever.
+stay there forever. ``Misses`` limits the lookups of owners that do not exist; a request beyond the
+limit is decided like one whose lookup finds nothing.
 """
 
 import asyncio
@@ -14,12 +15,11 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-import msgspec
-
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import ObjectDecoder
 from webhook.cluster.facts import VersionKind
-from webhook.cluster.protocol import ApiClient, read
+from webhook.cluster.misses import Misses
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
@@ -40,6 +40,7 @@ class LookupResult(StrEnum):
     ABSENT = "absent"
     FAILED = "failed"
     LATE = "late"
+    SKIPPED = "skipped"
 
 
 _Lookup: TypeAlias = asyncio.Task[tuple[LookupResult, Any]]
@@ -49,12 +50,19 @@ _Lookup: TypeAlias = asyncio.Task[tuple[LookupResult, Any]]
 class OwnerFallback:
     """Looks up missing objects; concurrent requests for the same object share one lookup."""
 
-    def __init__(self, caches: Caches, source: ApiClient, report: Callable[[str], None]) -> None:
-        """Create a fallback; ``report`` receives each result that a request waited for."""
+    def __init__(
+        self,
+        caches: Caches,
+        source: ApiClient,
+        report: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Create a fallback; ``report`` receives the result of each lookup that a request needs."""
         self._caches = caches
         self._cluster = caches.cluster
         self._source = source
         self._report = report
+        self._misses = Misses(clock)
         self._lookups: dict[str, _Lookup] = {}
 
     def fetch(
@@ -109,23 +117,32 @@ class OwnerFallback:
         path = reflector.place.item(namespace, name)
         task = self._lookups.get(path)
         if task is None:
-            task = asyncio.create_task(self._read(path, reflector.resource.decode))
+            if not self._misses.admit(namespace or name, path):
+                self._report(LookupResult.SKIPPED)
+                return None
+            task = asyncio.create_task(
+                self._read(namespace or name, path, reflector.resource.decode)
+            )
             self._lookups[path] = task
             task.add_done_callback(lambda _: self._lookups.pop(path))
         return task
 
-    async def _read(self, path: str, decode: ObjectDecoder) -> tuple[LookupResult, Any]:
+    async def _read(
+        self, namespace: str, path: str, decode: ObjectDecoder
+    ) -> tuple[LookupResult, Any]:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
                 body = await read(self._source, path)
-            return LookupResult.FOUND, decode(body)
+            found = decode(body)
         except TimeoutError:
             return LookupResult.LATE, None
         except ApiError as error:
             absent = error.status == HTTPStatus.NOT_FOUND
             return LookupResult.ABSENT if absent else LookupResult.FAILED, None
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             return LookupResult.FAILED, None
+        self._misses.forget(namespace, path)
+        return LookupResult.FOUND, found
 
     async def _complete(
         self, owner: _Lookup | None, labels: _Lookup | None, wait_s: float

@@ -14,6 +14,7 @@ from webhook.cluster.discovery import Resource, ResourcePath, list_resources, lo
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
 from webhook.cluster.protocol import (
+    DECODE_ERRORS,
     JSON,
     METADATA_LIST,
     NO_QUERY,
@@ -164,5 +165,5 @@ async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, name
     async for data in list_objects(source, place, inside):
         try:
             resource.store.put(resource.decode(data))
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             continue

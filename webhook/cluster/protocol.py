@@ -151,7 +151,7 @@ def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
     """
     try:
         status = decode_nested(_decode_status, body)
-    except msgspec.MsgspecError:
+    except DECODE_ERRORS:
         status = ApiStatus()
     code = code or status.code
     message = status.message[:MAX_STATUS_CHARS] if status.kind == "Status" else ""

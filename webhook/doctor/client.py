@@ -14,7 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from webhook.cluster.discovery import ResourcePath
-from webhook.cluster.protocol import NO_QUERY, ApiClient, ApiStatus, FailureReason, Query
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    NO_QUERY,
+    ApiClient,
+    ApiStatus,
+    FailureReason,
+    Query,
+)
 from webhook.doctor.installation import Lookup
 from webhook.errors import ApiError
 
@@ -44,7 +51,7 @@ class DoctorResponse:
         """The message of a failed response; its first bytes if it is no ``Status`` object."""
         try:
             return _decode_status(self.body).message
-        except msgspec.MsgspecError:
+        except DECODE_ERRORS:
             return self.body[:MOST_QUOTED_BYTES].decode(errors="replace").strip()
 
 
@@ -134,7 +141,7 @@ def _decode_response(
         )
     try:
         return Lookup(decode(response.body))
-    except msgspec.MsgspecError as error:
+    except DECODE_ERRORS as error:
         return Lookup(problem=f"the answer to {needs} cannot be understood: {error}")
 
 

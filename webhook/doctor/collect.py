@@ -13,6 +13,7 @@ import msgspec
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.conflicts import find_conflicting_policies
@@ -133,7 +134,7 @@ async def _get_version(client: DoctorClient) -> str:
     response = await client.send("GET", "/version")
     try:
         return msgspec.json.decode(response.body, type=dict[str, str])["gitVersion"]
-    except (msgspec.MsgspecError, KeyError):
+    except (*DECODE_ERRORS, KeyError):
         problem = f"answered {response.status} to the request for its version"
         raise ApiError(client.api.name, problem, "garbage", response.status) from None
 

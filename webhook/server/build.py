@@ -30,6 +30,7 @@ from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource, FileFacts, LiveFacts
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
+from webhook.server.lag import watch_lag
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.supervisor import Supervisor
 
@@ -63,6 +64,8 @@ class Server:
         yield "reload", partial(self.watcher.run, limits.config_poll)
         yield "advice", self._advise_once_complete
         yield "stalled connections", self._cut_stalled
+        lag, clock = self.context.metrics.event_loop_lag, time.monotonic
+        yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
         if self.events is not None:
             yield "events", self.events.run
         if self.audits is not None:

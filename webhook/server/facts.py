@@ -218,7 +218,10 @@ class LiveFacts:
         caches = Caches(Cluster(owners, NamespaceQuota()), self._environment)
         looked_up = self._metrics.lookups
         fallback = OwnerFallback(
-            caches, self._environment.source, lambda result: looked_up.labels(result).inc()
+            caches,
+            self._environment.source,
+            lambda result: looked_up.labels(result).inc(),
+            self._environment.clock,
         )
         return _CacheSet(owners, caches, fallback)
 

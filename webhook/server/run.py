@@ -97,18 +97,22 @@ def run(settings: Settings, console: Console, greet: Greet | None = None) -> Non
     uvloop.run(serve(settings, console, greet))
 
 
-async def serve(
+async def serve(  # noqa: PLR0913  # what tests replace: limits, signals and the clock
     settings: Settings,
     console: Console,
     greet: Greet | None = None,
     *,
     limits: Limits | None = None,
     stop: StopRequest | None = None,
+    now: Callable[[], datetime] = _now,
 ) -> None:
-    """Do what ``run`` does, inside a running event loop."""
+    """Do what ``run`` does, inside a running event loop; ``now`` is the wall clock: aware, UTC."""
     require_c_parser()
     limits, stop = limits or Limits(), stop or StopRequest(os._exit)
-    with _logging(settings) as (log, verdict_log, lines), _bound(settings) as (callers, probes):
+    with (
+        _logging(settings, now) as (log, verdict_log, lines),
+        _bound(settings) as (callers, probes),
+    ):
         stop.listen()
         async with connect_api_server(settings) as api:
             configuration = load(
@@ -121,7 +125,7 @@ async def serve(
                 api=api,
                 log=log,
                 verdict_log=verdict_log,
-                now=_now,
+                now=now,
                 listener=_host_and_port(callers[0]),
             )
             context.metrics.count_lost_lines(lambda: lines.lost)
@@ -207,15 +211,17 @@ def _bound(settings: Settings) -> Generator[tuple[Sockets, Sockets]]:
 
 
 @contextmanager
-def _logging(settings: Settings) -> Generator[tuple[Log, VerdictLog, LineWriter]]:
+def _logging(
+    settings: Settings, now: Callable[[], datetime]
+) -> Generator[tuple[Log, VerdictLog, LineWriter]]:
     loop = asyncio.get_running_loop()
     lines = LineWriter(sys.stderr.buffer, loop.call_soon, loop.call_later)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     log_format = LogFormat(settings.log_format)
-    log = make_log(log_format, lines, _now, level)
+    log = make_log(log_format, lines, now, level)
     try:
         with forward_library_logs(log):
-            yield log, VerdictLog(log_format, lines, _now, level), lines
+            yield log, VerdictLog(log_format, lines, now, level), lines
     finally:
         lines.finish(time.monotonic)
 

@@ -84,6 +84,10 @@ CONNECTIONS = _gauge(
     "evenspread_connections",
     "Open connections of the admission port, including those in their TLS handshake.",
 )
+EVENT_LOOP_LAG = _histogram(
+    "evenspread_event_loop_lag_seconds",
+    "How late a timer fired because the event loop was busy; measured four times a second.",
+)
 BODIES = _gauge("evenspread_body_bytes", "Bytes of request bodies in memory.")
 CACHE_OBJECTS = _gauge("evenspread_cache_objects", "Objects in the caches.", ("kind",))
 CACHE_SYNCED = _gauge(
@@ -113,7 +117,7 @@ TASK_RESTARTS = _counter(
 )
 OWNER_LOOKUPS = _counter(
     "evenspread_owner_lookups_total",
-    "Lookups of owners and Namespaces missing in a cache; result is found, absent, failed or late.",
+    "Lookups for reviews; result is found, absent, failed, late or skipped: too many failed.",
     ("result",),
 )
 CONFIG_VALID = _gauge(

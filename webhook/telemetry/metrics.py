@@ -22,6 +22,7 @@ from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
+    Histogram,
     ProcessCollector,
     disable_created_metrics,
     generate_latest,
@@ -124,6 +125,7 @@ class Metrics:
             ``task_restarts`` by task; ``telemetry_failures``.
         audited: The metrics of the last audit in text format; without samples if this replica has
             made no audit.
+        event_loop_lag: A histogram.
         tasks: A gauge, whose value the server sets as a function.
         audit_time: A gauge, as are ``audit_duration`` and ``audit_leader``.
     """
@@ -138,6 +140,8 @@ class Metrics:
         self.in_flight = self._gauge(catalogue.IN_FLIGHT)
         self.connections = self._gauge(catalogue.CONNECTIONS)
         self.body_bytes = self._gauge(catalogue.BODIES)
+        lag = catalogue.EVENT_LOOP_LAG
+        self.event_loop_lag = Histogram(lag.name, lag.help, buckets=BUCKETS, registry=self.registry)
         self.cache_objects = self._gauge(catalogue.CACHE_OBJECTS)
         self.cache_synced = self._gauge(catalogue.CACHE_SYNCED)
         self.cache_age = self._gauge(catalogue.CACHE_AGE)

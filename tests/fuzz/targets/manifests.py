@@ -15,6 +15,7 @@ from tests.fuzz.targets.jsontext import AmbiguousError, read
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, format_yaml, parse, read_documents
 from webhook.manifests.files import decode, encode
+from webhook.manifests.yaml import load
 from webhook.policy.paths import FieldPath
 
 MOST_POSITIONS = 200  # values of a document whose positions are looked up
@@ -52,18 +53,33 @@ def _check_item(item: Document | ManifestError, text: str) -> None:
         expect(1 <= item.line <= lines, f"line {item.line} of {lines}: {item.problem}")
         expect(item.problem, "an error says nothing")
         return
-    for path, _ in zip(_paths(item.value), range(MOST_POSITIONS), strict=False):
+    for (path, value), _ in zip(_values(item.value), range(MOST_POSITIONS), strict=False):
         expect(1 <= item.line(path) <= lines, f"{path} is at line {item.line(path)} of {lines}")
+        _check_position(item, path, value)
     _check_yaml(item.value)
     for inner in expand(item):
         expect(1 <= inner.line() <= lines, "an item of a list is beyond the text")
 
 
-def _paths(value: Any) -> Iterator[FieldPath]:
+def _check_position(item: Document, path: FieldPath, value: Any) -> None:
+    """Read the characters of a value alone: they are what an edit of the text would replace."""
+    tree = item.text.tree
+    entries = tree.entries_along(path)
+    if not path or len(entries) < len(path) or any(entry.alias for entry in entries):
+        return  # merged from elsewhere
+    node = entries[-1].node
+    if node.collection or node.literal or node.tagged:
+        return
+    part = tree.text[node.start : node.end]
+    found = json.loads(part) if tree.json else load(part, "a.yaml", 1)
+    expect(_as_go(found) == _as_go(value), f"{path} is {value!r}, its text is {part!r}")
+
+
+def _values(value: Any) -> Iterator[tuple[FieldPath, Any]]:
     pending: list[tuple[FieldPath, Any]] = [((), value)]
     while pending:
         path, found = pending.pop()
-        yield path
+        yield path, found
         if isinstance(found, dict):
             pending += [((*path, key), held) for key, held in found.items()]
         elif isinstance(found, list):

@@ -18,7 +18,7 @@ from tests.fuzz.targets import expect
 from tests.fuzz.targets.jsontext import AmbiguousError, member, read
 from tests.fuzz.targets.vocabulary import foreign_words
 from webhook.cluster import listwatch
-from webhook.cluster.discovery import Resource, list_resources
+from webhook.cluster.discovery import Resource, list_resources, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lines import LineSplitter
 from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, status_error
@@ -26,6 +26,7 @@ from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 from webhook.errors import ApiError
+from webhook.policy.model import GroupKind
 from webhook.policy.nesting import finish
 
 SERVER = "https://cluster"
@@ -55,6 +56,7 @@ def check(data: bytes) -> None:
         _check_line(line)
     _check_page(text)
     _check_status(text)
+    asyncio.run(_discover(text))
     asyncio.run(_follow(FOLLOWED[len(text) % len(FOLLOWED)], text, size))
 
 
@@ -129,12 +131,21 @@ def _check_status(text: bytes) -> None:
     expect(len(str(error)) < 400, "an error without a bound")
 
 
+async def _discover(text: bytes) -> None:
+    server = _Server(b"", 1, kinds=text)
+    try:
+        await locate_custom(server, GroupKind("argoproj.io", "Rollout"))
+    except ApiError as error:
+        _check_silence(error)
+
+
 class _Server:
     """An API server that answers every list and every watch with the same bytes."""
 
     name = SERVER
 
-    def __init__(self, text: bytes, size: int) -> None:
+    def __init__(self, text: bytes, size: int, kinds: bytes = b"") -> None:
+        self._kinds = kinds
         self._text = text
         self._size = size
 
@@ -150,7 +161,7 @@ class _Server:
         del method, body, content_type
         listed = b'{"metadata":{"resourceVersion":"1"},"items":[]}'
         if path == "/apis":
-            listed = _GROUPS
+            listed = self._kinds or _GROUPS
         elif path.startswith("/apis/argoproj.io/") and "limit" not in query:
             listed = _KINDS
         return Response(200, listed)

@@ -104,3 +104,7 @@ def test_a_summary_counts_the_errors_that_it_leaves_out() -> None:
 
     assert summary.endswith("] and at least 2 more")
     assert summary.count(SHORTENED) == MOST_CAUSES
+
+
+def test_a_response_has_bounds() -> None:
+    assert (MOST_CAUSES, LONGEST_VALUE) == (100, 256)

@@ -70,27 +70,27 @@ def test_a_gate_follows_the_history_of_kubernetes(
 # gate -> its name, what it guards, its fields, the last version that has it
 ROWS = {
     Gate.EVEN_PODS_SPREAD: (
-        "EvenPodsSpread", "the whole `topologySpreadConstraints` field", (), 21,
+        "EvenPodsSpread", "the whole `topologySpreadConstraints` field", (), "1.21",
     ),
     Gate.DEFAULT_POD_TOPOLOGY_SPREAD: (
-        "DefaultPodTopologySpread", "the built-in `System` default constraints", (), 25,
+        "DefaultPodTopologySpread", "the built-in `System` default constraints", (), "1.25",
     ),
     Gate.MIN_DOMAINS: (
-        "MinDomainsInPodTopologySpread", "`minDomains`", ("minDomains",), 31,
+        "MinDomainsInPodTopologySpread", "`minDomains`", ("minDomains",), "1.31",
     ),
     Gate.NODE_INCLUSION_POLICY: (
         "NodeInclusionPolicyInPodTopologySpread", "`nodeAffinityPolicy` and `nodeTaintsPolicy`",
-        ("nodeAffinityPolicy", "nodeTaintsPolicy"), None,
+        ("nodeAffinityPolicy", "nodeTaintsPolicy"), "",
     ),
     Gate.MATCH_LABEL_KEYS: (
-        "MatchLabelKeysInPodTopologySpread", "`matchLabelKeys`", ("matchLabelKeys",), None,
+        "MatchLabelKeysInPodTopologySpread", "`matchLabelKeys`", ("matchLabelKeys",), "",
     ),
     Gate.SELECTOR_MERGE: (
         "MatchLabelKeysInPodTopologySpreadSelectorMerge",
-        "merging `matchLabelKeys` into the selector when a pod is created", (), None,
+        "merging `matchLabelKeys` into the selector when a pod is created", (), "",
     ),
-    Gate.DEFAULTS: ("EvenspreadDefaults", "injection of default constraints", (), None),
-    Gate.ADVICE: ("EvenspreadAdvice", "warnings that need facts of the cluster", (), None),
+    Gate.DEFAULTS: ("EvenspreadDefaults", "injection of default constraints", (), ""),
+    Gate.ADVICE: ("EvenspreadAdvice", "warnings that need facts of the cluster", (), ""),
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_a_gate_has_its_row() -> None:
             gate.value,
             spec.guards,
             spec.fields,
-            spec.removed_after and spec.removed_after.minor,
+            str(spec.removed_after or ""),
         )
         for gate, spec in GATES.items()
     } == ROWS
@@ -261,6 +261,12 @@ def test_a_gate_cannot_be_set(version: Version, requested: dict[str, bool], sent
         resolve(version, requested)
 
     assert str(raised.value) == sentence
+
+
+def test_a_setting_without_an_origin_comes_from_the_feature_gates() -> None:
+    resolved = resolve(NEWEST_VERSION, {"EvenspreadAdvice": False})
+
+    assert resolved.settings[Gate.ADVICE].source == "feature gates"
 
 
 def test_a_locked_feature_goes_off_if_that_is_allowed() -> None:

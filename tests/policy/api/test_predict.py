@@ -225,3 +225,9 @@ def test_any_list_is_answered(
 
     assert not (given.findings and given.warned)
     assert bool(given.drops) == (given.stored != constraints)
+
+
+def test_a_pod_without_members_is_taken() -> None:
+    request = Request(kind=POD, path=(), template=None, old=None, changed=True)
+
+    assert summarize(predict_response(request, NEWEST)) == ([], [], [])

@@ -432,3 +432,18 @@ def test_a_contradicting_owner_makes_a_selector_that_matches_nothing() -> None:
 
     (one, _) = injected(injection)
     assert one.label_selector == selector(requirement("app", "In", "web"), app="db")
+
+
+def test_nothing_is_injected_by_default() -> None:
+    nothing = Injection(skip=SkipReason.NO_PROFILE)
+
+    assert (nothing.profile, nothing.annotation) == ("", "")
+    assert not nothing.zone_left_out
+    assert nothing.is_small
+
+
+def test_a_reason_is_a_label_of_a_metric() -> None:
+    assert [*SkipReason] == [
+        "", "gate-off", "no-spec", "mirror-pod", "bound", "exempt-namespace", "skip-label",
+        "no-profile", "own-constraints", "nothing-to-add", "no-selector",
+    ]  # fmt: skip

@@ -156,6 +156,26 @@ def test_a_pod_without_metadata_has_no_owner() -> None:
     assert derive_selector(PodTemplate(), NAMESPACE, cluster({"app": "web"})) is None
 
 
+def test_a_selector_is_the_same_bytes_whatever_the_order_of_its_sources() -> None:
+    services = cluster({"env": "prod"}, {"app": "web"}, ReplicaSet=selector(env="x", app="y"))
+
+    derived = derive_selector(owned("ReplicaSet"), NAMESPACE, services)
+
+    assert derived is not None
+    assert derived.pairs == (("app", "y"), ("env", "x"))
+    assert [item.key for item in derived.expressions] == ["app", "env"]
+
+
+def test_a_selector_of_many_expressions_is_not_small() -> None:
+    many = [requirement(f"key-{i}", "Exists") for i in range(SMALL)]
+    derived = derive_selector(
+        owned("ReplicaSet"), NAMESPACE, cluster(ReplicaSet=selector(*many, app="web"))
+    )
+
+    assert derived is not None
+    assert not derived.is_small
+
+
 def test_the_keys_of_a_selector_are_those_it_says_anything_about() -> None:
     facts = cluster({"app": "web"}, ReplicaSet=selector(requirement("x", "Exists"), app="web"))
 

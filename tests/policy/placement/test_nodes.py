@@ -121,3 +121,13 @@ def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
     assert (
         find_mismatch(node(GPU), Demands(tolerations=honored.tolerations)) is None
     ) is not taints
+
+
+def test_a_rejection_is_worded_as_by_kube_scheduler() -> None:
+    assert [*RejectionReason] == [
+        "node(s) lack a topology key",
+        "node(s) were unschedulable",
+        "node(s) had untolerated taint",
+        "node(s) didn't match Pod's node affinity/selector",
+    ]
+    assert NodeRejection(RejectionReason.CORDON).about == ""

@@ -84,6 +84,14 @@ def test_constraints_add_up() -> None:
     assert found.raw == {"n1": round(log(4) + log(3)), "n2": round(log(3))}
 
 
+def test_a_missing_key_leaves_the_other_constraints() -> None:
+    topology = Topology([node("n1", "a", rack="r1"), node("n2", rack="r2")])
+
+    found = scored(topology, {"n2": 2}, soft(), soft("rack"), requires_keys=False)
+
+    assert found.raw == {"n1": 0, "n2": round(2 * log(4))}
+
+
 def test_no_node_means_no_score() -> None:
     found = scored(Topology([]), {}, soft())
 

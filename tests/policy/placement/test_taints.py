@@ -1,7 +1,13 @@
 import pytest
 
 from webhook.policy.model import Taint
-from webhook.policy.placement.taints import Toleration, find_untolerated, render_taint, tolerates
+from webhook.policy.placement.taints import (
+    UNSCHEDULABLE,
+    Toleration,
+    find_untolerated,
+    render_taint,
+    tolerates,
+)
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 SPOT = Taint(key="spot", effect="NoExecute")
@@ -41,6 +47,17 @@ def test_tolerates(toleration: Toleration, taint: Taint, matches: bool) -> None:
 
 def test_the_first_excluding_taint_that_is_not_tolerated_is_named() -> None:
     assert find_untolerated((SLOW, GPU, SPOT), (Toleration(key="gpu", operator="Exists"),)) == SPOT
+
+
+def test_one_of_several_tolerations_suffices() -> None:
+    gpu, spot = (Toleration(key=key, operator="Exists") for key in ("gpu", "spot"))
+
+    assert find_untolerated((GPU,), (spot, gpu)) is None
+    assert find_untolerated((GPU,), (spot,)) == GPU
+
+
+def test_a_cordon_is_a_taint_of_kubernetes() -> None:
+    assert render_taint(UNSCHEDULABLE) == "node.kubernetes.io/unschedulable:NoSchedule"
 
 
 def test_a_preference_excludes_nothing() -> None:

@@ -59,6 +59,15 @@ def test_global_minimum(
     assert (found.minimum, found.minimum_reason) == (minimum, floor)
 
 
+def test_a_minimum_has_a_reason_in_words() -> None:
+    assert [*MinimumReason] == [
+        "no node is eligible",
+        "there are fewer domains than minDomains",
+        "a domain has no pod",
+        "every domain has pods",
+    ]
+
+
 def test_fewer_domains_have_a_minimum_of_their_own() -> None:
     topology, census = cluster({"a": 3, "b": 2, "c": 0})
     closed = Topology(counted for counted in topology.nodes if counted.name != "c")

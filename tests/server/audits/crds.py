@@ -8,17 +8,16 @@ module any more.
 """
 
 import json
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 import yaml
 
 from tests.controlplane.build import BuildError, alone, go_program, run
+from tests.required import TOOLS, skip_or_fail
 
 CACHE = Path("~/.cache/evenspread/tools")
 NEEDS_GO = (1, 24, 0)
@@ -53,10 +52,7 @@ def located(group: str) -> Path:
 def needed(group: str) -> Any:
     """Read a definition; skips the test without it, or where EVENSPREAD_REQUIRE_TOOLS=1 fails."""
     if not located(group).is_file():
-        missing = f"no CustomResourceDefinition of {group} reports: run `make tools`"
-        if os.environ.get("EVENSPREAD_REQUIRE_TOOLS") == "1":
-            pytest.fail(missing, pytrace=False)
-        pytest.skip(missing)
+        skip_or_fail(f"no CustomResourceDefinition of {group} reports: run `make tools`", TOOLS)
     return yaml.safe_load(located(group).read_text())
 
 

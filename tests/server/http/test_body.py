@@ -109,7 +109,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
 
 
 async def test_bodies_are_limited_together() -> None:
-    async with serving(Limits(bodies=64)) as server:
+    async with serving(Limits(bodies=64 + 1, long_review=1, in_flight=1)) as server:
         first, second = await server.connect(), await server.connect()
         length = {**JSON, "Content-Length": "100"}
         first.send(head(headers=length) + HALF[:50])
@@ -211,7 +211,7 @@ async def test_a_body_that_does_not_come_ends_the_connection(limits: Limits, tar
 
 
 async def test_bodies_together_are_bounded() -> None:
-    limits = Limits(bodies=200_000, discarded=0.01)
+    limits = Limits(bodies=200_001, long_review=1, in_flight=1, discarded=0.01)
     whole = call(padded(150_000))
     async with serving(limits) as server:
         first, second = await server.connect(), await server.connect()

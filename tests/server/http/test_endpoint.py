@@ -14,6 +14,7 @@ from tests.server.serving import (
     Running,
     Wire,
     call,
+    client_tls,
     head,
     review,
     serving,
@@ -24,6 +25,7 @@ from webhook.policy.facts import Facts, NoFacts
 from webhook.server.health import Health
 from webhook.server.http.endpoint import (
     ACCEPTED_AT_ONCE,
+    HttpConnection,
     ParserError,
     bind,
     listening,
@@ -88,7 +90,7 @@ async def test_accepting_goes_on_after_errors() -> None:
     taken = asyncio.Event()
 
     class Once(Health):
-        def take(self, accepted: socket.socket) -> None:
+        def take(self, accepted: socket.socket, address: str) -> None:
             accepted.close()
             taken.set()
 
@@ -303,6 +305,45 @@ async def test_five_hundred_hostile_connections_shut_nobody_out() -> None:
     assert len(server.lines) <= 2 * Limits().refusals_logged
 
 
+async def occupy(server: Running, source: str) -> Wire:
+    """Open a connection from an address of loopback, and send a valid review."""
+    made = await asyncio.open_connection(
+        "127.0.0.1", server.port, ssl=client_tls(), local_addr=(source, 0)
+    )
+    wire = Wire(*made)
+    reply = await wire.ask(call(review()))
+    assert reply.status == 200
+    return wire
+
+
+async def test_an_address_that_fills_all_places_shuts_nobody_out() -> None:
+    async with serving(Limits(connections=16, answered=0)) as server:
+        caller = await occupy(server, "127.0.0.2")
+        hostile = [await occupy(server, "127.0.0.3") for _ in range(40)]
+
+        newcomers = [await occupy(server, f"127.0.0.{last}") for last in range(4, 8)]
+        replies = [await wire.ask(call(review())) for wire in (caller, *newcomers)]
+        for wire in (caller, *newcomers, *hostile):
+            await wire.close()
+
+    assert [reply.status for reply in replies] == [200] * 5
+    assert server.rejected("connections") == 0
+    assert server.rejected("evicted") == 40 + 5 - 16
+
+
+async def test_connections_that_may_wait_for_an_answer_are_not_evicted() -> None:
+    async with serving(Limits(connections=2)) as server:
+        hostile = [await occupy(server, "127.0.0.3") for _ in range(2)]
+
+        newcomer = await server.plain()
+        rest = await newcomer.ended()
+        for wire in hostile:
+            await wire.close()
+
+    assert rest == b""
+    assert server.rejected("connections") == 1
+
+
 BROKEN = {
     "no HTTP": (b"hello\r\n\r\n", 400),
     "TLS in TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
@@ -439,7 +480,7 @@ async def test_accepting_leaves_time_to_others() -> None:
     turns, taken = set[int](), list[socket.socket]()
 
     class Slow(Health):
-        def take(self, accepted: socket.socket) -> None:
+        def take(self, accepted: socket.socket, address: str) -> None:
             taken.append(accepted)
 
     async def look() -> None:
@@ -457,3 +498,16 @@ async def test_accepting_leaves_time_to_others() -> None:
         opened.close()
 
     assert {0, ACCEPTED_AT_ONCE, 2 * ACCEPTED_AT_ONCE} == turns
+
+
+async def test_only_new_bytes_count_as_received() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        (connection,) = server.admission.connections
+        assert isinstance(connection, HttpConnection)
+        connection.received = 1.0
+
+        connection.data_received(b"")  # as aiohttp does once it has room for what it kept
+
+    assert connection.received == 1.0

@@ -29,6 +29,10 @@ def test_the_bounds_are_those_that_were_agreed() -> None:
     assert {name: values[name] for name in SPECIFIED} == SPECIFIED
 
 
+def test_no_review_takes_as_long_as_an_answered_connection_is_idle() -> None:
+    assert Limits().answered > Limits().body_read + Limits().request
+
+
 def test_every_bound_has_a_unit_and_a_reason() -> None:
     rows = list(limit_rows())
 

@@ -83,6 +83,8 @@ class Bodies:
         """Start without a body."""
         self._limits = limits
         self._uncounted = min(limits.body, limits.long_review)  # bytes; most bodies are smaller
+        # At most ``in_flight`` reviews wait for facts, so short bodies need no more than this.
+        self._most = limits.bodies - limits.in_flight * self._uncounted
         self.held = 0
 
     async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
@@ -127,7 +129,7 @@ class Bodies:
         while chunk := await content.readany():
             if len(body) + len(chunk) > self._limits.body:
                 raise self._too_large()
-            if self.held + len(chunk) > self._limits.bodies:
+            if self.held + len(chunk) > self._most:
                 raise OverloadError("bodies")
             self.held += len(chunk)
             body += chunk

@@ -1,12 +1,20 @@
 """
 The table of open connections, which decides which one closes when there are too many.
 
-Closing a connection that an API server is about to use loses an admission call, because Go does not
-repeat a POST. The order is therefore: connections without a valid review so far, the oldest first;
-then the connection that is idle for longest, if that is longer than Go keeps one; if there is none,
-the new connection is refused. The table has no sockets and reads no clock.
+Closing a connection that an API server is about to use can lose an admission call, because Go
+repeats no POST that it has begun to send. It closes one of these:
+
+* a connection without a valid review so far;
+* the connection that is idle for longest, if that is longer than Go keeps one;
+* if there is none, a connection of the address with most connections, whose last review is surely
+  answered.
+
+Of these it closes the one whose address has most connections, and of these the first. If the new
+connection's address has more, it refuses that one: a hostile client displaces only itself. The
+table has no sockets and reads no clock.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from itertools import chain, islice
 from typing import Generic, TypeVar
@@ -17,18 +25,21 @@ Key = TypeVar("Key", bound=Hashable)
 class Connections(Generic[Key]):
     """The open connections of one listener, in the order in which they would be closed."""
 
-    def __init__(self, most: int, idle: float, cut: Callable[[Key], None]) -> None:
+    def __init__(self, most: int, idle: float, answered: float, cut: Callable[[Key], None]) -> None:
         """
         Start without a connection.
 
         Args:
             most: The maximum number of open connections.
             idle: Seconds after which a proven connection may be closed.
+            answered: Seconds after which the last review of a connection is surely answered.
             cut: Closes a connection at once; called after the table has removed it.
         """
         self._most = most
         self._idle = idle
+        self._answered = answered
         self._cut = cut
+        self._addresses: dict[Key, str] = {}
         self._unproven: dict[Key, float] = {}
         self._proven: dict[Key, float] = {}
 
@@ -36,19 +47,21 @@ class Connections(Generic[Key]):
         """The number of open connections."""
         return len(self._unproven) + len(self._proven)
 
-    def admit(self, key: Key, now: float) -> bool:
+    def admit(self, key: Key, now: float, address: str) -> bool:
         """
         Add a new connection, in place of another one if the table is full.
 
         Args:
             now: Seconds of a clock that never goes back.
+            address: Of the client.
 
         Returns:
             False if the new connection must be refused.
         """
-        if len(self) >= self._most and not self._make_room(now):
+        if len(self) >= self._most and not self._make_room(now, address):
             return False
         self._unproven[key] = now
+        self._addresses[key] = address
         return True
 
     def prove(self, key: Key, now: float) -> None:
@@ -59,15 +72,29 @@ class Connections(Generic[Key]):
 
     def forget(self, key: Key) -> None:
         """Remove a closed connection, if it is still there."""
-        if self._unproven.pop(key, None) is None:
-            self._proven.pop(key, None)
+        for table in (self._unproven, self._proven, self._addresses):
+            table.pop(key, None)
 
-    def _make_room(self, now: float) -> bool:
-        oldest = islice(self._proven.items(), 1)
-        idle = (key for key, used in oldest if now - used > self._idle)
-        victim = next(chain(self._unproven, idle), None)
+    def _make_room(self, now: float, address: str) -> bool:
+        """Close a connection for a new one, unless the address of that one has most connections."""
+        numbers = Counter((*self._addresses.values(), address))
+        victim = self._find_victim(now, numbers)
         if victim is None:
+            return False
+        idle = now - self._proven.get(victim, now) > self._idle
+        if not idle and numbers[self._addresses[victim]] < numbers[address]:
             return False
         self.forget(victim)
         self._cut(victim)
         return True
+
+    def _find_victim(self, now: float, numbers: Counter[str]) -> Key | None:
+        ages = {key: now - used for key, used in self._proven.items()}  # the largest is first
+        most = max(numbers.values())
+        victims = [key for key, age in islice(ages.items(), 1) if age > self._idle] or [
+            key
+            for key, age in ages.items()
+            if age > self._answered and numbers[self._addresses[key]] == most
+        ]
+        candidates = chain(self._unproven, victims)
+        return max(candidates, key=lambda key: numbers[self._addresses[key]], default=None)

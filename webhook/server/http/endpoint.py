@@ -75,12 +75,14 @@ class HttpConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
-        self.received = now = self._endpoint.clock()
-        self.shed = not self._endpoint.overload.admits(now)
+        endpoint = self._endpoint
+        if data:  # aiohttp also calls this without data, to parse what it has kept
+            self.received = now = endpoint.clock()
+            self.shed = endpoint.overload.busy and not endpoint.overload.admits(now)
         if self.shed and (transport := self._idle_transport()) is not None and is_whole(data):
             transport.write(BUSY)
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-            self._endpoint.refused("queued")
+            endpoint.refused("queued")
         else:
             super().data_received(data)
 
@@ -126,7 +128,9 @@ class HttpEndpoint(web.Server, ABC):
         """
         super().__init__(self.answer)
         self.limits = limits
-        self.callers: Connections[web.RequestHandler] = Connections(most, limits.idle, self._cut)
+        self.callers: Connections[web.RequestHandler] = Connections(
+            most, limits.idle, limits.answered, self._cut
+        )
         self.overload = Overload(limits.queued)
         self.draining = False
         self._tls = tls
@@ -146,10 +150,10 @@ class HttpEndpoint(web.Server, ABC):
     def failed(self, status: int, error: BaseException | None) -> None:
         """Record a request that ``answer`` did not receive or did not answer."""
 
-    def take(self, accepted: socket.socket) -> None:
-        """Serve an accepted connection, or close it if there are too many."""
+    def take(self, accepted: socket.socket, address: str) -> None:
+        """Serve an accepted connection of a client, or close it if there are too many."""
         exchange = HttpConnection(self, self.limits)
-        if not self.callers.admit(exchange, self.clock()):
+        if not self.callers.admit(exchange, self.clock(), address):
             accepted.close()
             self.refused("connections")
             return
@@ -235,12 +239,12 @@ async def _accept(listener: socket.socket, endpoint: HttpEndpoint) -> None:
     loop = asyncio.get_running_loop()
     while True:
         try:
-            accepted, _ = await loop.sock_accept(listener)
-            endpoint.take(accepted)
+            accepted, address = await loop.sock_accept(listener)
+            endpoint.take(accepted, str(address[0]))
             for _ in range(ACCEPTED_AT_ONCE - 1):
-                accepted, _ = listener.accept()
+                accepted, address = listener.accept()
                 accepted.setblocking(False)  # noqa: FBT003  # the standard library's signature
-                endpoint.take(accepted)
+                endpoint.take(accepted, str(address[0]))
         except (BlockingIOError, ConnectionError):  # none is left; the client closed it before
             continue
         except OSError:  # no file descriptor left

@@ -47,7 +47,9 @@ class Limits:
         "or the request's timeout if that is less; aiohttp itself has no such limit",
     )
     bodies: int = _limit(
-        64 * MIB, "bytes", "of all bodies from their first byte to the answer; bounds memory"
+        64 * MIB,
+        "bytes",
+        "of all bodies from their first byte to the answer; an eighth is kept for short ones",
     )
     handshake: float = _limit(5.0, "seconds", "for a TLS handshake; asyncio would wait 60")
     goodbye: float = _limit(2.0, "seconds", "for the client to end its TLS session")
@@ -64,11 +66,19 @@ class Limits:
         "seconds",
         "after it a Go client has closed the connection; closing one in use loses a call",
     )
+    answered: float = _limit(
+        16.0,
+        "seconds",
+        "after a review began; no review takes longer, so in a crowd the connection may be closed",
+    )
     accept_again: float = _limit(
         1.0, "seconds", "to wait when the process has no file descriptor left, as asyncio does"
     )
     stalled_reply: float = _limit(
         10.0, "seconds", "between two checks for clients that do not read their replies"
+    )
+    lag_period: float = _limit(
+        0.25, "seconds", "between two measurements of the event loop's lag; a longer lag is seen"
     )
     read_buffer: int = _limit(
         64 * KIB,

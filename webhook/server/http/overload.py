@@ -19,6 +19,9 @@ class Overload:
     New requests are refused while the wait is longer than a quarter of what is allowed. The rest is
     for the requests that came before this showed: at four times the capacity, the wait then grows
     to four times as much.
+
+    Attributes:
+        busy: Whether the last wait was that long; as long as it is not, ``admits`` admits all.
     """
 
     def __init__(self, longest: float) -> None:
@@ -29,13 +32,14 @@ class Overload:
             longest: Seconds that a request may wait until its turn.
         """
         self._longest = longest
-        self._waited = self._seen = 0.0
+        self._seen = 0.0
+        self.busy = False
 
     def admits(self, now: float) -> bool:
         """Decide whether to take a new request; if not, refuse it without parsing it."""
-        return self._waited <= self._longest / 4 or now - self._seen > EMPTY_S
+        return not self.busy or now - self._seen > EMPTY_S
 
     def is_late(self, waited: float, now: float) -> bool:
         """Decide whether to refuse a request whose turn has come after so many seconds."""
-        self._waited, self._seen = waited, now
+        self.busy, self._seen = waited > self._longest / 4, now
         return waited > self._longest

@@ -1,0 +1,66 @@
+"""A caller that behaves, while others attack a server: its latencies, and that no call fails."""
+
+import asyncio
+import os
+import time
+from typing import Self
+
+from tests.e2e.sampler import wait_ms
+from tests.e2e.standalone import Standalone, eventually
+from tests.server.serving import call, review
+
+PAUSE_S = 0.02  # between two calls
+MOST_P99_S = 1.0
+
+
+class Bystander:
+    """
+    Calls on one connection as long as the context lasts.
+
+    Attributes:
+        latencies: Seconds of each call, without those in which server and test waited for a core.
+        statuses: The statuses of all replies.
+    """
+
+    def __init__(self, server: Standalone) -> None:
+        self._server = server
+        self.latencies: list[float] = []
+        self.statuses: set[int] = set()
+
+    async def __aenter__(self) -> Self:
+        self._wire = await self._server.connect()
+        await self._call()
+        self.latencies.clear()  # the first call is the slowest one
+        self._calling = asyncio.create_task(self._go_on())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await eventually(lambda: self.latencies)
+        self._calling.cancel()
+        await asyncio.wait([self._calling])
+        await self._wire.close()
+
+    @property
+    def p99(self) -> float:
+        """Seconds that 99 % of the calls do not exceed."""
+        return sorted(self.latencies)[int(len(self.latencies) * 0.99)]
+
+    def check(self) -> None:
+        """All calls were answered, nearly all of them within a second."""
+        assert self.statuses == {200}
+        assert self.p99 < MOST_P99_S
+
+    async def _go_on(self) -> None:
+        while True:
+            await self._call()
+            await asyncio.sleep(PAUSE_S)
+
+    async def _call(self) -> None:
+        waited, began = self._waits_s(), time.monotonic()
+        reply = await self._wire.ask(call(review(), "/mutate?timeout=10s"))
+        took = time.monotonic() - began
+        self.latencies.append(max(0.0, took - (self._waits_s() - waited)))
+        self.statuses.add(reply.status)
+
+    def _waits_s(self) -> float:
+        return (wait_ms(self._server.process.pid) + wait_ms(os.getpid())) / 1000

@@ -1,0 +1,98 @@
+"""
+A memory cgroup for one process of a test, where the machine lets one be made.
+
+It is a child of the cgroup that the tests run in, so the limits of that one still hold. Version 1
+and version 2 of cgroups are supported; version 2 only if the parent delegates ``memory``.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from os import getpid
+from pathlib import Path
+from typing import Final
+
+from tests.controlplane.waiting import until
+
+MOUNT: Final = Path("/sys/fs/cgroup")
+JOIN: Final = 'echo $$ > "$0" && exec "$@"'
+"""A script of sh: join the cgroup whose file is ``$0``, and become the program behind it."""
+
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCgroup:
+    """
+    One cgroup.
+
+    Attributes:
+        peak_file: Has the most bytes that its processes held, page cache included.
+    """
+
+    folder: Path
+    peak_file: str
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that its processes held; 0 where the kernel does not say."""
+        with suppress(OSError):
+            return int((self.folder / self.peak_file).read_text())
+        return 0
+
+    def wrap(self, command: Sequence[str]) -> tuple[str, ...]:
+        """A command that joins the cgroup and then becomes another one, with the same id."""
+        return ("/bin/sh", "-c", JOIN, str(self.folder / "cgroup.procs"), *command)
+
+
+@contextmanager
+def memory_cgroup(limit: int) -> Generator[MemoryCgroup | None]:
+    """
+    Make a cgroup that lasts as long as the context; its processes must have ended by then.
+
+    Args:
+        limit: Bytes.
+
+    Yields:
+        None where none can be made: no rights, no controller.
+    """
+    made = _make(limit)
+    try:
+        yield made
+    finally:
+        if made is not None:
+            until(lambda: _remove(made.folder), f"{made.folder} to be removed")
+
+
+def _make(limit: int) -> MemoryCgroup | None:
+    for parent, limit_file, peak_file in _parents(Path("/proc/self/cgroup").read_text()):
+        folder = parent / f"evenspread-{getpid()}-{next(_numbers)}"
+        try:
+            folder.mkdir()
+        except OSError:
+            continue
+        try:
+            (folder / limit_file).write_text(f"{limit}")
+        except OSError:
+            folder.rmdir()
+        else:
+            return MemoryCgroup(folder, peak_file)
+    return None
+
+
+def _parents(text: str) -> Generator[tuple[Path, str, str]]:
+    """Each folder that may get a child, the file of its limit, and the file of its peak."""
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            parent = MOUNT / "memory" / path.lstrip("/")
+            yield parent, "memory.limit_in_bytes", "memory.max_usage_in_bytes"
+        elif not controllers:
+            yield MOUNT / path.lstrip("/"), "memory.max", "memory.peak"
+
+
+def _remove(folder: Path) -> bool:
+    with suppress(OSError):  # busy: a process is still ending
+        folder.rmdir()
+    return not folder.exists()

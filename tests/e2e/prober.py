@@ -1,0 +1,88 @@
+"""Handshakes with every replica, again and again, trusting what is published alone."""
+
+import threading
+import time
+from typing import NamedTuple, Self
+
+from cryptography import x509
+
+from tests.e2e.certified import Certificates, Certified
+from tests.e2e.forwarding import Address
+from tests.e2e.replica import Replica
+
+LAG_S = 2.0
+"""How late an API server may learn of a caBundle: less than half an overlap, as is promised."""
+
+
+class PublishedBundle(NamedTuple):
+    """A bundle of a webhook, and when it was first seen, by ``time.monotonic``."""
+
+    seen: float
+    bundle: Certificates
+
+
+class Prober:
+    """
+    Verifies every replica again and again, trusting what is published alone; a context manager.
+
+    Also what was published LAG_S ago is trusted, alone, as by an API server that learns late.
+
+    Attributes:
+        failures: Of replicas that were endpoints all the while.
+        verified: How many handshakes came to a good end.
+        leaves: The leaves that replicas served.
+        bundles: Those of the mutating webhook, in their order.
+    """
+
+    def __init__(self, certified: Certified) -> None:
+        self.failures: list[OSError] = []
+        self.verified = 0
+        self.leaves: set[x509.Certificate] = set()
+        self.bundles: list[PublishedBundle] = []
+        self._certified = certified
+        self._history: list[tuple[float, Certificates]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def serials(self) -> int:
+        """How many different serial numbers the leaves have."""
+        return len({leaf.serial_number for leaf in self.leaves})
+
+    @property
+    def shortest_transition_s(self) -> float:
+        """The shortest time for which two authorities were published, until one left; seconds."""
+        pairs = zip(self.bundles, self.bundles[1:], strict=False)
+        return min(after.seen - before.seen for before, after in pairs if len(after.bundle) == 1)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            now, published = time.monotonic(), self._certified.published
+            if not self.bundles or self.bundles[-1].bundle != published[0]:
+                self.bundles.append(PublishedBundle(now, published[0]))
+            self._history += [(now, bundle) for bundle in published]
+            self._history = [each for each in self._history if each[0] >= now - LAG_S]
+            for bundle in {bundle for _, bundle in self._history}:
+                for replica in self._certified.replicas:
+                    self._probe(replica, bundle)
+
+    def _probe(self, replica: Replica, bundle: Certificates) -> None:
+        if not self._is_called(replica):
+            return
+        try:
+            self.leaves.add(self._certified.meet(replica, bundle))
+            self.verified += 1
+        except OSError as error:
+            if self._is_called(replica):  # else it was on its way out
+                self.failures.append(error)
+
+    def _is_called(self, replica: Replica) -> bool:
+        return Address(port=replica.port) in self._certified.service.endpoints

@@ -1,0 +1,27 @@
+"""A memory cgroup ends a process that exceeds its limit, and leaves nothing behind."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.cgroup import memory_cgroup
+
+MIB = 1024 * 1024
+GREEDY = f"print(len(bytearray({{0}} * {MIB})))"
+
+
+def test_a_process_above_the_limit_is_killed() -> None:
+    with memory_cgroup(64 * MIB) as group:
+        if group is None:
+            pytest.skip("no memory cgroup can be made here: it needs the right to write to one")
+
+        def run(mebibytes: int) -> int:
+            command = group.wrap([sys.executable, "-c", GREEDY.format(mebibytes)])
+            return subprocess.run(command, check=False, capture_output=True).returncode
+
+        assert run(16) == 0
+        assert 16 * MIB < group.peak <= 64 * MIB
+        assert run(256) == -9
+
+    assert not group.folder.exists()
