@@ -24,10 +24,10 @@ from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document
 from webhook.policy.escape import escape_json
-from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rollout import Rollout, roll_out
+from webhook.policy.explain.scenario import ScenarioEdit
 from webhook.policy.model import Node
 
 _NO_NODES = (

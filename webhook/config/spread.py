@@ -20,9 +20,14 @@ from pydantic import (
 
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
-from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel, find_repeated_kinds
 from webhook.config.messages import format_value, refusal, refuse, refusing, suggest_word
-from webhook.config.models import SelectorModel, StrictModel
+from webhook.config.models import (
+    OwnerSelectorModel,
+    PodTemplateModel,
+    SelectorModel,
+    StrictModel,
+    find_repeated_kinds,
+)
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
 from webhook.policy.api.rules import API_RULES

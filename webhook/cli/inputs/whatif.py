@@ -7,10 +7,9 @@ import click
 from webhook.cli import options
 from webhook.errors import ConfigError
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.rollout import PLACED_REPLICAS
-from webhook.policy.explain.scenario import full_key
+from webhook.policy.explain.scenario import ScenarioEdit, full_key
 
 MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000
 

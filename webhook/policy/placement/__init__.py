@@ -9,7 +9,7 @@ To follow one pod through it, read the modules in this order:
 4. ``filtering`` applies hard constraints to nodes, ``scoring`` ranks the rest by soft constraints.
 5. ``place`` runs these steps in the scheduler's order; this is the entry point.
 
-``nodes``, ``taints`` and ``nodeaffinity`` say which nodes other filters reject. Nothing here
+``nodes`` and ``nodeaffinity`` say which nodes other filters reject. Nothing here
 validates constraints (see ``policy.api.rules``). Resources, ports, volumes and pod affinity are not
 modelled.
 """
