@@ -13,7 +13,6 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.policy.advice.findings import count_of
-from webhook.spreadtest.discovery import SuiteText, find_suites
 from webhook.spreadtest.results import (
     TEST_FORMATS,
     CaseResult,
@@ -24,7 +23,7 @@ from webhook.spreadtest.results import (
     format_differences,
 )
 from webhook.spreadtest.runner import run_suite
-from webhook.spreadtest.suite import Suite, load_suite
+from webhook.spreadtest.suite import Suite, SuiteText, find_suites, load_suite
 
 _STYLES = {CaseStatus.PASSED: Style.GOOD, CaseStatus.FAILED: Style.BAD, CaseStatus.ERROR: Style.BAD}
 _STATUS_WIDTH = max(map(len, CaseStatus))
