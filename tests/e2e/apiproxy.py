@@ -1,6 +1,7 @@
 """An HTTP proxy before an API server, that can answer garbage, or nothing at all."""
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -22,11 +23,12 @@ class Mode(Enum):
     PASS = auto()
     GARBAGE = auto()
     HANG = auto()
+    UNAUTHORIZED = auto()
 
 
 class ApiProxy:
     """
-    Speaks plain HTTP and forwards each request, with the credentials that it came with.
+    Forwards each request, with the credentials that it came with.
 
     Attributes:
         port: Of 127.0.0.1.
@@ -55,6 +57,8 @@ class ApiProxy:
         self.requests[request.path] += 1
         if self._mode is Mode.GARBAGE:
             return web.Response(body=GARBAGE, content_type="application/json")
+        if self._mode is Mode.UNAUTHORIZED:
+            return web.Response(status=401, text="log in at the proxy")
         task = asyncio.current_task()
         self._handling.add(task)
         try:
@@ -83,8 +87,10 @@ def _end_to_end(headers: Any) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def proxying(api: Api) -> AsyncGenerator[ApiProxy]:
-    """Serve as long as the context lasts."""
+async def proxying(
+    api: Api, tls: ssl.SSLContext | None = None, port: int = 0
+) -> AsyncGenerator[ApiProxy]:
+    """Serve as long as the context lasts, plain HTTP unless there is a TLS context."""
     connector = aiohttp.TCPConnector(ssl=api._tls, limit=0)
     timeout = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
@@ -93,7 +99,7 @@ async def proxying(api: Api) -> AsyncGenerator[ApiProxy]:
         app.router.add_route("*", "/{path:.*}", proxy.handle)
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls)
         await site.start()
         proxy.port = runner.addresses[0][1]
         try:
