@@ -34,7 +34,7 @@ from tests.e2e.replica import Replica
 from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/damaged": "yes"}
-LEAF_S, OVERLAP_S = rounds(6, 10), rounds(2, 5)
+LEAF_S, OVERLAP_S = 10, rounds(2, 5)
 RATE = 20  # creations a second
 CALLS = 60  # creations after each fault
 PATIENCE_S = 120.0
