@@ -25,9 +25,10 @@ from tests.cli.conftest import Run
 from webhook.audit.renderers import AUDIT_FORMATS, render_report
 from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.report import AuditReport
+from webhook.cli import doctor, fix
 from webhook.cli.terminal import Terminal
-from webhook.cli.views import doctor, explanation, findings, fix
-from webhook.cli.views.explanation_page import render_page
+from webhook.cli.views import explanation, findings
+from webhook.cli.views.explanation import render_page
 from webhook.cli.views.validation import ValidationReport
 from webhook.doctor.findings import CheckResult
 from webhook.fix.report import FixReport

@@ -62,25 +62,19 @@ def test_hard_defaults_are_compared_with_the_nodes(
 
 
 def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
-    (row,) = summary.profile_table(
-        policy(
-            one_profile(
-                "match:\n"
-                "    namespaceSelector: {matchLabels: {tier: prod}}\n"
-                "    objectSelector: {matchExpressions: [{key: a, operator: Exists}]}\n"
-                "    ownerKinds: [StatefulSet, ReplicaSet]\n"
-                f"  defaultConstraints: [{SOFT}]"
-            )
+    (profile,) = policy(
+        one_profile(
+            "match:\n"
+            "    namespaceSelector: {matchLabels: {tier: prod}}\n"
+            "    objectSelector: {matchExpressions: [{key: a, operator: Exists}]}\n"
+            "    ownerKinds: [StatefulSet, ReplicaSet]\n"
+            f"  defaultConstraints: [{SOFT}]"
         )
-    )
+    ).profiles
 
-    assert row.pods == (
+    assert summary.describe_pods(profile) == (
         "schedulerName default-scheduler; namespace tier=prod; labels a; "
         "owner ReplicaSet or StatefulSet"
-    )
-    assert row.merge == "IfEmpty"
-    assert row.constraints == (
-        {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"},
     )
 
 
@@ -113,6 +107,6 @@ def test_gates_are_shown_with_what_they_guard() -> None:
 
 
 def test_a_profile_without_conditions_is_for_its_schedulers() -> None:
-    (row,) = summary.profile_table(policy(one_profile("defaultConstraints: []")))
+    (profile,) = policy(one_profile("defaultConstraints: []")).profiles
 
-    assert row.pods == "schedulerName default-scheduler"
+    assert summary.describe_pods(profile) == "schedulerName default-scheduler"

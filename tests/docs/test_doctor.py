@@ -6,8 +6,8 @@ from certs.pem import name_of
 from tests.certs.world import authority
 from tests.docs.markdown import ROOT, blocks
 from tests.doctor.installations import CA, build_installation, replica, secret
+from webhook.cli.doctor import show
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.doctor import show
 from webhook.doctor.installation import Lookup, Replica
 from webhook.doctor.table import run_checks
 

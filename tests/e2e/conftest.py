@@ -7,6 +7,7 @@ import pytest
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.customkinds import define, definition
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, by_url
+from tests.e2e.standalone import Standalone
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +41,10 @@ def hooked(control_plane: ControlPlane, replica: Replica) -> str:
 def shared(control_plane: ControlPlane, replica: Replica) -> str:
     """A namespace that the webhooks are called for, in which nothing is left behind."""
     return control_plane.create_namespace(MARK)
+
+
+@pytest.fixture(scope="session")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    """A server without a cluster, for clients that misbehave."""
+    with Standalone(tmp_path_factory.mktemp("standalone"), {}).started() as server:
+        yield server

@@ -5,9 +5,11 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.build import pod, policy, profile, request
 from tests.cluster.environment import unsupervised
 from tests.controlplane.api import Api as Truth
 from tests.controlplane.api import Json
@@ -15,9 +17,11 @@ from webhook.cluster.caches import Caches
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
-from webhook.cluster.protocol import MAX_BODY_BYTES
+from webhook.cluster.protocol import MAX_BODY_BYTES, WatchClient
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
+from webhook.policy.request import Hook
+from webhook.policy.verdict import Verdict, judge
 
 PATIENCE_S = 20.0  # for what takes a second alone on a core
 PAUSE_S = 0.02  # between two looks
@@ -33,7 +37,7 @@ class Live:
         skipped: Names and reasons of the objects that the caches leave out.
     """
 
-    def __init__(self, api: Api, *, streams: bool, pauses: float) -> None:
+    def __init__(self, api: WatchClient, *, streams: bool, pauses: float) -> None:
         self.restarts: Counter[str] = Counter()
         self.skipped: set[tuple[str, str]] = set()
         means = ReflectorEnvironment(
@@ -86,18 +90,70 @@ async def following(
 ) -> AsyncGenerator[Live]:
     """Follow a control plane as long as the context lasts; begins with everything listed."""
     access, timeouts = ApiAccess(kubeconfig=str(kubeconfig)), Timeouts(silence=silence)
-    async with Api(access, time.monotonic, timeouts, max_body) as api:
-        live = Live(api, streams=streams, pauses=pauses)
-        task = asyncio.create_task(live.caches.run(unsupervised))
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await live.caches.wait_synced()
-            yield live
-        finally:
-            await live.fallback.close()
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+    async with (
+        Api(access, time.monotonic, timeouts, max_body) as api,
+        filling(Live(api, streams=streams, pauses=pauses)) as live,
+    ):
+        yield live
+
+
+@asynccontextmanager
+async def filling(live: Live) -> AsyncGenerator[Live]:
+    """Run caches as long as the context lasts; begins with everything listed."""
+    task = asyncio.create_task(live.caches.run(unsupervised))
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await live.caches.wait_synced()
+        yield live
+    finally:
+        await live.fallback.close()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@dataclass
+class ReviewCount:
+    """
+    Reviews that the caches decided during a fault.
+
+    Attributes:
+        calls: How many there were.
+        failed: How many of them were not decided as before the fault.
+    """
+
+    calls: int = 0
+    failed: int = 0
+
+
+@asynccontextmanager
+async def reviewing(live: Live, app: str) -> AsyncGenerator[ReviewCount]:
+    """Judge a new pod of a Service again and again, as long as the context lasts."""
+    pod_request = request(pod(labels={"app": app}), namespace="default")
+    rules, count = policy(profile()), ReviewCount()
+
+    def decide() -> Verdict:
+        live.caches.require()
+        return judge(pod_request, Hook.MUTATE, rules, live.cluster)
+
+    expected = decide()
+    assert expected.patch
+
+    async def review() -> None:
+        while True:
+            count.calls += 1
+            count.failed += decide() != expected
+            await asyncio.sleep(PAUSE_S)
+
+    task = asyncio.create_task(review())
+    try:
+        yield count
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert count.calls
+    assert not count.failed
 
 
 async def until(question: Callable[[], Any], what: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.controlplane.processes import Process
+from tests.e2e.objects import service
 from tests.e2e.replica import CONFIG, Replica
 from tests.server.serving import Wire
 
@@ -39,7 +40,12 @@ uvloop.run(run())
 
 
 class Standalone(Replica):
-    """One server that knows no cluster."""
+    """
+    One server that knows a Service and nothing else of a cluster.
+
+    Attributes:
+        tls: Of clients.
+    """
 
     def __init__(self, folder: Path, settings: dict[str, Any], **limits: float) -> None:
         """
@@ -49,11 +55,15 @@ class Standalone(Replica):
             settings: Further settings, by the names of flags with underscores.
             limits: Members of ``Limits``.
         """
-        super().__init__(folder, Path(), CONFIG, standalone=True, **settings)
+        known = folder / "cluster.json"
+        known.write_text(json.dumps(service("it", "shop", {"app": "it"})))
+        settings = {"standalone": True, "cluster": str(known), **settings}
+        super().__init__(folder, Path(), CONFIG.replace("fieldDefaults: none", ""), **settings)
         del self.settings["kubeconfig"]
         arguments = [json.dumps(self.settings), json.dumps(limits), str(BLOCKED_S)]
         command = [sys.executable, "-c", PROGRAM, *arguments]
         self.process = Process("evenspread", command, log=self.log)
+        self.tls = client_tls()
 
     @contextmanager
     def started(self) -> Generator[Self]:
@@ -71,7 +81,7 @@ class Standalone(Replica):
 
     async def connect(self, tls: ssl.SSLContext | None = None) -> Wire:
         """Open a connection; the handshake is done."""
-        context = tls or client_tls()
+        context = tls or self.tls
         opened = await asyncio.open_connection("127.0.0.1", self.port, ssl=context)
         return Wire(*opened)
 

@@ -17,8 +17,11 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.fixtures import RUNNING
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.live import converged, following, until
+from tests.e2e.live import converged, following, reviewing, until
 from tests.e2e.relay import relaying
+from tests.faults.plugin import FaultReport
+from webhook.cluster.client import Timeouts
+from webhook.cluster.lines import MAX_LINE_BYTES
 from webhook.policy.model import OwnerReference
 
 RECONNECTS = 1000
@@ -27,6 +30,7 @@ MOST_GROWTH = (
     4 * 1024 * 1024
 )  # bytes of 800 reconnects; half of what one leaked 10 KB each would take
 RACES = 500
+SPECIFIED_SILENCE_S = 70.0  # in which a half-open watch must be noticed
 
 
 @pytest.fixture(scope="module")
@@ -120,14 +124,16 @@ async def test_caches_follow(plane: ControlPlane, *, streams: bool) -> None:
         assert live.troubles == []
 
 
+@pytest.mark.fault(2, 3)
 @pytest.mark.parametrize("streams", [True, False])
 async def test_after_a_compaction_during_a_cut_all_is_listed_again(
-    plane: ControlPlane, *, streams: bool
+    plane: ControlPlane, fault_report: FaultReport, *, streams: bool
 ) -> None:
     await asyncio.to_thread(populate, plane, "a", "b")
     async with (
         relaying(plane.apiserver.port) as relay,
         following(through(plane, relay.port), streams=streams) as live,
+        reviewing(live, "b") as reviews,
     ):
         await converged(live, plane.api)
         relay.closed = True
@@ -138,8 +144,14 @@ async def test_after_a_compaction_during_a_cut_all_is_listed_again(
         relay.closed = False
 
         await converged(live, plane.api)
-        assert live.restarts["expired"]
+        assert 0 < live.restarts["expired"] <= len(live.caches.kinds)
         await until(lambda: not live.troubles, "all watches to go on")
+    fault_report.record(
+        load="3 kinds deleted, created and changed during a cut",
+        calls=reviews.calls,
+        failed=reviews.failed,
+        outcome=f"{live.restarts['expired']} kinds listed once more, caches equal to etcd",
+    )
 
 
 LARGE = 45
@@ -189,6 +201,10 @@ GARBAGE = (
     (429, b"Too many requests, please try again later.\n"),
     (500, b"\x00\xff"),
     (404, b"404 page not found\n"),
+    (200, b'{"type": "CHANGED", "object": {"metadata": {"name": "a"}}}\n'),
+    (200, b'{"type": "ERROR", "object": {"kind": "Status", "code": 500}}\n'),
+    (200, b"x" * 5 * 1024 * 1024 + b"\n"),
+    (200, b"x" * (MAX_LINE_BYTES + 1) + b"\n"),
 )
 
 
@@ -214,35 +230,59 @@ async def babbling(plane: ControlPlane) -> AsyncGenerator[None]:
         await runner.cleanup()
 
 
-async def test_garbage_where_the_api_server_was_changes_nothing(plane: ControlPlane) -> None:
+@pytest.mark.fault(6)
+async def test_garbage_where_the_api_server_was_changes_nothing(
+    plane: ControlPlane, fault_report: FaultReport
+) -> None:
     await asyncio.to_thread(populate, plane, "a", "b")
-    async with following(plane.apiserver.kubeconfig) as live:
+    async with following(plane.apiserver.kubeconfig) as live, reviewing(live, "b") as reviews:
         await converged(live, plane.api)
         before = live.known
         plane.process("kube-apiserver").kill()
         async with babbling(plane):
             await until(lambda: live.restarts["garbage"] >= 10, "garbage to be noticed")
+            await until(lambda: live.restarts["oversized"], "a line above the limit")
         assert live.known == before
         await asyncio.to_thread(plane.restart, "kube-apiserver")
         await asyncio.to_thread(stir, plane, "a", "c")
 
         await converged(live, plane.api)
+    fault_report.record(
+        load=f"{len(GARBAGE)} kinds of garbage",
+        calls=reviews.calls,
+        failed=reviews.failed,
+        outcome=f"caches unchanged in {live.restarts.total()} restarts, then equal to etcd",
+    )
 
 
-async def test_a_half_open_connection_is_noticed(plane: ControlPlane) -> None:
+@pytest.mark.fault(5)
+async def test_a_half_open_connection_is_noticed(
+    plane: ControlPlane, fault_report: FaultReport
+) -> None:
     await asyncio.to_thread(populate, plane, "a", "b")
     async with (
         relaying(plane.apiserver.port) as relay,
         following(through(plane, relay.port), silence=1.0) as live,
+        reviewing(live, "b") as reviews,
     ):
         relay.swallow()
         await asyncio.to_thread(stir, plane, "a", "c")
 
         await converged(live, plane.api)
         assert live.restarts["silent"]
+    assert Timeouts().silence <= SPECIFIED_SILENCE_S
+    fault_report.record(
+        load="3 kinds changed while no byte arrives",
+        calls=reviews.calls,
+        failed=reviews.failed,
+        outcome=f"noticed by silence, of 1 s here and {Timeouts().silence:g} s in a replica",
+    )
 
 
-async def test_a_lost_permission_is_told_and_its_return_noticed(plane: ControlPlane) -> None:
+@pytest.mark.fault(28)
+async def test_a_lost_permission_is_told_and_its_return_noticed(
+    plane: ControlPlane, fault_report: FaultReport
+) -> None:
     account = {"namespace": "default", "name": "reader"}
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -266,6 +306,7 @@ async def test_a_lost_permission_is_told_and_its_return_noticed(plane: ControlPl
     async with (
         relaying(plane.apiserver.port) as relay,
         following(through(plane, relay.port, config)) as live,
+        reviewing(live, "b") as reviews,
     ):
         await asyncio.to_thread(plane.api.delete, binding)
         relay.cut()
@@ -277,6 +318,12 @@ async def test_a_lost_permission_is_told_and_its_return_noticed(plane: ControlPl
 
         await converged(live, plane.api)
         await until(lambda: not live.troubles, "all watches to go on")
+    fault_report.record(
+        load="3 kinds changed without permission",
+        calls=reviews.calls,
+        failed=reviews.failed,
+        outcome=f"{live.restarts['forbidden']} refusals shown as forbidden, then equal to etcd",
+    )
 
 
 async def test_nothing_grows_with_reconnects(plane: ControlPlane) -> None:

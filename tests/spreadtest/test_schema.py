@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from tests.spreadtest.world import CASES, EXAMPLES, errors_of
-from webhook.spreadtest.expectations import VIEWS
 from webhook.spreadtest.response import CaseResponse
+from webhook.spreadtest.runner import VIEWS
 from webhook.spreadtest.schema import SKIP_REASONS, Expectation, SpreadTest
 
 SUITE_SCHEMA = {

@@ -3,7 +3,11 @@
 import asyncio
 import http.client
 import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 import click
 
@@ -14,17 +18,17 @@ from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
 from webhook.cli.output import OutputFormat, write_document
-from webhook.cli.terminal import Terminal
-from webhook.cli.views import doctor as doctor_view
+from webhook.cli.terminal import Style, Terminal
 from webhook.config.durations import parse_duration
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.collect import DoctorTarget, collect_installation
 from webhook.doctor.dryrun import DEFAULT_PROBE_NAMESPACE
-from webhook.doctor.findings import CheckState
-from webhook.doctor.installation import Lookup, Replica
+from webhook.doctor.findings import CheckResult, CheckState
+from webhook.doctor.installation import Installation, Lookup, Replica
 from webhook.doctor.table import run_checks
 from webhook.doctor.wait import POLICIES, set_failure_policies, wait_answered
 from webhook.errors import ConfigError, SourceError
+from webhook.policy.advice.findings import count_of
 from webhook.policy.request import Hook
 
 WAIT = "2m"  # a replica is ready in seconds, but its image may have to be pulled
@@ -65,9 +69,9 @@ def doctor(
     )
     results = run_checks(installation)
     if output is OutputFormat.TABLE:
-        doctor_view.show(installation, results, Terminal())
+        show(installation, results, Terminal())
     else:
-        write_document(doctor_view.as_document(installation, results), output)
+        write_document(as_document(installation, results), output)
     problems = any(result.state is CheckState.PROBLEM for result in results)
     return outcome(findings=problems, unfinished=False)
 
@@ -113,6 +117,75 @@ def _fetch_page(address: str, path: str) -> str:
         raise SourceError(f"http://{address}{path}", f"cannot be read: {error}") from error
     finally:
         connection.close()
+
+
+_STYLES = {
+    CheckState.OK: Style.GOOD,
+    CheckState.NOTE: Style.HINT,
+    CheckState.PROBLEM: Style.BAD,
+    CheckState.UNKNOWN: Style.DOUBTFUL,
+}
+
+_COLUMNS = {"state": 9, "id": 19}  # characters: the longest word, and a gap
+_INDENT = " " * _COLUMNS["state"]
+
+
+def as_document(installation: Installation, results: Sequence[CheckResult]) -> dict[str, Any]:
+    """Convert the results to a document for JSON or YAML."""
+    return {
+        "name": installation.name,
+        "namespace": installation.namespace,
+        "version": installation.version,
+        "kubernetes": installation.kubernetes,
+        "checks": [
+            {
+                "id": result.id,
+                "title": result.title,
+                "state": result.state.value,
+                "findings": [
+                    {
+                        "severity": finding.severity.value,
+                        "says": finding.message,
+                        "advice": finding.advice,
+                    }
+                    for finding in result.findings
+                ],
+                "notLookedAt": list(result.unreadable),
+            }
+            for result in results
+        ],
+    }
+
+
+def show(installation: Installation, results: Sequence[CheckResult], terminal: Terminal) -> None:
+    """Write a line for each check, with its findings and advice below."""
+    where = f"{installation.namespace}/{installation.name}"
+    terminal.line(
+        "evenspread in ", (where, Style.PLACE), ", on Kubernetes ", installation.kubernetes
+    )
+    for result in results:
+        state = result.state
+        terminal.line(
+            (f"{state:<{_COLUMNS['state']}}", _STYLES[state]),
+            f"{result.id:<{_COLUMNS['id']}}",
+            result.title,
+        )
+        for advice, findings in groupby(result.findings, lambda finding: finding.advice):
+            for finding in findings:
+                terminal.line(_INDENT, (finding.message, Style.PLACE))
+            terminal.line(f"{_INDENT}-> ", (advice, Style.HINT))
+        for hidden in result.unreadable:
+            terminal.line(f"{_INDENT}not checked: {hidden}")
+    terminal.line(f"{len(results)} checks: {', '.join(_format_counts(results))}")
+
+
+def _format_counts(results: Sequence[CheckResult]) -> Iterator[str]:
+    counts = Counter(result.state for result in results)
+    for state in (CheckState.PROBLEM, CheckState.UNKNOWN, CheckState.NOTE, CheckState.OK):
+        many = counts[state]
+        is_noun = state in (CheckState.PROBLEM, CheckState.NOTE)
+        if many:
+            yield count_of(many, state) if is_noun else f"{many} {state}"
 
 
 command = Command(

@@ -19,8 +19,7 @@ from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.inputs.whatif import parse_edits, whatif_options
 from webhook.cli.output import write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import show
-from webhook.cli.views.explanation_page import render_page
+from webhook.cli.views.explanation import render_page, show
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document

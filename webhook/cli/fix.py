@@ -1,6 +1,8 @@
 """``evenspread fix``: fix findings of audit and validate in the manifests themselves."""
 
+import re
 import sys
+from difflib import unified_diff
 from typing import Any
 
 import click
@@ -10,19 +12,19 @@ from webhook.audit.report import AuditSeverity
 from webhook.cli import options
 from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.files import STDIN_SOURCE, InputFiles
-from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles
 from webhook.cli.inputs.policy import read_policy
-from webhook.cli.output import OutputFormat, report_problems, report_skipped
-from webhook.cli.terminal import Terminal
-from webhook.cli.views import fix as fix_view
+from webhook.cli.output import OutputFormat
+from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.diffs import style_of
 from webhook.errors import SourceError
 from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport
 from webhook.manifests.files import encode
-from webhook.policy.escape import escape_json
+from webhook.policy.advice.findings import count_of
+from webhook.policy.escape import escape_json, printable
 
 
 def fix(
@@ -38,19 +40,18 @@ def fix(
 ) -> ExitCode:
     """Fix the manifests, write them or show the diff, and report the result."""
     requested = read_policy(**policy_options)
-    context = Inputs([])
-    others = list(context.cluster_objects(cluster))
     files = InputFiles(filename, strict=strict)
+    others = list(files.cluster_objects(cluster))
     scope = FixOptions(requested.configuration, requested.policy, rules)
     result = fix_files(files.texts, others, scope, as_read=diff)
-    problems = [*files.problems, *context.problems, *result.problems]
+    files.problems += result.problems
     changed = [source for source, text in result.texts.items() if text != files.texts[source]]
     if diff:
         for source in changed:
-            fix_view.show_difference(source, files.texts[source], result.texts[source])
+            show_difference(source, files.texts[source], result.texts[source])
     else:
         failed = _write_files(files, result, changed)
-        problems += failed.values()
+        files.problems += failed.values()
         changed = [source for source in changed if source not in failed]
     report = FixReport(
         written=not diff,
@@ -59,10 +60,9 @@ def fix(
         left=result.left,
     )
     _write_report(report, output, to_stderr=diff or files.piped is not None)
-    report_problems(problems)
-    report_skipped([*files.skipped, *context.skipped])
+    files.report()
     findings = report.exceeds(fail_on) or (diff and bool(changed))
-    return outcome(findings=findings, unfinished=bool(problems))
+    return outcome(findings=findings, unfinished=bool(files.problems))
 
 
 def _write_files(
@@ -92,7 +92,39 @@ def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -
     if output is OutputFormat.JSON:
         click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
     else:
-        fix_view.show(report, Terminal(sys.stderr if to_stderr else None))
+        show(report, Terminal(sys.stderr if to_stderr else None))
+
+
+_line = re.compile(r"[^\n]*\n|[^\n]+").findall
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+
+
+def show(report: FixReport, terminal: Terminal) -> None:
+    """Write the result of every finding, and the totals."""
+    for fixed in report.fixed:
+        place, rule = f"{fixed.source}:{fixed.line}", (fixed.rule, Style.GOOD)
+        terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
+    for left in report.left:
+        place, rule = f"{left.source}:{left.line}", (left.rule, Style.DOUBTFUL)
+        problem = f" {left.object}: {left.field}: {left.problem}"
+        terminal.line((place, Style.PLACE), ": ", rule, problem)
+        terminal.line(f"    left: {left.reason}")
+    findings = count_of(len(report.fixed), "finding")
+    done = "fixed" if report.written else "would be fixed"
+    files = count_of(len(report.changed), "file")
+    terminal.line(f"{findings} {done} in {files}, {len(report.left)} left")
+
+
+def show_difference(source: str, before: str, after: str) -> None:
+    """Write a unified diff for ``patch``: with colours on a terminal, as bytes elsewhere."""
+    name = printable(source)
+    lines = unified_diff(_line(before), _line(after), name, name)
+    text = "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
+    if sys.stdout.isatty():
+        Terminal().lines([(line, style_of(line))] for line in text.split("\n")[:-1])
+    else:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()  # before the report on stderr
 
 
 command = Command(

@@ -17,8 +17,7 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import read_policy_versions
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.findings import describe_support, show
-from webhook.cli.views.matrix import Matrix, as_document
+from webhook.cli.views.findings import Matrix, as_document, describe_support, show
 from webhook.cli.views.validation import ValidationReport, reports_on
 from webhook.errors import ConfigError
 from webhook.policy.advice.findings import count_of

@@ -1,14 +1,13 @@
 """
 Summaries of the configuration in force: profiles, feature gates, an example, and advice.
 
-The functions return rows of plain text; ``evenspread config check`` formats them.
+``evenspread config check`` formats them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from webhook.policy import render, selectors
+from webhook.policy import selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.defaulting import inject
 from webhook.policy.defaulting.inject import Injection
@@ -53,24 +52,6 @@ class GateRow(NamedTuple):
     guards: str
 
 
-@dataclass(frozen=True)
-class ProfileRow:
-    """
-    A profile in force.
-
-    Attributes:
-        pods: Description of the pods it applies to.
-        complete_selectors: Whether null selectors of a pod's own constraints are filled in.
-        constraints: As in a manifest, without the selector.
-    """
-
-    name: str
-    pods: str
-    merge: str
-    complete_selectors: bool
-    constraints: tuple[render.Rendered, ...]
-
-
 def gate_table(gates: Gates) -> list[GateRow]:
     """List every gate, in the order of ``GATES``."""
     return [
@@ -79,18 +60,9 @@ def gate_table(gates: Gates) -> list[GateRow]:
     ]
 
 
-def profile_table(policy: Policy) -> list[ProfileRow]:
-    """List the profiles in the order in which they are evaluated."""
-    return [
-        ProfileRow(
-            profile.name,
-            "; ".join(_conditions(profile)),
-            str(profile.merge),
-            profile.complete_selectors,
-            tuple(map(render.constraint, profile.constraints)),
-        )
-        for profile in policy.profiles
-    ]
+def describe_pods(profile: Profile) -> str:
+    """Describe the pods that a profile applies to."""
+    return "; ".join(_conditions(profile))
 
 
 def example(policy: Policy, facts: Facts = _EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:

@@ -2,6 +2,6 @@
 Test suites for configurations: ``evenspread test``.
 
 A suite holds requests with expected responses. ``schema`` defines the file format, ``discovery``
-finds suites, ``suite`` loads them with the files they name, ``runner`` runs their cases,
-``expectations`` compares responses, and ``results`` holds the outcome.
+finds suites, ``suite`` loads them with the files they name, ``runner`` runs their cases and
+compares the responses, and ``results`` holds the outcome.
 """

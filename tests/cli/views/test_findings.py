@@ -1,8 +1,11 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.build import gates
+from tests.cli import files
+from tests.cli.conftest import Run
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.findings import describe_support, name_of, show
 from webhook.cli.views.validation import Cause, ValidationNotice, ValidationReport
@@ -93,3 +96,140 @@ def test_a_sentence_describes_the_fields_of_a_version(version: str, support: str
     servers = gates(Version(1, int(version.partition(".")[2])))
 
     assert describe_support(servers) == f"Kubernetes {version} {support}"
+
+
+LIST = "spec.topologySpreadConstraints"
+
+EVERY_FIELD = """\
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    minDomains: 2
+    nodeTaintsPolicy: Honor
+    matchLabelKeys: [tier]
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+APART = EVERY_FIELD.replace("[tier]", "[app]")
+
+
+def test_versions_side_by_side(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(f"{files.POD}{APART}---\n{files.SERVICE}")
+    (folder / "old.yaml").write_text(files.POD + files.DOUBTFUL)
+
+    assert run("validate", "-f", "old.yaml", "-f", "web.yaml", "--kube-version", "1.16..1.37") == (
+        1,
+        (
+            "1.16-17  1.18-25  1.26  1.27-33  1.34-37  finding\n"
+            "old.yaml:1: Pod shop/web-1\n"
+            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
+            "-        warn     warn  warn     warn     TSC021 [0].labelSelector (line 11)\n"
+            "-        warn     warn  warn     warn     TSC020 [0].topologyKey (line 12)\n"
+            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
+            "web.yaml:1: Pod shop/web-1\n"
+            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
+            "-        -        -     -        deny     TSC008 [0][0] (line 11)\n"
+            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
+            "-        drop     -     -        -        TSC111 [0].nodeTaintsPolicy (line 15)\n"
+            "-        -        -     deny     -        TSC008 [0].matchLabelKeys[0] (line 16)\n"
+            "-        drop     drop  -        -        TSC111 [0].matchLabelKeys (line 16)\n"
+            "\n"
+            "0        0        0     1        1        objects denied\n"
+            "2        2        2     1        1        objects with warnings only\n"
+            "2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: "
+            "1 denied, 1 with warnings; 1 without\n"
+        ),
+        "",
+    )
+
+
+def test_versions_for_programs(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + EVERY_FIELD)
+
+    (document,) = run(
+        "validate", "-f", "pod.yaml", "--kube-version", "1.23..1.27", "-o", "json"
+    ).documents
+
+    fields = {
+        version: ({drop["field"] for drop in answer["dropped"]}, [*answer["stored"][0]])
+        for version, answer in document["versions"].items()
+    }
+    always = ["maxSkew", "topologyKey", "whenUnsatisfiable"]
+    policy, keys, least = (
+        f"{LIST}[0].{field}" for field in ("nodeTaintsPolicy", "matchLabelKeys", "minDomains")
+    )
+    assert (document["source"], document["name"], document["judged"]) == ("pod.yaml", "web-1", True)
+    assert fields == {
+        "1.23": ({policy, keys, least}, [*always, "labelSelector"]),
+        "1.24": ({policy, keys, least}, [*always, "labelSelector"]),
+        "1.25": ({policy, keys, least}, [*always, "labelSelector"]),
+        "1.26": ({keys, least}, [*always, "nodeTaintsPolicy", "labelSelector"]),
+        "1.27": (
+            set(),
+            [*always, "minDomains", "nodeTaintsPolicy", "matchLabelKeys", "labelSelector"],
+        ),
+    }
+
+
+# constraints, arguments, exit code
+CODES = {
+    "valid at every version": (files.VALID, ("1.18..1.37",), 0),
+    "denied at one version": (APART, ("1.27..1.34",), 1),
+    "denied at no version": (EVERY_FIELD, ("1.16..1.37",), 0),
+    "dropped at one version, which counts": (
+        EVERY_FIELD, ("1.26..1.37", "--fail-on", "warn"), 1
+    ),
+    "dropped at no version": (EVERY_FIELD, ("1.27..1.37", "--fail-on", "warn"), 0),
+    "a type error": (files.TYPE_ERROR, ("1.27..1.37",), 1),
+    "a file is missing": (files.VALID, ("1.27..1.37", "-f", "missing.yaml"), 3),
+    "the last before the first": (files.VALID, ("1.37..1.27",), 2),
+    "no last version": (files.VALID, ("1.37..",), 2),
+    "a gate that is locked at one version": (
+        files.VALID, ("1.27..1.30", "--feature-gates", "MinDomainsInPodTopologySpread=false"), 2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraints", "args", "code"), CODES.values(), ids=CODES.keys())
+def test_exit_code(
+    constraints: str, args: tuple[str, ...], code: int, folder: Path, run: Run
+) -> None:
+    (folder / "pod.yaml").write_text(files.POD + constraints)
+
+    assert run("validate", "-f", "pod.yaml", "--kube-version", *args).code == code
+
+
+def test_nothing_found_at_any_version(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.VALID)
+
+    assert run("validate", "-f", "pod.yaml", "--kube-version", "1.36..1.99") == (
+        0,
+        (
+            "1 object with a pod template, by the rules of Kubernetes 1.36..1.37: "
+            "0 denied, 0 with warnings\n"
+        ),
+        "Kubernetes 1.99 is newer than the supported versions: the rules of 1.37 apply\n",
+    )
+
+
+def test_a_wrong_type_is_refused_by_every_version(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.TYPE_ERROR)
+
+    out = run("validate", "-f", "pod.yaml", "--kube-version", "1.24..1.36").out
+
+    assert out.splitlines()[:3] == [
+        "1.24-36  finding",
+        "pod.yaml:1: Pod shop/web-1",
+        "deny     type [0].maxSkew (line 12)",
+    ]
+
+
+def test_a_single_version_is_not_nested(folder: Path, run: Run) -> None:
+    (folder / "pod.yaml").write_text(files.POD + files.VALID)
+
+    (document,) = run(
+        "validate", "-f", "pod.yaml", "--kube-version", "1.37", "-o", "json"
+    ).documents
+
+    assert (document["code"], "versions" in document) == (201, False)

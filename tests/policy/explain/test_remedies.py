@@ -5,19 +5,24 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME
+from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.remedies import (
+    MOST_TOGETHER,
     Edits,
+    add_nodes,
     alone_and_together,
+    combine_changes,
+    label_nodes,
     loosen_selector,
     lower_min_domains,
     raise_max_skew,
     soften,
     tolerate,
+    uncordon,
     untolerated_taints,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.model import SCHEDULE_ANYWAY, Taint
+from webhook.policy.model import SCHEDULE_ANYWAY, Node, Taint
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
@@ -133,3 +138,120 @@ def test_taints_that_keep_a_pod_off() -> None:
 
 def test_nothing_alone_is_nothing_together() -> None:
     assert list(alone_and_together([])) == []
+
+
+SSD = Demands(pairs=(("disk", "ssd"),))
+
+
+def cordoned(name: str, zone: str | None = None) -> Node:
+    return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
+
+
+# way, scenario, the first of what is tried
+ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
+    "a cordoned node of each zone, then all": (
+        uncordon,
+        scenario([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
+                  spread_over()),
+        [["uncordon node c1"], ["uncordon node d1"], ["uncordon node c1", "uncordon node d1"]],
+    ),
+    "no node is cordoned": (uncordon, scenario(TWO, spread_over()), []),
+    "a node that lacks the key joins the emptiest domain, then a new one": (
+        label_nodes,
+        scenario([*TWO, node("n3")], spread_over(), pods={"n1": 1}),
+        [["label node n3 with zone=b"], ["label node n3 with zone=new-zone-1"]],
+    ),
+    "nodes that lack the key form new domains together": (
+        label_nodes,
+        scenario([node("n1"), node("n2")], spread_over()),
+        [
+            ["label node n1 with zone=new-zone-1"],
+            ["label node n1 with zone=new-zone-1"],
+            ["label node n1 with zone=new-zone-1", "label node n2 with zone=new-zone-2"],
+        ],
+    ),
+    "nodes that the pod cannot go to are not labelled": (
+        label_nodes, scenario([node("n1", taints=[GPU])], spread_over()), []
+    ),
+    "no node lacks the key": (label_nodes, scenario(TWO, spread_over()), []),
+    "a node in the emptiest domain, then where it fits, then in new domains": (
+        add_nodes,
+        scenario(TWO, spread_over(), pods={"n1": 1}),
+        [
+            ["add 1 node with zone=b"],
+            ["add 1 node with zone=b"],
+            ["add 1 node with zone=new-zone-1"],
+            ["add 1 node with zone=new-zone-1"],
+            ["add 1 node with zone=new-zone-1", "add 1 node with zone=new-zone-2"],
+        ],
+    ),
+    "a node that the pod asks for, in the first domain of all": (
+        add_nodes,
+        scenario([], spread_over(), demands=SSD),
+        [
+            ["add 1 node with disk=ssd, zone=new-zone-1"],
+            ["add 1 node with disk=ssd, zone=new-zone-1"],
+        ],
+    ),
+    "the zone that the pod asks for": (
+        add_nodes,
+        scenario([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
+        [["add 1 node with zone=x"], ["add 1 node with zone=x"]],
+    ),
+    "a node without a zone stands for a new one": (
+        add_nodes,
+        scenario([node("n1", rack="r")], spread_over(), spread_over("rack")),
+        [
+            ["add 1 node with zone=new-zone-1, rack=new-rack-1"],
+            ["add 1 node with zone=new-zone-1, rack=r"],
+        ],
+    ),
+    "all that one node asks for, the least first": (
+        combine_changes,
+        scenario(
+            [replace(cordoned("n1"), taints=(GPU, UNSCHEDULABLE)), node("n2", disk="ssd")],
+            spread_over(min_domains=2),
+            demands=replace(SSD, terms=()),
+            pods={"n2": 1},
+        ),
+        [
+            [
+                "take the required node affinity out of the pod",
+                "label node n2 with zone=new-zone-1",
+                "raise maxSkew of constraint 0 (zone) from 1 to 2",
+            ],
+            [
+                "uncordon node n1",
+                "tolerate taint gpu:NoSchedule",
+                "take disk=ssd out of nodeSelector",
+                "take the required node affinity out of the pod",
+                "label node n1 with zone=new-zone-1",
+            ],
+        ],
+    ),
+    "a node that asks for nothing but a skew": (
+        combine_changes,
+        scenario([node("n1", "a", disk="ssd")], spread_over(min_domains=2),
+                  demands=SSD, pods={"n1": 1}),
+        [["raise maxSkew of constraint 0 (zone) from 1 to 2"]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("search", "question", "expected"), ON_NODES.values(), ids=ON_NODES.keys())
+def test_the_first_candidates_of_nodes(
+    search: Search, question: Scenario, expected: list[list[str]]
+) -> None:
+    tried = [list(map(str, edits)) for edits in search(question, question.placement())]
+
+    assert tried[: len(expected)] == expected
+    assert bool(tried) is bool(expected)
+
+
+def test_only_so_many_nodes_are_changed_together() -> None:
+    many = [node(f"n{i}") for i in range(MOST_TOGETHER + 4)]
+    bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
+    shut = scenario([cordoned(each.name, each.name) for each in many], spread_over())
+
+    for search, question in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
+        assert max(map(len, search(question, question.placement()))) == MOST_TOGETHER

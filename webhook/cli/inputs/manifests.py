@@ -1,18 +1,31 @@
 """
 Manifests that ``-f`` and ``--cluster`` name: their objects, their problems, and facts from them.
 
-Entry points: ``Inputs`` reads objects; ``facts_from`` builds facts for verdicts without a cluster.
+Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files; ``facts_from`` builds facts for
+verdicts without a cluster.
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from webhook.cli.output import report_problems, report_skipped
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
-from webhook.manifests import Document, SkippedSource, expand, read_documents
-from webhook.manifests.files import Unpacker
+from webhook.fix.atomic import OriginalFile
+from webhook.manifests import Document, SkippedSource, expand, parse, read_documents
+from webhook.manifests.files import (
+    STDIN,
+    Unpacker,
+    decode,
+    find_files,
+    read_data,
+    select_objects,
+    source_of,
+)
+
+STDIN_SOURCE = source_of(STDIN)
 
 
 class Inputs:
@@ -81,3 +94,57 @@ def facts_from(
     cluster = Cluster(owners)
     inputs.problems += fill(cluster, inputs.cluster_objects(path) if path else documents)
     return cluster
+
+
+class InputFiles(Inputs):
+    """
+    Inputs with their original bytes, so that they can be rewritten; a file is read only once.
+
+    Attributes:
+        texts: Source -> text, for files with objects.
+        originals: Source -> file as it was read, for the same files.
+        piped: Bytes of the standard input; None if ``-`` was not given.
+    """
+
+    def __init__(self, paths: Iterable[str], *, strict: bool) -> None:
+        """Read everything; arguments as for ``Inputs``."""
+        super().__init__(paths, strict=strict)
+        self.texts: dict[str, str] = {}
+        self.originals: dict[str, OriginalFile] = {}
+        self.piped: bytes | None = None
+        seen: set[Path] = set()
+        for path in self.paths:
+            for found in (STDIN,) if path == STDIN else find_files(Path(path)):
+                if not isinstance(found, str):
+                    self._note(found)
+                elif (at := Path(found).resolve()) not in seen:
+                    seen.add(at)
+                    self._read(found)
+
+    def _read(self, path: str) -> None:
+        source = source_of(path)
+        try:
+            data = read_data(path)
+            if path == STDIN:
+                self.piped = data
+            text = decode(data, source)
+        except SourceError as error:
+            self.problems.append(error)
+            return
+        parsed = parse(text, source, unique_keys=self._strict)
+        has_objects = True
+        for item in select_objects(parsed, source, expand):
+            if not isinstance(item, Document):
+                self._note(item)
+                has_objects = has_objects and not isinstance(item, SkippedSource)
+        if has_objects:
+            self.texts[source] = text
+            self.originals[source] = OriginalFile(path, data)
+
+    def _note(self, other: SkippedSource | SourceError) -> None:
+        if isinstance(other, SourceError):
+            self.problems.append(other)
+        elif self._strict:
+            self.problems.append(SourceError(other.source, other.reason))
+        else:
+            self.skipped.append(other)

@@ -14,14 +14,17 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.policy.explain.edits import apply_all
-from webhook.policy.explain.noderemedies import add_nodes, combine_changes, label_nodes, uncordon
 from webhook.policy.explain.remedies import (
     Edits,
+    add_nodes,
+    combine_changes,
+    label_nodes,
     loosen_selector,
     lower_min_domains,
     raise_max_skew,
     soften,
     tolerate,
+    uncordon,
 )
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.place import PodPlacement

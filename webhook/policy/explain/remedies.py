@@ -1,13 +1,14 @@
 """
-Candidate changes of a pod, the smallest first; ``changes`` tries whether they help.
+Candidate changes of a pod and of nodes, the smallest first; ``changes`` tries whether they help.
 
 Each function inverts one question of kube-scheduler's filters: which change would make a rejected
-node pass.
+node pass. ``combine_changes`` joins changes of the pod with changes of one node.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.edits import (
     DropAffinity,
     DropSelector,
@@ -16,9 +17,13 @@ from webhook.policy.explain.edits import (
     ScenarioEdit,
     Soften,
     Tolerate,
+    apply_all,
 )
-from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
+from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.model import Node, Taint
+from webhook.policy.placement.nodeaffinity import term_matches
+from webhook.policy.placement.nodes import RejectionReason
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
 from webhook.policy.placement.tallies import MinimumReason, PodTally
@@ -26,6 +31,8 @@ from webhook.policy.placement.topology import carries_keys
 
 Edits: TypeAlias = tuple[ScenarioEdit, ...]
 """Edits that belong together."""
+
+MOST_TOGETHER = 16  # nodes that one candidate changes; more would be a different cluster
 
 
 def raise_max_skew(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -112,3 +119,141 @@ def alone_and_together(edits: Sequence[ScenarioEdit]) -> Iterator[Edits]:
 
 def _total(raises: Sequence[RaiseMaxSkew]) -> int:
     return sum(edit.after - edit.before for edit in raises)
+
+
+def uncordon(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Uncordon one node of every kind; then all of those."""
+    cordoned = (
+        node
+        for node in scenario.topology.nodes
+        if (rejection := placement.refused.get(node.name))
+        and rejection.reason is RejectionReason.CORDON
+    )
+    chosen = _distinct_nodes(cordoned, placement)
+    yield from alone_and_together([Uncordon(node.name) for node in chosen[:MOST_TOGETHER]])
+
+
+def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Label a node that lacks keys, for the emptiest domain or a new one; then several nodes."""
+    hard = placement.tallies.hard
+    keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
+    lacking = [
+        node
+        for node in scenario.topology.nodes
+        if node.name not in placement.refused and any(key not in node.labels for key in keys)
+    ]
+    for node in _distinct_nodes(lacking, placement):
+        for values in (_find_emptiest(hard), {}):
+            yield (LabelNode(node.name, _missing_labels(node, keys, values)),)
+    several = tuple(
+        LabelNode(node.name, _missing_labels(node, keys, {}, number))
+        for number, node in enumerate(lacking[:MOST_TOGETHER], start=1)
+    )
+    yield from (several[:number] for number in range(2, len(several) + 1))
+
+
+def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Add a node in the emptiest domains or in new ones; then several, all in new ones."""
+    hard = placement.tallies.hard
+    demanded = dict(scenario.pod.demands.pairs)
+    keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
+    keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
+    emptiest = _find_emptiest(hard)
+    yield (AddNodes(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
+    known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
+    for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
+        fitting = dict(zip(keys, values, strict=True))
+        yield (AddNodes({**demanded, **_replace_rejected(fitting, hard)}),)
+    several = tuple(
+        AddNodes(demanded | {key: _make_value(key, number) for key in keys})
+        for number in range(1, MOST_TOGETHER + 1)
+    )
+    yield from (several[:number] for number in range(1, len(several) + 1))
+
+
+def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Combine all changes that one node needs; nodes with few changes first."""
+    hard = placement.tallies.hard
+    keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
+    chosen = _distinct_nodes(scenario.topology.nodes, placement)
+    needed = [
+        (_list_changes(node, scenario, keys, _find_emptiest(hard)), node.name) for node in chosen
+    ]
+    for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
+        # The edits change what counts, so the skew has to be calculated again before maxSkew is
+        # raised to it.
+        changed = apply_all(edits, scenario)
+        node = next(node for node in changed.topology.nodes if node.name == name)
+        yield (*edits, *raises_for(node, changed.placement().tallies.hard))
+
+
+def _list_changes(
+    node: Node, scenario: Scenario, keys: Iterable[str], values: Mapping[str, str]
+) -> Edits:
+    demands = scenario.pod.demands
+    taints = untolerated_taints(node, scenario)
+    edits: list[ScenarioEdit] = []
+    if node.unschedulable:
+        edits.append(Uncordon(node.name))
+        taints = tuple(taint for taint in taints if taint.key != UNSCHEDULABLE.key)
+    edits += map(Tolerate, taints)
+    edits += (
+        DropSelector(key, value) for key, value in demands.pairs if node.labels.get(key) != value
+    )
+    if demands.terms is not None and not any(term_matches(term, node) for term in demands.terms):
+        edits.append(DropAffinity())
+    missing = _missing_labels(node, keys, values)
+    if missing:
+        edits.append(LabelNode(node.name, missing))
+    return tuple(edits)
+
+
+def _missing_labels(
+    node: Node, keys: Iterable[str], values: Mapping[str, str], number: int = 1
+) -> dict[str, str]:
+    """Choose labels for the keys that a node lacks: by known values, or numbered new ones."""
+    lacking = (key for key in keys if key not in node.labels)
+    return {key: values.get(key) or _make_value(key, number) for key in lacking}
+
+
+def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node]:
+    """Choose nodes that differ in more than their names, those with few counted pods first."""
+    hard = placement.tallies.hard
+    keys = [key for tally in hard if (key := tally.spread.topology_key) != HOSTNAME]
+    kinds: dict[object, tuple[int, Node]] = {}
+    for node in nodes:
+        pods = sum(tally.by_node.get(node.name, 0) for tally in hard)
+        values = tuple(node.labels.get(key) for key in keys)
+        kind = (pods, values, node.taints, node.unschedulable, placement.refused.get(node.name))
+        kinds.setdefault(kind, (pods, node))
+    return [node for _, node in sorted(kinds.values(), key=lambda pair: pair[0])]
+
+
+def _find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
+    return {
+        tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
+        for tally in hard
+        if (sizes := tally.domains.sizes) and tally.spread.topology_key != HOSTNAME
+    }
+
+
+def _count_fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
+    labels = dict(zip(keys, values, strict=True))
+    return sum(
+        tally.fits(value) for tally in hard if (value := labels.get(tally.spread.topology_key))
+    )
+
+
+def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> dict[str, str]:
+    """Return the labels with a new value for every key whose value a constraint rejects."""
+    rejected = {
+        key for tally in hard if not tally.fits(labels.get(key := tally.spread.topology_key, ""))
+    }
+    return {
+        key: _make_value(key, 1) if key in rejected or not value else value
+        for key, value in labels.items()
+    }
+
+
+def _make_value(key: str, number: int) -> str:
+    return f"new-{short_key(key).rpartition('/')[2]}-{number}"
