@@ -13,7 +13,11 @@ from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
 REPLICAS = 2
 
 _HASTY = "drain_least=0, drain_quiet=0, drain_most=0"
-_PATIENT = "drain_least=0.3, drain_quiet=0.3, drain_most=10.0"  # seconds; else 5 and more
+PATIENT = "drain_least=0.3, drain_quiet=0.3, drain_most=10.0"
+"""Seconds; enough unless a caller uses an idle connection in the moment in which it is closed."""
+
+SHIPPED = "drain_least=10.0, drain_quiet=5.0, drain_most=45.0"
+"""The limits of a server as it is shipped."""
 
 
 class Fleet:
@@ -24,6 +28,7 @@ class Fleet:
         gates: Text of ``--feature-gates``; locked ones too.
         count: How many there are.
         policy: The failurePolicy of both hooks.
+        drain: How servers stop, ``PATIENT`` or ``SHIPPED``.
         settings: Further settings of each server, as for ``Replica``.
 
     Attributes:
@@ -39,9 +44,10 @@ class Fleet:
         *,
         count: int = REPLICAS,
         policy: str = "Fail",
+        drain: str = PATIENT,
         **settings: Any,
     ) -> None:
-        self._count, self._policy, self._settings = count, policy, settings
+        self._count, self._policy, self._drain, self._settings = count, policy, drain, settings
         self._plane = plane
         self._folder = folder
         self._gates = gates
@@ -104,7 +110,7 @@ class Fleet:
         }
         made = Replica(folder, self._plane.apiserver.kubeconfig, CONFIG, **settings)
         made.process.command = tuple(
-            part.replace(_HASTY, _PATIENT) for part in made.process.command
+            part.replace(_HASTY, self._drain) for part in made.process.command
         )
         self._ends.enter_context(made).wait()
         self.replicas.append(made)

@@ -34,7 +34,7 @@ from tests.e2e.replica import Replica
 from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/damaged": "yes"}
-LEAF_S, OVERLAP_S = rounds(6, 10), rounds(2, 5)
+LEAF_S, OVERLAP_S = 10, rounds(2, 5)
 RATE = 20  # creations a second
 CALLS = 60  # creations after each fault
 PATIENCE_S = 120.0
@@ -284,15 +284,11 @@ def rotate_and_kill(plane: ControlPlane, folder: Path, proxy: ApiProxy) -> int:
         replica.wait()
         for number, delivered in moments:
             ((old,), _) = certified.published
-            proxy.answer = killer(proxy, certified, number, delivered=delivered)
+            killed = threading.Event()
+            proxy.answer = killer(proxy, certified, number, killed, delivered=delivered)
             request_rotation(certified)
-            until(
-                lambda: not replica.process.alive,
-                f"the kill at write {number}",
-                patience_s=PATIENCE_S,
-            )
+            assert killed.wait(PATIENCE_S), f"no write {number}"
             proxy.answer = None
-            replica.process.kill()  # reaps it
             replica.process.start()
             replica.wait()
             until(partial(is_rotated, certified, old), "its end", patience_s=PATIENCE_S)
@@ -317,7 +313,7 @@ def is_rotated(certified: Certified, old: Any) -> bool:
 
 
 def killer(
-    proxy: ApiProxy, certified: Certified, number: int, *, delivered: bool
+    proxy: ApiProxy, certified: Certified, number: int, killed: threading.Event, *, delivered: bool
 ) -> Callable[[web.Request], Any]:
     """Kill the replica at a write, before or after the API server gets it."""
     count = iter(range(1, 1000))
@@ -330,6 +326,7 @@ def killer(
         if delivered:
             await proxy.deliver(request)
         await asyncio.to_thread(process.kill)
+        killed.set()
         return web.Response(status=503)
 
     return answer

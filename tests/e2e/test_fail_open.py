@@ -19,7 +19,7 @@ from tests.e2e.replica import MARK
 from tests.faults.plugin import FaultReport
 from tests.server.audits import crds
 
-DEPLOYMENTS = rounds(3, 40)
+DEPLOYMENTS = rounds(3, 20)
 PODS = 2  # of each Deployment
 RULE = "TSC115"  # running pods lack the defaults of their profile
 GROUP = "openreports.io"

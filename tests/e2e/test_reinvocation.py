@@ -18,7 +18,7 @@ ANNOTATION = "evenspread.io/defaults"
 WANTS = "evenspread.test/meddled"
 """Label of the pods that are changed; its value is the label ``app`` that they shall have."""
 
-PODS = rounds(3, 50)  # of each change
+PODS = rounds(3, 10)  # of each change
 LIST = "/spec/topologySpreadConstraints"
 
 OWN = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}

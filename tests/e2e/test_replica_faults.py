@@ -7,7 +7,7 @@ import pytest
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.fleet import Fleet
+from tests.e2e.fleet import SHIPPED, Fleet
 from tests.e2e.forwarding import Address
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, constraints, rounds, service
@@ -24,7 +24,7 @@ from tests.faults.plugin import FaultReport
 
 REPLICAS = 3
 WRITERS = 50
-RATE = rounds(50, 200)  # pods a second
+RATE = rounds(50, 100)  # pods a second, for each of which both webhooks are called
 CALLS = rounds(100, 600)  # creations before a fault, and after it
 RESTARTS = rounds(1, 5)
 KILLS = rounds(1, 5)
@@ -55,7 +55,7 @@ def go_on(load: Load) -> None:
 def test_replicas_are_restarted_one_after_the_other_and_no_creation_fails(
     plane: ControlPlane, tmp_path: Path, fault_report: FaultReport
 ) -> None:
-    with Fleet(plane, tmp_path, count=REPLICAS) as fleet:
+    with Fleet(plane, tmp_path, count=REPLICAS, drain=SHIPPED) as fleet:
         namespace = hooked(plane)
         with Load(plane.api, namespace, rate=RATE, least=CALLS, writers=WRITERS) as load:
             for _ in range(RESTARTS):

@@ -112,6 +112,8 @@ def _measure(path: Path, text: bytes) -> Trial:
     before = _children_s()
     if run(trial, text) is not Outcome.SURVIVED:
         raise TrialError(f"{trial.tests} fails on the unchanged module")
+    if run(trial, b"raise ImportError\n") is Outcome.SURVIVED:
+        raise TrialError(f"{trial.tests} does not import {name}")
     return trial._replace(cpu_s=START_S + round(SLOWER * (_children_s() - before)))
 
 

@@ -7,7 +7,7 @@ time of a trial.
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,15 @@ def list_importers(module: str) -> set[str]:
         found |= pending
         pending = {name for name, names in imports.items() if names & pending} - found
     return found
+
+
+def forget(modules: Iterable[str]) -> None:
+    """Remove modules, so that the next import of each executes it."""
+    for name in modules:
+        sys.modules.pop(name, None)
+        package, _, member = name.rpartition(".")
+        if hasattr(sys.modules.get(package), member):  # found by `from package import member`
+            delattr(sys.modules[package], member)
 
 
 @cache

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
-from tests.mutation.imports import list_importers
+from tests.mutation.imports import forget, list_importers
 
 MOST_BYTES = 4 * 2**30
 """Address space of a child: a mutant that allocates without end must not take the machine."""
@@ -101,8 +101,7 @@ def _run_in_child(trial: Trial, text: bytes) -> NoReturn:
     try:
         _limit(trial.cpu_s)
         sys.meta_path.insert(0, _MutantFinder(trial, text))
-        for name in list_importers(trial.module):
-            sys.modules.pop(name, None)
+        forget(list_importers(trial.module))
         code = _exit_code(_run_tests(trial.tests))
     finally:
         os._exit(code)

@@ -6,6 +6,7 @@ and with 3 if the soak could not be run.
 """
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,16 +24,20 @@ def main(arguments: Sequence[str]) -> int:
     """Run a soak and print its report; returns the exit code."""
     parsed = _parser().parse_args(arguments)
     options = SoakOptions(seconds=parsed.seconds, rate=parsed.rate, seed=parsed.seed)
+    folder = Path(tempfile.mkdtemp(prefix="evenspread-soak-"))
     try:
-        with tempfile.TemporaryDirectory(prefix="evenspread-soak-") as folder:
-            report = run_soak(assets.locate(), Path(folder), options, _show)
-    except (AssetsError, ProcessError, TimeoutError) as error:
-        print(f"soak: {error}", file=sys.stderr)
+        report = run_soak(assets.locate(), folder, options, _show)
+    except (AssetsError, ProcessError, OSError) as error:
+        print(f"soak: {error}; the logs of the replicas are in {folder}", file=sys.stderr)
         return FAILED
     if parsed.json:
         Path(parsed.json).write_text(report.as_json())
     print(report.as_text())
-    return int(bool(report.misses))
+    if report.misses:
+        print(f"the logs of the replicas are in {folder}")
+        return 1
+    shutil.rmtree(folder)
+    return 0
 
 
 def _show(line: str) -> None:

@@ -3,8 +3,12 @@ The times in which the API server or etcd is down, and whose fault a failed call
 
 A soak stops both on purpose. A call that fails then is a fault of the API server, unless the
 message names a webhook. Each other failure is ours.
+
+One message that names a webhook is excused too: an API server that has just started answers before
+it has listed its Services, and finds none to call.
 """
 
+import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,6 +19,11 @@ from math import inf
 
 SETTLE_S = 10.0
 """How long after its end an outage explains a failure: the API server's queues and caches fill."""
+
+
+SERVICE_UNKNOWN = "the API server has not listed its Services yet"
+
+_service_unknown = re.compile(r'failed to call webhook: .*: service "[^"]+" not found').search
 
 
 class Outcome(StrEnum):
@@ -70,6 +79,11 @@ def judge_call(status: int, message: str, cause: str) -> Outcome:
     """
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Outcome.SUCCEEDED
-    if "webhook" in message or not cause:
+    if not cause or ("webhook" in message and not is_service_unknown(message)):
         return Outcome.FAILED
     return Outcome.EXCUSED
+
+
+def is_service_unknown(message: str) -> bool:
+    """Whether an API server failed to find the Service of a webhook."""
+    return bool(_service_unknown(message))

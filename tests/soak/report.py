@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from tests.soak.footprint import LEAST_FIT_S, Footprint, Lifetime
+from tests.soak.outages import SERVICE_UNKNOWN
 
 MIB = 1024 * 1024
 MOST_SLOPE = 1.0  # MiB an hour, of a replica's memory after the warm-up
@@ -52,6 +53,7 @@ class SoakReport:
         rejections: Calls of webhooks that API servers counted as failed or let pass.
         longest: Seconds of the slowest write outside of outages.
         faults: How often each fault was caused.
+        troubles: A sentence for each fault that could not be caused, and each replica that ended.
         load: The least and the greatest load average of the machine, and its number of cores.
     """
 
@@ -66,6 +68,7 @@ class SoakReport:
     longest: float
     faults: Mapping[str, int]
     load: tuple[float, float, int]
+    troubles: Sequence[str]
     replicas: Sequence[ReplicaFigures]
 
     @property
@@ -103,10 +106,14 @@ def _counts(footprint: Footprint | None) -> tuple[int, int, int] | None:
 
 
 def _misses(report: SoakReport) -> Iterator[str]:
+    yield from report.troubles
     if report.failed:
         yield f"{report.failed} calls failed, first: {report.failures[0]}"
-    if report.rejections:
-        yield f"API servers counted {report.rejections:.0f} failed calls of webhooks"
+    if report.rejections > (excused := report.excused.get(SERVICE_UNKNOWN, 0)):
+        yield (
+            f"API servers counted {report.rejections:.0f} failed calls of webhooks, "
+            f"{excused} of them their own fault"
+        )
     if report.share < LEAST_SHARE:
         yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
     bases = {each.replica: each.base for each in report.replicas if each.base}

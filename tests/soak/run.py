@@ -6,6 +6,7 @@ quarter of the time is over. At its end and at the end of the soak no call is in
 connections of the API server are closed, so that the counts of both moments can be compared.
 """
 
+import http.client
 import os
 import random
 import threading
@@ -21,6 +22,7 @@ from tests.controlplane.api import Json
 from tests.controlplane.assets import Assets
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.processes import ProcessError
 from tests.e2e.certified import Certified
 from tests.e2e.replica import Replica
 from tests.soak.disturbances import Disturbances
@@ -31,6 +33,7 @@ from tests.soak.traffic import CALLS_PER_WRITE, Traffic
 
 REPLICAS = 3
 MARK = {"evenspread.test/soak": "yes"}
+LONGEST_TROUBLE = 2000  # characters
 WARM_UP = 0.25  # of the time
 SAMPLES = 360  # of each replica, as long as the soak lasts
 SAMPLES_PER_LINE = 6  # of progress
@@ -76,6 +79,7 @@ class Soak:
     began: float = field(default_factory=time.monotonic)
     lifetimes: dict[int, Lifetime] = field(default_factory=dict[int, Lifetime])
     loads: list[float] = field(default_factory=list[float])
+    troubles: list[str] = field(default_factory=list[str])
     over: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> SoakReport:
@@ -111,8 +115,20 @@ class Soak:
 
     def _disturb(self, title: str, act: Callable[[], None]) -> None:
         began = time.monotonic()
-        act()
+        try:
+            act()
+        except (AssertionError, OSError, ProcessError, http.client.HTTPException) as error:
+            self._complain(f"{title}: {error!r}"[:LONGEST_TROUBLE])
         self._show(f"{title}, {time.monotonic() - began:.0f} s")
+        for replica in self.certified.replicas:
+            if not replica.process.alive:
+                ended = f"{replica.folder.name} ended by itself: exit {replica.process.exit_code}"
+                self._complain(f"{ended}\n{replica.process.tail()}")
+                replica.process.start()
+
+    def _complain(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+        self._show(f"TROUBLE: {trouble}")
         self._wait(min(self.options.pause_s, self.options.seconds - self.elapsed))
 
     def _wait(self, seconds: float) -> None:
@@ -205,6 +221,7 @@ class Soak:
             longest=self.traffic.longest,
             faults=dict(self.disturbances.done),
             load=(min(self.loads), max(self.loads), os.cpu_count() or 1),
+            troubles=self.troubles,
             replicas=replicas,
         )
 
@@ -234,7 +251,13 @@ def run_soak(
         certified = ends.enter_context(fleet)
         allow_slow_calls(plane, certified.hooks)
         disturbances = Disturbances(certified, outages, pause_s)
-        traffic = Traffic(plane.api, plane.create_namespace(MARK), outages, rate=options.rate)
+        traffic = Traffic(
+            plane.api,
+            plane.create_namespace(MARK),
+            outages,
+            rate=options.rate,
+            report=progress,
+        )
         ends.enter_context(traffic)
         return Soak(options, certified, traffic, disturbances, progress).run()
 

@@ -6,6 +6,11 @@ from tests.soak.outages import SETTLE_S, Outages, Outcome, judge_call
 
 TIMEOUT = 'failed calling webhook "mutate.evenspread.io": context deadline exceeded'
 
+UNKNOWN = (
+    'failed calling webhook "mutate.evenspread.io": failed to call webhook: Post '
+    '"https://soak.test-1.svc:42765/mutate?timeout=10s": service "soak" not found'
+)
+
 
 @pytest.mark.parametrize(
     ("status", "message", "cause", "outcome"),
@@ -17,6 +22,8 @@ TIMEOUT = 'failed calling webhook "mutate.evenspread.io": context deadline excee
         (0, "ConnectionRefusedError()", "", Outcome.FAILED),
         (409, "the object has been modified", "", Outcome.FAILED),
         (500, TIMEOUT, "etcd paused", Outcome.FAILED),
+        (500, UNKNOWN, "API server killed", Outcome.EXCUSED),
+        (500, UNKNOWN, "", Outcome.FAILED),
         (422, 'admission webhook "validate.evenspread.io" denied', "", Outcome.FAILED),
     ],
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.soak.footprint import Footprint, Lifetime
+from tests.soak.outages import SERVICE_UNKNOWN
 from tests.soak.report import MIB, ReplicaFigures, SoakReport, summarize
 
 STEADY = ReplicaFigures(
@@ -32,6 +33,7 @@ GOOD = SoakReport(
     longest=0.4,
     faults={"CA rotated": 7},
     load=(1.0, 9.5, 2),
+    troubles=(),
     replicas=(STEADY, YOUNG),
 )
 
@@ -47,6 +49,11 @@ def test_a_good_soak_misses_nothing() -> None:
     ("report", "miss"),
     [
         (replace(GOOD, failed=1, failures=("create /pods: 500",)), "1 calls failed, first: create"),
+        (replace(GOOD, troubles=["replica-1 ended by itself: exit -11"]), "replica-1 ended by"),
+        (
+            replace(GOOD, rejections=2, excused={SERVICE_UNKNOWN: 1}),
+            "API servers counted 2 failed calls of webhooks, 1 of them their own fault",
+        ),
         (replace(GOOD, rejections=2), "API servers counted 2 failed calls"),
         (replace(GOOD, share=0.5), "only 50% of the writes were tried"),
         (replace(GOOD, replicas=[replace(STEADY, slope=1.0)]), "grows by 1.00 MiB an hour"),

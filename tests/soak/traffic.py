@@ -11,7 +11,7 @@ from typing import Self
 
 from tests.controlplane.api import PATCH, Api, Json, Reply
 from tests.e2e.objects import constraints, controlled_by, service, workload
-from tests.soak.outages import Outages, Outcome, judge_call
+from tests.soak.outages import SERVICE_UNKNOWN, Outages, Outcome, is_service_unknown, judge_call
 
 WORKERS = 24  # writes at once: 200 ms for each, on a busy machine, are 120 a second
 MOST_PODS, MOST_SETS, MOST_SERVICES = 200, 30, 30  # that exist at a time: the caches stay as large
@@ -29,6 +29,7 @@ class Traffic:
     Args:
         namespace: It holds a Service that selects all pods.
         rate: Calls of webhooks a second.
+        report: Called with a sentence for each of the first failures.
 
     Attributes:
         succeeded: The writes that a webhook reviewed.
@@ -39,14 +40,22 @@ class Traffic:
         longest: The seconds of the slowest write outside of outages.
     """
 
-    def __init__(self, api: Api, namespace: str, outages: Outages, *, rate: float) -> None:
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        outages: Outages,
+        *,
+        rate: float,
+        report: Callable[[str], object],
+    ) -> None:
         api.create(service("all", namespace, LABELS))
         self.attempted = self.succeeded = self.failed = 0
         self.failures: list[str] = []
         self.excused = Counter[str]()
         self.longest = 0.0
         self._api, self._namespace, self._outages = api, namespace, outages
-        self._rate = rate / CALLS_PER_WRITE
+        self._rate, self._report = rate / CALLS_PER_WRITE, report
         self._pods, self._sets, self._services = deque[Json](), deque[Json](), deque[Json]()
         self._numbers = itertools.count()
         self._changed = threading.Condition()
@@ -178,7 +187,7 @@ class Traffic:
         outcome = judge_call(reply.status, message, cause)
         with self._changed:
             if outcome is Outcome.EXCUSED:
-                self.excused[cause] += 1
+                self.excused[SERVICE_UNKNOWN if is_service_unknown(message) else cause] += 1
             elif outcome is Outcome.SUCCEEDED:
                 self.succeeded += "/services" not in what and not what.startswith("delete")
                 self.longest = self.longest if cause else max(self.longest, ended - began)
@@ -191,6 +200,7 @@ class Traffic:
             self.failed += 1
             if len(self.failures) < MOST_FAILURES:
                 self.failures.append(sentence[:500])
+                self._report(f"FAILED: {sentence[:500]}")
 
 
 def find_flaw(pod: Json) -> str:

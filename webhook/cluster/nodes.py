@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from sys import intern
 
 from webhook.cluster import wire
-from webhook.cluster.store import Key, Store, interned
+from webhook.cluster.store import Key, Store, share, share_labels
 from webhook.cluster.taints import TaintIndex
 from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node
@@ -28,13 +27,13 @@ class NodeStore(Store[wire.NodeObject]):
 
     def put(self, thing: wire.NodeObject) -> None:
         """Add a Node, or replace the one with the same name."""
-        node = Node(thing.name, interned(thing.labels), thing.taints, thing.unschedulable)
+        node = Node(thing.name, share_labels(thing.labels), thing.taints, thing.unschedulable)
         known = self._nodes.get(node.name)
         if known == node:
             return  # most changes of Nodes are heartbeats
         if known is not None:
             self._count(known, -1)
-        self._nodes[intern(node.name)] = node
+        self._nodes[share(node.name)] = node
         self._count(node, 1)
 
     def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none

@@ -10,11 +10,10 @@ label that many Services share is rarely the rarest one of a selector.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
-from sys import intern
 
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, selector_size
-from webhook.cluster.store import UNLIMITED, Key, Store, interned
+from webhook.cluster.store import UNLIMITED, Key, Store, share, share_labels
 from webhook.policy.facts import ServiceSelector
 
 LabelPair = tuple[str, str]
@@ -98,8 +97,8 @@ class ServiceStore(Store[wire.ServiceObject]):
         elif selector != self._namespaces.get(namespace, _NO_SERVICES).selector(thing.name):
             self.remove(namespace, thing.name)
             self._quota.take(namespace, selector_size(selector))
-            index = self._namespaces.setdefault(intern(namespace), _NamespaceIndex())
-            index.add(ServiceSelector(thing.name, interned(selector)))
+            index = self._namespaces.setdefault(share(namespace), _NamespaceIndex())
+            index.add(ServiceSelector(thing.name, share_labels(selector)))
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove a Service; do nothing if it is not in the store."""

@@ -7,7 +7,7 @@ Services and Nodes, whose indexes are more complex, are in ``services`` and ``no
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from sys import intern
+from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
 from webhook.cluster import wire
@@ -18,6 +18,11 @@ Key = tuple[str, str]
 """Namespace and name; the namespace is empty for cluster-scoped kinds."""
 
 UNLIMITED = NamespaceQuota(None)
+
+SHARED_STRINGS = 4096
+"""Strings that objects share at a time, about 1 MB: in a list, similar objects are neighbours."""
+
+MAX_SHARED_LENGTH = 317  # characters of the longest label key
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -52,7 +57,7 @@ class NamespaceStore(Store[wire.NamespaceObject]):
 
     def put(self, thing: wire.NamespaceObject) -> None:
         """Add a Namespace, or replace the one with the same name."""
-        self._labels[thing.name] = interned(thing.labels)
+        self._labels[thing.name] = share_labels(thing.labels)
 
     def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none
         """Remove a Namespace; do nothing if it is not in the store."""
@@ -76,17 +81,12 @@ class OwnerStore(Store[PodOwner]):
     """
     Store of the selectors of one kind of owner, without owners that have no selector.
 
-    A pool lets most equal selectors share one object. The store empties the pool when it is full,
-    since nearly all ReplicaSets of a cluster differ by their hash.
+    It keeps nothing of a removed owner: the quota of the namespace counts only those that exist.
     """
-
-    POOLED = 8192
-    """Maximum selectors in the pool, a few MB; copies of one application rarely have more."""
 
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
         self._selectors: dict[str, dict[str, LabelSelector]] = {}
-        self._pool: dict[object, LabelSelector] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._selectors.values()))
@@ -102,8 +102,8 @@ class OwnerStore(Store[PodOwner]):
         if thing.selector is None:
             return
         self._quota.take(thing.namespace, selector_size(thing.selector))
-        selectors = self._selectors.setdefault(intern(thing.namespace), {})
-        selectors[thing.name] = self._pooled(thing.selector)
+        selectors = self._selectors.setdefault(share(thing.namespace), {})
+        selectors[thing.name] = _share_selector(thing.selector)
 
     def remove(self, namespace: str, name: str) -> None:
         """Remove an owner; do nothing if it is not in the store."""
@@ -123,35 +123,39 @@ class OwnerStore(Store[PodOwner]):
         """Return the selector of an owner; None if it is not known or has none."""
         return self._selectors.get(namespace, {}).get(name)
 
-    def _pooled(self, selector: LabelSelector) -> LabelSelector:
-        key = (tuple(selector.match_labels.items()), selector.match_expressions)
-        pooled = self._pool.get(key)
-        if pooled is None:
-            if len(self._pool) >= self.POOLED:
-                self._pool.clear()
-            pooled = self._pool[key] = _interned_selector(selector)
-        return pooled
-
 
 _UNIQUE_LABEL = "pod-template-hash"
 """A label whose values differ in nearly all ReplicaSets, so that interning them wastes memory."""
 
 
-def interned(labels: Mapping[str, str]) -> dict[str, str]:
-    """Copy labels with interned strings, so that equal strings of a cluster share memory."""
+@lru_cache(SHARED_STRINGS)
+def _shared(text: str) -> str:
+    return text
+
+
+def share(text: str) -> str:
+    """
+    Return an equal string of a recent object, so that objects that are alike share memory.
+
+    ``sys.intern`` would keep every string for good in Python 3.12: a leak that any user can feed.
+    """
+    return _shared(text) if len(text) <= MAX_SHARED_LENGTH else text
+
+
+def share_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Copy labels with shared strings."""
     return {
-        intern(key): value if key == _UNIQUE_LABEL else intern(value)
-        for key, value in labels.items()
+        share(key): value if key == _UNIQUE_LABEL else share(value) for key, value in labels.items()
     }
 
 
-def _interned_selector(selector: LabelSelector) -> LabelSelector:
+def _share_selector(selector: LabelSelector) -> LabelSelector:
     requirements = (
         LabelSelectorRequirement(
-            intern(requirement.key),
-            intern(requirement.operator),
-            tuple(map(intern, requirement.values)),
+            share(requirement.key),
+            share(requirement.operator),
+            tuple(map(share, requirement.values)),
         )
         for requirement in selector.match_expressions
     )
-    return LabelSelector(interned(selector.match_labels), tuple(requirements))
+    return LabelSelector(share_labels(selector.match_labels), tuple(requirements))

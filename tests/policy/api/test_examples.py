@@ -57,3 +57,42 @@ def test_what_passes_is_allowed_without_a_warning(rule: str) -> None:
 
     assert judge(creation, Hook.VALIDATE, POLICY, NoFacts()).allowed
     assert list_warnings(constraints(API_EXAMPLES[rule].passes), "spec") == []
+
+
+ZONE = "topology.kubernetes.io/zone"
+
+# rule -> member, its value in the last constraint that violates, and in the one that passes
+DIFFERENCES = {
+    "TSC001": ("maxSkew", 0, 1),
+    "TSC002": ("topologyKey", None, ZONE),
+    "TSC003": ("whenUnsatisfiable", "Maybe", "ScheduleAnyway"),
+    "TSC004": ("topologyKey", ZONE, "kubernetes.io/hostname"),
+    "TSC005": ("minDomains", 0, 3),
+    "TSC006": ("whenUnsatisfiable", "ScheduleAnyway", "DoNotSchedule"),
+    "TSC007": ("nodeTaintsPolicy", "Sometimes", "Honor"),
+    "TSC008": ("labelSelector", None, {"matchLabels": {"app": "web"}}),
+    "TSC009": ("labelSelector", {"matchLabels": {"app": "-web-"}}, {"matchLabels": {"app": "web"}}),
+    "TSC010": ("topologyKey", "rack-1000", "rack-1"),
+    "TSC020": ("topologyKey", "failure-domain.beta.kubernetes.io/zone", ZONE),
+    "TSC021": ("labelSelector", None, {"matchLabels": {"app": "web"}}),
+}
+
+
+@pytest.mark.parametrize("rule", API_EXAMPLES)
+def test_an_example_differs_in_one_member(rule: str) -> None:
+    violating, passing = (
+        yaml.safe_load(manifest)["spec"]["topologySpreadConstraints"][-1]
+        for manifest in (API_EXAMPLES[rule].violates, API_EXAMPLES[rule].passes)
+    )
+    member, *values = DIFFERENCES[rule]
+
+    assert [violating.pop(member, None), passing.pop(member, None)] == values
+    assert violating == passing
+
+
+def test_the_example_of_min_domains_sets_it() -> None:
+    example = API_EXAMPLES["TSC006"]
+
+    assert "minDomains: 3" in example.violates
+    assert "minDomains: 3" in example.passes
+    assert API_EXAMPLES["TSC004"].violates.count("maxSkew: 2") == 1

@@ -40,6 +40,14 @@ NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
     "minDomains beside ScheduleAnyway": (
         replace(PLAIN, when_unsatisfiable="ScheduleAnyway", min_domains=2),
     ),
+    "a bad selector of the second": (
+        PLAIN,
+        constraint(topology_key=HOSTNAME, label_selector=LabelSelector({"-": "a"})),
+    ),
+    "bad matchLabelKeys of the second": (
+        PLAIN,
+        replace(PLAIN, topology_key=HOSTNAME, match_label_keys=("",)),
+    ),
     "an affinity policy": (replace(PLAIN, node_affinity_policy=""),),
     "a taints policy": (replace(PLAIN, node_taints_policy=""),),
     "matchLabelKeys": (replace(PLAIN, match_label_keys=("",)),),
@@ -73,6 +81,8 @@ USUAL: dict[str, tuple[Constraint, ...]] = {
     "nothing in it": (),
     "two keys": (PLAIN, replace(PLAIN, topology_key=HOSTNAME)),
     "no selector": (constraint(label_selector=None),),
+    "other selectors": (PLAIN, constraint(topology_key=HOSTNAME, label_selector=selector(a="b"))),
+    "the least minDomains": (replace(PLAIN, min_domains=1),),
     "an empty selector": (constraint(label_selector=selector()),),
     "every other field": (
         replace(PLAIN, min_domains=2, node_affinity_policy="Honor", node_taints_policy="Ignore"),
@@ -95,3 +105,10 @@ def test_keys_that_were_merged_are_plain_where_keys_are_merged() -> None:
 
     assert are_plain((merged,), MERGED)
     assert not are_plain((merged,), LEGACY)
+
+
+def test_a_key_of_a_pair_is_no_other_key_where_keys_are_not_merged() -> None:
+    twice = constraint(label_selector=selector(app="web"), match_label_keys=("app",))
+
+    assert check((twice,), PATH, LEGACY)
+    assert not are_plain((twice,), LEGACY)

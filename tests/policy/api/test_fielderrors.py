@@ -37,6 +37,11 @@ WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
         "FieldValueNotSupported",
         'a: Unsupported value: "": supported values: "B", "C"',
     ),
+    "an unsupported value is of a named type": (
+        lambda: fielderrors.not_supported("a", "<", ()),
+        "FieldValueNotSupported",
+        'a: Unsupported value: "\\u003c": supported values: ',
+    ),
     "a repeat is a duplicate": (
         lambda: fielderrors.duplicate("a[1]", "{x, y}"),
         "FieldValueDuplicate",

@@ -109,6 +109,10 @@ def test_a_gate_has_its_row() -> None:
     }
 
 
+def test_a_stage_is_named_as_in_the_metrics_of_kubernetes() -> None:
+    assert [*Stage] == ["", "ALPHA", "BETA", "GA"]
+
+
 def test_a_history_has_no_other_periods() -> None:
     assert {gate: len(spec.history) for gate, spec in GATES.items()} == {
         gate: len({row for row in rows.values() if row[0] is not ABSENT})
