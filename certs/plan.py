@@ -26,14 +26,14 @@ lost. The Secret lists since when; it leaves like a retired authority, for the s
 bundle that was emptied or restored makes its authorities unpublished again.
 
 After a revocation, every older authority counts as *revoked*, whatever its phase. Its successor is
-created at once and signs a quarter of ``Lifetimes.revocation`` after every bundle contains it. The
+created at once and signs a sixth of ``Lifetimes.revocation`` after every bundle contains it. The
 revoked ones, foreign ones included, leave one ``Lifetimes.revocation`` after that same time.
 
 A process keeps no state that it cannot read back, so it may stop between any two steps. Several
 replicas may attempt the same step: one write succeeds, the others read again.
 
 Guarantee: a client that acts on data younger than half an overlap encounters no unknown issuer;
-during a revocation, one that acts on data younger than a quarter of ``Lifetimes.revocation``.
+during a revocation, one that acts on data younger than a sixth of ``Lifetimes.revocation``.
 The other half covers clocks that differ; a replica whose clock is off by more than a quarter of an
 overlap does nothing. An authority is created, and its phases are timed, by the API server's clock.
 """

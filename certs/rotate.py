@@ -232,6 +232,9 @@ class SelfSource:
         if step.action is RotationAction.PROMOTE:
             text = f"signing with the authority {', '.join(names)}"
             self.environment.report_success(NoticeSubject.CA, text)
+        elif step.action is RotationAction.UNPUBLISH:
+            text = f"caBundle lost {', '.join(names)}, another client has changed it"
+            self.environment.report_problem(NoticeSubject.CA_BUNDLE, f"{text}; it is repaired")
         elif step.action is RotationAction.DROP:
             text = f"no longer trusting {', '.join(names)}"
             self.environment.report_success(NoticeSubject.CA_BUNDLE, text)

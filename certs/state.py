@@ -22,8 +22,8 @@ REVOCATION = timedelta(seconds=60)
 """
 Longest time for which a revoked authority stays trusted once its successor is.
 
-API servers notice a changed ``caBundle`` within a second. Replicas read every 3 s and need 15 s
-(a quarter) before the successor signs: the others are for one that stands still.
+API servers notice a changed ``caBundle`` within a second. The successor signs after 10 s (a sixth),
+and replicas read every 3 s: the rest is for one that stands still.
 """
 
 
@@ -186,7 +186,7 @@ class RotationState:
     def settled(self, authority: Authority, *, instead_of: str) -> bool:
         """Whether every client has had the time to learn of the successor of an authority."""
         hurry = any(ca.name == instead_of and self.is_revoked(ca) for ca in self.authorities)
-        patience = self.lifetimes.revocation / 4 if hurry else self.lifetimes.overlap
+        patience = self.lifetimes.revocation / 6 if hurry else self.lifetimes.overlap
         return self.trusted_for(authority) >= patience
 
     def trusted_for(self, authority: Authority) -> timedelta:

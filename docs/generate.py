@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel
 
 from webhook.cli.views.diffs import REASONS
-from webhook.config.kinds import SHIPPED_OWNERS
+from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS

@@ -29,7 +29,7 @@ from webhook.policy.model import (
     group_of,
 )
 from webhook.policy.paths import TemplatePath
-from webhook.policy.placement.taints import EXCLUDING
+from webhook.policy.placement.nodes import EXCLUDING
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
 from webhook.policy.workloads import Workload

@@ -3,10 +3,17 @@ import pytest
 from tests.apiserver import ApiServer
 from tests.audit import world
 from tests.audit.world import LIVE, gather, report_on, serve_objects
-from webhook.audit.listing import ClusterListing
+from webhook.audit.listing import (
+    LISTED_BUILT_IN,
+    LISTED_CLUSTER_SCOPED,
+    LISTED_PODS,
+    ClusterListing,
+    find_custom_kinds,
+)
 from webhook.cluster.lists import LIST_TRIES
 from webhook.cluster.protocol import FailureReason
-from webhook.errors import ApiError, ExpiredError
+from webhook.errors import ApiError, ExpiredError, SourceError
+from webhook.policy.model import GroupKind
 
 
 async def listed(server: ApiServer, namespace: str = "") -> ClusterListing:
@@ -102,3 +109,36 @@ async def test_pods_are_listed_last() -> None:
     await listed(server)
 
     assert server.paths[-1] == "/api/v1/pods"
+
+
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+FLEET = GroupKind("example.com", "Fleet")
+
+
+def test_every_listed_kind_is_listed_once() -> None:
+    rows = (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN, LISTED_PODS)
+
+    assert len({row.group_kind for row in rows}) == len(rows)
+    assert {row.kind for row in LISTED_CLUSTER_SCOPED} == {"Node", "Namespace"}
+
+
+async def test_custom_kinds_are_found_where_they_exist() -> None:
+    problems: list[SourceError] = []
+
+    server = ApiServer()
+    server.define("argoproj.io/v1", "Rollout")
+
+    found = await find_custom_kinds(server, [ROLLOUT, FLEET, LISTED_PODS.group_kind], problems)
+
+    assert [(row.api_version, row.plural) for row in found] == [("argoproj.io/v1", "rollouts")]
+    assert problems == []
+
+
+async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:
+    problems: list[SourceError] = []
+    error = ApiError("https://api", "is broken", "unreachable")
+
+    server = ApiServer(answers={"GET /apis": error})
+
+    assert await find_custom_kinds(server, [ROLLOUT], problems) == []
+    assert problems == [error]

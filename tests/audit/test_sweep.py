@@ -18,8 +18,7 @@ from tests.audit.world import (
     serve_objects,
 )
 from webhook.audit.inventory import Inventory
-from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
-from webhook.audit.listing import ClusterListing
+from webhook.audit.listing import LISTED_BUILT_IN, LISTED_PODS, ClusterListing
 from webhook.audit.report import WorkloadReport
 from webhook.audit.scan import scan
 from webhook.audit.sweep import ClusterSweep, ListCursor

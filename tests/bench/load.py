@@ -3,7 +3,8 @@ Load on one server: connections that are kept open, each with one request under 
 
 No event loop: TLS sockets that do not block and one epoll, which costs less than half of what a
 server on uvloop spends on a call, so that one core of load keeps one core of server busy. The
-requests are written beforehand; every answer has to be a 200 and is otherwise only timed.
+requests are written beforehand; every answer has to be a 200, unless the caller says otherwise, and
+is only timed.
 """
 
 import json
@@ -14,7 +15,7 @@ import ssl
 import time
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import cycle
 from typing import Any, Self
@@ -24,6 +25,10 @@ PATIENCE_S = 5.0  # for one answer; a server that needs longer is broken
 MOST_CALLS = 1_000_000  # in one run; their latencies take 8 MB
 PUNCTUAL_S = 0.001  # before a call is due nothing is waited for: the kernel wakes up no earlier
 LONGEST_READ = 2**16  # bytes; more than any TLS record holds, so that none is left half read
+
+ANSWERED = frozenset({b"200"})
+REFUSED = frozenset({b"200", b"503"})
+"""Statuses that a server under overload answers with."""
 
 _head = re.compile(
     rb"HTTP/1\.1 (\d{3}) .*?\r\nContent-Length: (\d+)\r\n(?:.*?\r\n)??\r\n",
@@ -48,20 +53,23 @@ def request_bytes(path: str, body: bytes, port: int) -> bytes:
     return head.encode() + body
 
 
-def body_of(received: bytes) -> bytes | None:
+def body_of(received: bytes, statuses: Container[bytes] = ANSWERED) -> bytes | None:
     """
     The body of an answer.
+
+    Args:
+        statuses: That may come.
 
     Returns:
         None as long as something is missing.
 
     Raises:
-        LoadError: The answer is no 200.
+        LoadError: The answer has another status.
     """
     head = _head.match(received)
     if head is None:
         return None
-    if head[1] != b"200":
+    if head[1] not in statuses:
         raise LoadError(f"the server answered {received.decode(errors='replace')}")
     body = received[head.end() :]
     return body if len(body) >= int(head[2]) else None
@@ -94,8 +102,15 @@ class Load:
     Latencies are in seconds, in the order in which the answers came. All methods raise LoadError.
     """
 
-    def __init__(self, port: int, path: str, bodies: Iterable[bytes]) -> None:
+    def __init__(
+        self,
+        port: int,
+        path: str,
+        bodies: Iterable[bytes],
+        statuses: Container[bytes] = ANSWERED,
+    ) -> None:
         self._port = port
+        self._statuses = statuses
         self._requests = cycle([request_bytes(path, body, port) for body in bodies])
         self._connections: dict[int, ssl.SSLSocket] = {}
         self._received: dict[ssl.SSLSocket, bytes] = {}
@@ -176,7 +191,7 @@ class Load:
                 received = self._received[connection] + _read(connection)
             except ssl.SSLWantReadError:  # a session ticket, or a part of a record
                 continue
-            whole = body_of(received) is not None
+            whole = body_of(received, self._statuses) is not None
             self._received[connection] = b"" if whole else received
             if whole:
                 yield connection

@@ -19,9 +19,9 @@ from tests.bench import cpu, filling, fleet, peer, reviews, servers
 from tests.bench.audits import LargeCluster, Used
 from tests.bench.live import LiveCluster
 from tests.bench.liverows import LiveStep, Observed, live_steps
-from tests.bench.load import Load, LoadError, ask
+from tests.bench.load import REFUSED, Load, LoadError, ask
 from tests.bench.reviews import Request
-from tests.bench.rounds import QUIET, Meter, Subject, seconds_of
+from tests.bench.rounds import QUIET, Meter, Subject, own_load, seconds_of
 from tests.bench.rows import Must, Row, percentile, ratios
 from tests.bench.servers import Server
 
@@ -38,6 +38,7 @@ AGAINST_FLOOR = {
 }
 """CPU a call, as a multiple of what aiohttp alone spends on reading the same body."""
 
+REFUSAL = Must(0.2)  # CPU of a refused call, as a multiple of that of an answered one
 GROWTH = Must(1.1)  # CPU a call with many Services, as a multiple of that with one
 FASTER_THAN_PEER = Must(9, at_least=True)  # calls a second, each on one core
 TAIL = Must(5)  # p99 as a multiple of p50
@@ -101,6 +102,12 @@ class Bench:
         return self._kept(self.start_product(facts))
 
     @cached_property
+    def overloaded(self) -> Server:
+        """Evenspread, as it is under overload."""
+        core = self.options.cores.server
+        return self._kept(servers.start_impatient(self.folder(), core, servers.cluster()))
+
+    @cached_property
     def large(self) -> Server:
         """Evenspread, with many Services."""
         return self._kept(self.start_product(servers.cluster(self.options.services)))
@@ -152,6 +159,7 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
     peers = {"calls a second, as against Go": against_peer} if with_peer else {}
     others = {
         "growth with Services": growth,
+        "refused under overload": refusal,
         **peers,
         "p99 at half of capacity": tail,
         "memory when ready": memory,
@@ -190,6 +198,19 @@ def growth(what: str, bench: Bench) -> Row:
     base, measured = [sample.cpu for sample in few], [sample.cpu for sample in many]
     few_and_many = f"{what}, 1 to {bench.options.services:,}"
     return Row(few_and_many, f"one {_us(base)}", _us(measured), ratios(measured, base), GROWTH)
+
+
+def refusal(what: str, bench: Bench) -> Row:
+    """CPU of a call that is refused under overload, compared with an answer."""
+    request = reviews.injected()
+    answering = _checked(bench.product, request)
+    refusing = Subject(bench.overloaded, request)
+    meter = Meter(partial(own_load, statuses=REFUSED), bench.options.seconds)
+    base, measured = list[float](), list[float]()
+    for _ in range(bench.options.rounds):
+        base.append(bench.meter.measure(answering).cpu)
+        measured.append(meter.measure(refusing).cpu)
+    return Row(what, f"answer {_us(base)}", _us(measured), ratios(measured, base), REFUSAL)
 
 
 def against_peer(what: str, bench: Bench) -> Row:

@@ -9,12 +9,12 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from tests.bench import cpu
-from tests.bench.load import CONNECTIONS, Load, LoadError
+from tests.bench.load import ANSWERED, CONNECTIONS, Load, LoadError
 from tests.bench.reviews import Request
 from tests.bench.servers import Server
 
@@ -90,10 +90,10 @@ Generator: TypeAlias = Callable[[Subject, float], Round]
 """Puts load on a subject for so many seconds; what the server does when idle is in the round."""
 
 
-def own_load(subject: Subject, seconds: float) -> Round:
+def own_load(subject: Subject, seconds: float, statuses: Container[bytes] = ANSWERED) -> Round:
     """Load from load.py; connecting and warming up do not count."""
     server, request = subject
-    with Load(server.port, request.path, request.bodies) as load:
+    with Load(server.port, request.path, request.bodies, statuses) as load:
         load.saturate(WARM_UP_S)
         before, mine = cpu.spent(server.pid), cpu.spent(os.getpid())
         start = time.perf_counter()

@@ -31,6 +31,16 @@ CERTIFICATE, KEY = "t.crt", "t.key"  # file names in the flags of the peer in Go
 STATE = "state"  # folder of the product's certificate
 OWN_CERTIFICATE = ("--tls", "standalone", "--bind", "127.0.0.1")
 
+IMPATIENT = """
+import json, sys, uvloop
+from webhook.config.settings import read_settings
+from webhook.server.http.limits import Limits
+from webhook.server.run import serve
+limits = Limits(queued=0.0005, queue_empty=3600)
+uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
+"""
+"""Takes a wait of 0.1 ms for a long one, and stays overloaded for an hour."""
+
 CONFIGURATION = """\
 apiVersion: evenspread.io/v1alpha1
 kind: SpreadConfiguration
@@ -85,6 +95,26 @@ def start_product(
     (folder / "cluster").mkdir()
     (folder / "cluster" / "list.json").write_text(json.dumps(facts))
     return _started_product(folder, core, program, "--standalone", "--cluster", folder / "cluster")
+
+
+def start_impatient(folder: Path, core: int, facts: Mapping[str, Any]) -> Server:
+    """Start evenspread as it is under overload: it refuses nearly all calls."""
+    known, config = folder / "list.json", folder / "spread.yaml"
+    known.write_text(json.dumps(facts))
+    config.write_text(CONFIGURATION)
+    port, health = free_port(), free_port()
+    settings = {
+        "standalone": True,
+        "cluster": str(known),
+        "config": str(config),
+        "state": str(folder / STATE),
+        "bind": "127.0.0.1",
+        "port": port,
+        "health_port": health,
+    }
+    process = _process("overload", folder, sys.executable, "-c", IMPATIENT, json.dumps(settings))
+    url = f"http://127.0.0.1:{health}/readyz"
+    return _started(Server(port, process, health), core, lambda: _is_green(url))
 
 
 def start_in_cluster(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import cpu, load, servers
-from tests.bench.load import CONNECTIONS, Load, LoadError, body_of, request_bytes
+from tests.bench.load import CONNECTIONS, REFUSED, Load, LoadError, body_of, request_bytes
 from tests.bench.reviews import Request
 from tests.bench.rounds import Meter, Subject, own_load
 from tests.bench.servers import Server
@@ -40,6 +40,12 @@ def test_a_body_may_hold_what_looks_like_a_head() -> None:
 def test_an_answer_that_is_no_200_ends_the_measurement() -> None:
     with pytest.raises(LoadError, match="503 Service Unavailable"):
         body_of(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlater")
+
+
+def test_an_answer_of_a_status_that_may_come_is_an_answer() -> None:
+    answer = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlater"
+
+    assert body_of(answer, REFUSED) == b"later"
 
 
 def test_a_request_is_one_that_an_api_server_could_send() -> None:

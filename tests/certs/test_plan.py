@@ -405,18 +405,18 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.DROP,
         {"pending"},
     ),
-    "the successor of a revoked one signs after a quarter of a minute": (
-        revoked(SIGNER, fresh(published=15)),
+    "the successor of a revoked one signs after ten seconds": (
+        revoked(SIGNER, fresh(published=10)),
         RotationAction.PROMOTE,
         {"fresh"},
     ),
     "not earlier": (
-        revoked(SIGNER, fresh(published=14)),
+        revoked(SIGNER, fresh(published=9)),
         RotationAction.WAIT,
         set(),
     ),
     "a leaf of the revoked one is replaced": (
-        revoked(SIGNER, fresh(published=15, promoted=0)),
+        revoked(SIGNER, fresh(published=10, promoted=0)),
         RotationAction.SIGN_LEAF,
         set(),
     ),
@@ -463,7 +463,7 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         set(),
     ),
     "a leaf of a lost authority that is revoked is replaced early": (
-        revoked(fresh(published=15, promoted=15), FOREIGN, leaf=leaf("foreign")),
+        revoked(fresh(published=10, promoted=10), FOREIGN, leaf=leaf("foreign")),
         RotationAction.SIGN_LEAF,
         set(),
     ),
@@ -602,7 +602,7 @@ def test_a_revoked_authority_leaves_in_time_and_no_client_notices(revocation: Re
 def sooner(given_: RotationState) -> RotationStep:
     """The planner in whose revocation the new authority signs at once."""
     ahead = [
-        replace(a, published=shifted(a.published, given_.lifetimes.revocation / 4))
+        replace(a, published=shifted(a.published, given_.lifetimes.revocation / 6))
         for a in given_.authorities
     ]
     return next_step(replace(given_, authorities=ahead))

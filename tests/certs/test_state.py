@@ -128,8 +128,8 @@ def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
     assert state(authority, everywhere=everywhere).settled(authority, instead_of="other") is settled
 
 
-def test_the_successor_of_a_revoked_authority_is_settled_after_a_quarter_of_a_minute() -> None:
-    successor = replace(A, published=NOW - 15 * SECOND)
+def test_the_successor_of_a_revoked_authority_is_settled_after_ten_seconds() -> None:
+    successor = replace(A, published=NOW - 10 * SECOND)
     given = replace(state(successor, B), revoked=NOW - MINUTE)
 
     assert given.settled(successor, instead_of="b")

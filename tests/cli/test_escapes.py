@@ -34,8 +34,7 @@ from webhook.doctor.findings import CheckResult
 from webhook.fix.report import FixReport
 from webhook.policy.explain.explanation import Explanation
 from webhook.policy.explain.rollout import Rollout
-from webhook.spreadtest.renderers import TEST_FORMATS
-from webhook.spreadtest.results import SuiteReport
+from webhook.spreadtest.results import TEST_FORMATS, SuiteReport
 
 MARK = "\n!"
 """A line break of a hostile text, in contrast to those of an output."""

@@ -16,7 +16,7 @@ from webhook.cluster.discovery import (
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
-from webhook.config.kinds import OwnerSelector
+from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.paths import TemplatePath

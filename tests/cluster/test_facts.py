@@ -8,7 +8,7 @@ from webhook.cluster.facts import (
     Cluster,
 )
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
-from webhook.config.kinds import OwnerSelector
+from webhook.config.models import OwnerSelector
 from webhook.policy.facts import Facts, ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
 

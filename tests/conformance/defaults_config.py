@@ -1,10 +1,12 @@
 """Conformance cases of default constraints: whether kube-scheduler takes such arguments."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tests.conformance.case import Answer, Case
 from webhook.policy.api import schedulerargs
-from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.fielderrors import FieldError, aggregate
 from webhook.policy.model import Constraint
 
 
@@ -20,5 +22,19 @@ def answer(case: Case) -> Answer:
     """
     given = case.get("defaultConstraints") or ()
     constraints = msgspec.convert(given, tuple[Constraint, ...])
-    errors = schedulerargs.check(case.get("defaultingType") or "", constraints)
+    errors = check_arguments(case.get("defaultingType") or "", constraints)
     return {"valid": False, "error": aggregate(errors)} if errors else {"valid": True}
+
+
+def check_arguments(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
+    """Validate arguments with an explicit type; return the errors in kube-scheduler's order."""
+    errors = list(schedulerargs.defaulting_type_errors(defaulting_type, constraints))
+    pairs = set[tuple[str, str]]()
+    for i, constraint in enumerate(constraints):
+        at = f"{schedulerargs.CONSTRAINTS}[{i}]"
+        errors += schedulerargs.constraint_errors(constraint, at)
+        pair = (constraint.topology_key, constraint.when_unsatisfiable)
+        if pair in pairs:
+            errors.append(schedulerargs.duplicate_error(constraint, at))
+        pairs.add(pair)
+    return errors

@@ -15,7 +15,7 @@ from webhook.__main__ import main
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.config import load
-from webhook.config.kinds import SHIPPED_OWNERS
+from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES

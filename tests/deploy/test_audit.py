@@ -3,7 +3,7 @@
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
-from webhook.audit.kinds import LISTED_BUILT_IN, LISTED_PODS
+from webhook.audit.listing import LISTED_BUILT_IN, LISTED_PODS
 from webhook.config.settings import read_settings
 from webhook.policy.kinds import SHIPPED_TEMPLATES
 from webhook.server.audits.policyreports import DIALECTS

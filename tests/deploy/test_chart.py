@@ -267,3 +267,15 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     named = {each["metadata"]["name"] for each in yaml.safe_load_all(text) if each}
     assert named == {"spreader", "spreader-ca"}
     assert "--name=spreader" in text
+
+
+def test_a_network_policy_limits_ingress_to_two_ports_and_egress_if_asked_for(helm: Helm) -> None:
+    to_api_server = [{"to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "ports": [{"port": 443}]}]
+    default, limited = (
+        by_name(helm.objects(values))["NetworkPolicy/evenspread"]["spec"]
+        for values in ({}, {"networkPolicy": {"egress": to_api_server}})
+    )
+
+    ports = [port["port"] for rule in default["ingress"] for port in rule["ports"]]
+    assert (ports, default["policyTypes"]) == (["admission", "health"], ["Ingress"])
+    assert (limited["egress"], limited["policyTypes"]) == (to_api_server, ["Ingress", "Egress"])

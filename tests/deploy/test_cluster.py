@@ -162,3 +162,56 @@ def test_a_missing_namespace_of_probes_is_reported_before_anything_is_made(
     assert left_of_hook(plane) == []
     for kind in webhooks.KINDS:
         assert plane.api.items(webhooks.VERSION, kind) == []
+
+
+SERVER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
+
+FORBIDDEN = (
+    ("get", "secrets", "--all-namespaces"),
+    ("get", "secrets", "--namespace=kube-system"),
+    ("get", "secrets", f"--namespace={NAMESPACE}"),
+    ("get", "configmaps", f"--namespace={NAMESPACE}"),
+    ("get", "pods", "--all-namespaces"),
+    ("delete", "pods", "--all", "--namespace=default"),
+    ("delete", "mutatingwebhookconfigurations", NAME),
+    ("patch", "clusterrole", NAME, "--patch={}"),
+    ("patch", "mutatingwebhookconfigurations", "another", "--patch={}"),
+)
+"""Of what a compromised replica may want, with the rights of the default values."""
+
+
+@pytest.mark.usefixtures("removed")
+def test_a_compromised_replica_may_not(plane: ControlPlane, release: Release) -> None:
+    release.install({})
+
+    for command in FORBIDDEN:
+        done = plane.kubectl(*command, f"--as={SERVER}", check=False)
+        assert "Forbidden" in done.stderr, command
+
+
+WIDER = (
+    '[{"op": "replace", "path": "/webhooks/0/rules", "value": [{"apiGroups": ["*"], '
+    '"apiVersions": ["*"], "resources": ["*"], "operations": ["*"], "scope": "*"}]}]'
+)
+
+MODES: dict[str, tuple[dict[str, Any], bool]] = {
+    "self": ({}, True),
+    "files": ({"certificate": {"mode": "files", "secretName": "serving"}}, False),
+}
+
+
+@pytest.mark.usefixtures("removed")
+@pytest.mark.parametrize(("values", "may"), MODES.values(), ids=MODES.keys())
+def test_rbac_cannot_limit_a_patch_of_the_own_webhooks_to_their_bundles(
+    plane: ControlPlane, release: Release, values: dict[str, Any], may: bool
+) -> None:
+    release.install(values)
+
+    for kind in webhooks.KINDS:
+        done = plane.kubectl(
+            *("patch", kind, NAME, "--type=json", f"--patch={WIDER}", "--dry-run=server"),
+            f"--as={SERVER}",
+            check=False,
+        )
+        assert (done.returncode == 0) is may
+        assert may or "Forbidden" in done.stderr

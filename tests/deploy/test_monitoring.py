@@ -31,6 +31,7 @@ NAMED = (
     "Latency",
     "CertificateExpiring",
     "CABundleOutOfSync",
+    "WebhookConfigurationDrift",
     "CacheStale",
     "TaskFailing",
     "EventLoopBlocked",

@@ -11,8 +11,7 @@ from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
 from webhook.config import check
 from webhook.config.configuration import check_scheduler
 from webhook.config.constraints import DefaultConstraint
-from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel
-from webhook.config.models import StrictModel
+from webhook.config.models import OwnerSelectorModel, PodTemplateModel, StrictModel
 from webhook.config.spread import ProfileModel, SpreadConfiguration
 from webhook.config.validation import read_document
 

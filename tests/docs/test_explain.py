@@ -7,15 +7,15 @@ import msgspec
 
 from tests.docs.markdown import ROOT
 from webhook.cli.explain import ExplainResult
-from webhook.policy.explain import edits, nodeedits
-from webhook.policy.explain.edits import ScenarioEdit
+from webhook.policy.explain import nodeedits, scenario
+from webhook.policy.explain.scenario import ScenarioEdit
 
 PAGE = (ROOT / "docs/explain.md").read_text().partition("## Output for programs")[2]
 NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"[.\[\]]+", code)}
 
 EDITS = [
     each
-    for module in (edits, nodeedits)
+    for module in (scenario, nodeedits)
     for each in vars(module).values()
     if isinstance(each, type) and issubclass(each, ScenarioEdit) and not each.__subclasses__()
 ]

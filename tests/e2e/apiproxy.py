@@ -3,8 +3,8 @@
 import asyncio
 import ssl
 from collections import Counter
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import Enum, auto
 from typing import Any
 
@@ -33,11 +33,13 @@ class ApiProxy:
     Attributes:
         port: Of 127.0.0.1.
         requests: How many there were, by path.
+        answer: Answers a request in place of the API server; None lets it pass.
     """
 
     def __init__(self, api: Api, session: aiohttp.ClientSession) -> None:
         self.port = 0
         self.requests: Counter[str] = Counter()
+        self.answer: Callable[[web.Request], Awaitable[web.Response | None]] | None = None
         self._api = api
         self._session = session
         self._mode = Mode.PASS
@@ -64,17 +66,28 @@ class ApiProxy:
         try:
             if self._mode is Mode.HANG:
                 await self._changed.wait()
-            return await self._forward(request)
+            answer = await self.answer(request) if self.answer else None
+            return answer or await self._forward(request)
         finally:
             self._handling.discard(task)
 
-    async def _forward(self, request: web.Request) -> web.StreamResponse:
-        async with self._session.request(
+    async def deliver(self, request: web.Request) -> int:
+        """Forward a request, and keep the answer, but for its status."""
+        async with self._send(request, await request.read()) as answer:
+            return answer.status
+
+    def _send(
+        self, request: web.Request, body: bytes
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._session.request(
             request.method,
             f"{self._api.url}{request.raw_path}",
             headers=_end_to_end(request.headers),
-            data=await request.read() or None,
-        ) as answer:
+            data=body or None,
+        )
+
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        async with self._send(request, await request.read()) as answer:
             response = web.StreamResponse(status=answer.status, headers=_end_to_end(answer.headers))
             await response.prepare(request)
             async for piece in answer.content.iter_any():

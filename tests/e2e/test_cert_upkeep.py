@@ -19,6 +19,7 @@ from tests.e2e.certified import ROTATION_S, Certified
 from tests.e2e.disks import files_with_keys, open_files, open_files_with_keys
 from tests.e2e.objects import workload
 from tests.e2e.replica import Registered, Replica, configurations
+from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/upkeep": "yes"}
 NAME = "upkeep"
@@ -125,7 +126,10 @@ def absent(replica: Replica) -> bool:
     return f"[+]certificate ok: {VALIDATING} does not exist" in replica.page("/readyz?verbose")
 
 
-def test_a_deleted_configuration_is_reported_and_not_created_again(certified: Certified) -> None:
+@pytest.mark.fault(12)
+def test_a_deleted_configuration_is_reported_and_not_created_again(
+    certified: Certified, fault_report: FaultReport
+) -> None:
     api = certified.plane.api
     (_, deleted) = certified.hooks
     first, second = certified.replicas
@@ -149,12 +153,46 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(certified: Ce
     with pytest.raises(ApiError, match="not found"):
         api.read(deleted)
     create(certified)
+    events = api.items("v1", "Event", certified.namespace)
+    assert [each["type"] for each in events if "it stays absent" in each["message"]] == [
+        "Warning"
+    ] * 3  # the second replica reports it again after its start
 
     again: Json = {**deleted, "metadata": {"name": NAME}}
     del again["webhooks"][0]["clientConfig"]["caBundle"]
     api.create(again)
     until(lambda: not absent(first), "the configuration to be seen")
     until(lambda: certified.published[0] == certified.published[1], "its bundle to be filled")
+    fault_report.record(
+        load="two replicas, one of them killed and started again",
+        calls=2,
+        failed=0,
+        outcome="not created again; replicas stay ready; log, Event and metric report it",
+    )
+
+
+def test_wider_rules_are_reported_and_left_alone(certified: Certified) -> None:
+    api, kind = certified.plane.api, "MutatingWebhookConfiguration"
+    mutating = certified.hooks[0]
+    rules = mutating["webhooks"][0]["rules"]
+    wide: Json = {"apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"]}
+    wide |= {"resources": ["roles"], "operations": ["UPDATE"], "scope": "Namespaced"}
+
+    def drift() -> list[float]:
+        name = "webhook_configuration_drift"
+        return [each.metric(name, kind=kind) for each in certified.replicas]
+
+    assert drift() == [0, 0]
+    api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": [*rules, wide]}]})
+    until(lambda: drift() == [1, 1], "the drift to be seen", patience_s=60)
+    assert certified.hooks[0]["webhooks"][0]["rules"] == [*rules, wide]
+    messages = [each["message"] for each in api.items("v1", "Event", certified.namespace)]
+    what = "mutate.evenspread.io is called for roles of the API group rbac.authorization.k8s.io"
+    assert f"{kind} {NAME}: {what}" in messages
+    assert f"{kind} {NAME}: was changed: mutate.evenspread.io.rules" in messages
+
+    api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": rules}]})
+    until(lambda: drift() == [0, 0], "the drift to be gone", patience_s=60)
 
 
 def test_metrics_show_the_served_certificates(certified: Certified) -> None:

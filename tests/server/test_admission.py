@@ -5,7 +5,7 @@ import base64
 import json
 import re
 from datetime import datetime
-from itertools import count
+from itertools import chain, repeat
 from pathlib import Path
 
 import jsonpatch
@@ -405,14 +405,19 @@ async def test_a_body_that_is_not_complete_is_not_in_flight() -> None:
     assert reply.status == 200
 
 
-async def test_a_request_whose_turn_comes_too_late_is_refused() -> None:
+async def test_under_overload_a_request_whose_turn_comes_too_late_is_refused() -> None:
     async with serving() as server:
         wire = await server.connect()
-        await wire.ask(call(review()))
-        ticks = count(1000)
-        server.admission.clock = lambda: float(next(ticks))
+        wire.send(call(review())[:-1])
+        await settled(lambda: server.value("body_bytes") > 0)
+        received = server.admission.clock()
+        turn = received + 1.0
+        for ago in (0.9, 0.5, 0.1):
+            server.admission.overload.is_late(60.0, turn - ago)
+        ticks = chain([received], repeat(turn))
+        server.admission.clock = lambda: next(ticks)
 
-        refused = await wire.ask(call(review()))
+        refused = await wire.ask(call(review())[-1:])
 
     assert (refused.status, refused.headers["retry-after"]) == (503, "1")
     assert refused.body == b"busy (queued): call again in a second\n"

@@ -68,9 +68,9 @@ async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path
 
 # settings -> background tasks besides those of every server
 TASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a cluster": ({}, ["events", "version"]),
-    "a cluster whose version is set": ({"kube_version": "1.30"}, ["events"]),
-    "audits": ({"audit_interval": "10m"}, ["events", "election", "version"]),
+    "a cluster": ({}, ["events", "registration", "version"]),
+    "a cluster whose version is set": ({"kube_version": "1.30"}, ["events", "registration"]),
+    "audits": ({"audit_interval": "10m"}, ["events", "registration", "election", "version"]),
 }
 
 

@@ -18,6 +18,7 @@ from certs.rotate import SelfSource
 from certs.serving import LiveContext
 from certs.source import CertificateSource, CertificateStatus
 from certs.state import Lifetimes
+from tests.apiserver import ApiServer
 from tests.certs.world import authority
 from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
@@ -30,6 +31,7 @@ from webhook.server.certificate import (
     check_certificate,
     lifetimes,
 )
+from webhook.server.events import EventRecorder
 from webhook.server.health import ReadinessCondition
 from webhook.server.http.limits import Limits
 
@@ -38,20 +40,20 @@ CALLERS = authority()
 
 def source(**settings: Any) -> CertificateSource:
     """Build the source of a server without a cluster."""
-    return build_certificate(server_context(**settings), LiveContext())
+    return build_certificate(server_context(**settings), LiveContext(), None)
 
 
 @asynccontextmanager
 async def source_in_cluster(**settings: Any) -> AsyncGenerator[CertificateSource]:
     """Build the source of a server whose API server is never called."""
     async with connect_api_server(Settings(kubeconfig="none")) as api:
-        yield build_certificate(server_context(None, api, **settings), LiveContext())
+        yield build_certificate(server_context(None, api, **settings), LiveContext(), None)
 
 
 async def test_a_standalone_certificate_is_exposed_in_metrics_and_readiness(tmp_path: Path) -> None:
     stream = io.BytesIO()
     context = server_context(stream, standalone=True, state=str(tmp_path))
-    standalone = build_certificate(context, LiveContext())
+    standalone = build_certificate(context, LiveContext(), None)
     before = check_certificate(standalone)
 
     await standalone.start()
@@ -77,16 +79,24 @@ async def test_an_invalid_newer_certificate_is_a_failed_rotation(tmp_path: Path)
     stream = io.BytesIO()
     context = server_context(stream, tls="files", tls_dir=str(tmp_path))
     context = replace(context, limits=Limits(certificate_poll=0))
-    files = build_certificate(context, LiveContext())
+    api = ApiServer()
+    events = EventRecorder(api, context)
+    files = build_certificate(context, LiveContext(), events)
     await files.start()
     (tmp_path / "tls.crt").write_text("no certificate")
 
     polling = asyncio.create_task(files.run())
     await settled(lambda: "warning" in {line["level"] for line in logged(stream)})
-    polling.cancel()
-    with suppress(asyncio.CancelledError):
-        await polling
+    writing = asyncio.create_task(events.run())
+    await settled(lambda: bool(api.requests))
+    for task in (polling, writing):
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
+    (event,) = [request.content for request in api.requests]
+    assert (event["type"], event["reason"]) == ("Warning", "CertificateProblem")
+    assert "no readable PEM certificate" in event["message"]
     labels = {"type": "leaf", "result": "failure"}
     name = "evenspread_certificate_rotations_total"
     assert context.metrics.registry.get_sample_value(name, labels) == 1

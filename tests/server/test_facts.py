@@ -17,7 +17,7 @@ from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
 from webhook.cluster.caches import Supervise
 from webhook.cluster.protocol import Response
-from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.spreadtest.world import CASES, EXAMPLES, only_case, result
-from webhook.spreadtest.discovery import SuiteText
 from webhook.spreadtest.response import CaseResponse, CaseVerdict
 from webhook.spreadtest.results import CaseStatus, Mismatch, build_report
 from webhook.spreadtest.runner import VIEWS, compare, run_suite
-from webhook.spreadtest.suite import Suite, SuiteCase, load_suite
+from webhook.spreadtest.suite import Suite, SuiteCase, SuiteText, load_suite
 
 SUITES = [
     load_suite(SuiteText(str(path), path.read_text()))

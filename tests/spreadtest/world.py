@@ -6,10 +6,9 @@ import pytest
 
 from tests.cli import files
 from webhook.errors import CombinedConfigError
-from webhook.spreadtest.discovery import SuiteText
 from webhook.spreadtest.results import CaseResult, SuiteResult
 from webhook.spreadtest.runner import run_suite
-from webhook.spreadtest.suite import Suite, load_suite
+from webhook.spreadtest.suite import Suite, SuiteText, load_suite
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples/tests"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.telemetry.line_writer import LAST_S, MOST_PENDING, PIECE, RETRY_S, LineWriter
+from webhook.telemetry.line_writer import LAST_S, MOST_PENDING, OUTPUT_RETRY_S, PIECE, LineWriter
 
 LINE = b"x" * 99  # with its end 100 bytes
 
@@ -101,7 +101,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(timers: Timers, pipe: Pipe) 
     held = pipe.read()
 
     assert timers.soon == []
-    assert [after for after, _ in timers.later] == [RETRY_S]
+    assert [after for after, _ in timers.later] == [OUTPUT_RETRY_S]
     assert 0 < len(held) < 200_000
     assert lines.lost == 0
 

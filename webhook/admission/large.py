@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from webhook.policy.advice.decode import TemplateHolder
-from webhook.policy.advice.hostports import NetworkedSpec
+from webhook.policy.advice.decode import NetworkedSpec, TemplateHolder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import TemplatePath

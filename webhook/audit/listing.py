@@ -5,24 +5,34 @@ Lists of a cluster: the objects of an API server become a snapshot.
 user may not list becomes a problem; all other kinds are still read.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeAlias
 
-from webhook.audit.kinds import (
-    LISTED_BUILT_IN,
-    LISTED_CLUSTER_SCOPED,
-    LISTED_PODS,
-    find_custom_kinds,
-)
 from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
+from webhook.cluster.discovery import locate_custom
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import OwnerSelector
 from webhook.errors import ApiError, ExpiredError, SourceError
-from webhook.policy.kinds import KindRow
+from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
+
+LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
+    row for row in BUILT_IN_KINDS.values() if not row.namespaced
+)
+"""Kinds that are not namespaced."""
+
+LISTED_PODS = BUILT_IN_KINDS[POD]
+"""Pods; listed last, so that almost every pod has its controller in the snapshot."""
+
+LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
+    row
+    for row in BUILT_IN_KINDS.values()
+    if row.namespaced and row.audited and row is not LISTED_PODS
+)
+"""Namespaced kinds that every audit lists, apart from pods."""
 
 ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Called with a kind and the number of its objects read so far."""
@@ -106,3 +116,26 @@ class ClusterListing:
             report(listed.kind, number)
         self.snapshot.extend(found)
         self.problems += problems
+
+
+async def find_custom_kinds(
+    source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
+) -> list[KindRow]:
+    """
+    Find the request paths of custom kinds; leave out kinds that the API server does not have.
+
+    Args:
+        kinds: The kinds of the configuration, built-in ones included.
+        problems: Receives the errors of kinds that cannot be looked up.
+    """
+    found: list[KindRow] = []
+    for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
+        try:
+            place = await locate_custom(source, kind)
+        except ApiError as error:
+            problems.append(error)
+            continue
+        if place is not None:
+            version = place.root.rpartition("/")[2]
+            found.append(KindRow(kind.group, version, kind.kind, place.plural))
+    return found

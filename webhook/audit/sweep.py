@@ -15,7 +15,7 @@ import msgspec
 
 from webhook.audit.groups import PodGroups
 from webhook.audit.inventory import Inventory
-from webhook.audit.kinds import (
+from webhook.audit.listing import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,

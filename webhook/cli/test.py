@@ -13,17 +13,17 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.policy.advice.findings import count_of
-from webhook.spreadtest.discovery import SuiteText, find_suites
-from webhook.spreadtest.renderers import TEST_FORMATS, format_differences
 from webhook.spreadtest.results import (
+    TEST_FORMATS,
     CaseResult,
     CaseStatus,
     SuiteReport,
     SuiteSummary,
     build_report,
+    format_differences,
 )
 from webhook.spreadtest.runner import run_suite
-from webhook.spreadtest.suite import Suite, load_suite
+from webhook.spreadtest.suite import Suite, SuiteText, find_suites, load_suite
 
 _STYLES = {CaseStatus.PASSED: Style.GOOD, CaseStatus.FAILED: Style.BAD, CaseStatus.ERROR: Style.BAD}
 _STATUS_WIDTH = max(map(len, CaseStatus))

@@ -6,7 +6,7 @@ from webhook.cluster.nodes import NodeStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
-from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.policy.kinds import BUILT_IN_OWNERS
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group_of
 

@@ -7,7 +7,7 @@ import msgspec
 
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
-from webhook.config.kinds import SHIPPED_OWNERS, OwnerSelector
+from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, SkippedSource, find_type_mismatch, read_documents
 from webhook.policy.model import GroupKind, group_of

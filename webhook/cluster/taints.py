@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node, Taint
-from webhook.policy.placement.taints import EXCLUDING
+from webhook.policy.placement.nodes import EXCLUDING
 
 TaintSet = tuple[Taint, ...]
 """The taints of a Node that keep pods away, in order; may be empty."""

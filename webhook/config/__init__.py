@@ -8,6 +8,6 @@ feature gates and the policy for requests. Flags and environment variables are i
 from webhook.config.configuration import Configuration, check, policy
 from webhook.config.files import load
 from webhook.config.gates import gates_in_force
-from webhook.config.kinds import OwnerSelector
+from webhook.config.models import OwnerSelector
 
 __all__ = ["Configuration", "OwnerSelector", "check", "gates_in_force", "load", "policy"]

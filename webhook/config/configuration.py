@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from webhook.config import kinds, scheduler, spread
-from webhook.config.kinds import OwnerSelector
+from webhook.config import models, scheduler, spread
+from webhook.config.models import OwnerSelector
 from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
@@ -61,8 +61,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[Profile, ...] = ()
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
-    pod_templates: Mapping[GroupKind, TemplatePath] = kinds.collect_templates(())
-    owner_selectors: tuple[OwnerSelector, ...] = kinds.SHIPPED_OWNERS
+    pod_templates: Mapping[GroupKind, TemplatePath] = models.collect_templates(())
+    owner_selectors: tuple[OwnerSelector, ...] = models.SHIPPED_OWNERS
     actions: Mapping[str, Action] = DEFAULT_ACTIONS
     not_exemptible: frozenset[str] = frozenset()
     configured_gates: Mapping[str, ConfiguredGate] = MappingProxyType({})
@@ -103,8 +103,8 @@ def check(
         profiles=tuple(profiles),
         field_defaults=written.field_defaults,
         exempt_namespaces=frozenset(written.exempt.namespaces),
-        pod_templates=kinds.collect_templates(written.pod_templates),
-        owner_selectors=kinds.collect_owners(written.owner_selectors),
+        pod_templates=models.collect_templates(written.pod_templates),
+        owner_selectors=models.collect_owners(written.owner_selectors),
         actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
         not_exemptible=frozenset(
             rule for rule, setting in written.rules.items() if not setting.exemptible

@@ -134,6 +134,18 @@ def format_value(value: object) -> str:
             return _cut(f"{value}")
 
 
+def find_repeated_names(names: Iterable[str], kind: str) -> Iterator[tuple[FieldPath, str]]:
+    """Find entries of a list whose name an earlier entry has; ``kind`` is what they name."""
+    seen = set[str]()
+    for i, name in enumerate(names):
+        if name in seen:
+            yield (
+                (i, "name"),
+                f"{format_value(name)} names an earlier {kind} too: write another name",
+            )
+        seen.add(name)
+
+
 def format_place(path: FieldPath) -> str:
     """Format a path, such as ``profiles[0].defaultConstraints[1].maxSkew``."""
     return format_path(tuple(step if isinstance(step, int) else _cut(step) for step in path))

@@ -1,15 +1,20 @@
-"""Base models for configuration files, strict or lenient, and models of label selectors."""
+"""Models for configuration files: strict and lenient bases, label selectors, custom kinds."""
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import msgspec
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from webhook.config.messages import refuse
+from webhook.config.messages import refusal, refuse
 from webhook.policy import model
 from webhook.policy.api import rules
 from webhook.policy.catalogue import CATALOGUE
-from webhook.policy.paths import parse_path
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import FieldPath, TemplatePath, parse_path
 
 Int32: TypeAlias = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]  # Go's int32
 
@@ -67,3 +72,72 @@ def parse_selector(written: SelectorModel | None) -> model.LabelSelector | None:
     if written is None or not (written.match_labels or written.match_expressions):
         return None
     return written.selector
+
+
+class OwnerSelector(msgspec.Struct, frozen=True):
+    """A kind of controller, and the path to the label selector of its pods."""
+
+    kind: GroupKind
+    path: TemplatePath
+
+
+SHIPPED_OWNERS = tuple(
+    OwnerSelector(kind, row.selector) for kind, row in CUSTOM_KINDS.items() if row.selector
+)
+"""Custom controllers known without configuration."""
+
+_SEPARATOR = "."
+
+
+def _check_path(path: str) -> str:
+    if not all(path.split(_SEPARATOR)):
+        raise refusal("must be names of members with dots between them, as in `spec.template`")
+    return path
+
+
+class CustomKindModel(StrictModel):
+    """A kind of a custom resource."""
+
+    group: str = Field(min_length=1, examples=["argoproj.io"])
+    kind: str = Field(min_length=1, examples=["Rollout"])
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The ``GroupKind`` of the policy model."""
+        return GroupKind(self.group, self.kind)
+
+
+class PodTemplateModel(CustomKindModel):
+    """A custom kind that holds a pod template."""
+
+    path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.template"])
+
+
+class OwnerSelectorModel(CustomKindModel):
+    """A custom kind that controls pods and has a selector for them."""
+
+    selector_path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.selector"])
+
+
+def collect_templates(written: tuple[PodTemplateModel, ...]) -> Mapping[GroupKind, TemplatePath]:
+    """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
+    named = {row.group_kind: tuple(row.path.split(_SEPARATOR)) for row in written}
+    return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
+
+
+def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelector, ...]:
+    """Merge shipped and configured custom controllers; configured ones replace shipped."""
+    named = {row.group_kind: tuple(row.selector_path.split(_SEPARATOR)) for row in written}
+    paths = {owner.kind: owner.path for owner in SHIPPED_OWNERS} | named
+    return tuple(OwnerSelector(kind, path) for kind, path in paths.items())
+
+
+def find_repeated_kinds(written: tuple[CustomKindModel, ...]) -> Iterator[tuple[FieldPath, str]]:
+    """Find kinds that occur twice or are built in."""
+    seen = set[GroupKind]()
+    for i, kind in enumerate(row.group_kind for row in written):
+        if kind in BUILT_IN_TEMPLATES:
+            yield (i, "kind"), f"{kind} is built in: remove the entry"
+        elif kind in seen:
+            yield (i, "kind"), f"{kind} occurs twice: remove one of the two"
+        seen.add(kind)

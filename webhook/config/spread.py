@@ -20,9 +20,21 @@ from pydantic import (
 
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
-from webhook.config.kinds import OwnerSelectorModel, PodTemplateModel, find_repeated_kinds
-from webhook.config.messages import format_value, refusal, refuse, refusing, suggest_word
-from webhook.config.models import SelectorModel, StrictModel
+from webhook.config.messages import (
+    find_repeated_names,
+    format_value,
+    refusal,
+    refuse,
+    refusing,
+    suggest_word,
+)
+from webhook.config.models import (
+    OwnerSelectorModel,
+    PodTemplateModel,
+    SelectorModel,
+    StrictModel,
+    find_repeated_kinds,
+)
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
 from webhook.policy.api.rules import API_RULES
@@ -111,12 +123,7 @@ class ProfileModel(StrictModel):
 
 
 def _repeated_names(profiles: tuple[ProfileModel, ...]) -> Iterator[tuple[FieldPath, str]]:
-    seen = set[str]()
-    for i, profile in enumerate(profiles):
-        if profile.name in seen:
-            name = format_value(profile.name)
-            yield (i, "name"), f"{name} names an earlier profile too: write another name"
-        seen.add(profile.name)
+    return find_repeated_names((profile.name for profile in profiles), "profile")
 
 
 def _check_namespace(name: str) -> str:

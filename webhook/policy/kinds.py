@@ -2,7 +2,7 @@
 The table of kinds: all kinds that evenspread reads, and what it uses each one for.
 
 ``KIND_ROWS`` is the entry point; every other list of kinds is derived from it. A kind that an
-operator configures joins the derived lists in ``webhook.config.kinds``, not this table.
+operator configures joins the derived lists in ``webhook.config.models``, not this table.
 
 Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go; kubernetes
 pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the selectors.

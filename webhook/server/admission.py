@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -139,6 +139,7 @@ class Admission(HttpEndpoint):
         metrics, self._log, self._verdict_log = observers
         self._metrics = metrics
         self._throttle = Throttle(limits.refusals_logged, self.clock)
+        self._rejected = cache(metrics.rejected.labels)
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.connections.set_function(lambda: len(self.callers))
         metrics.body_bytes.set_function(lambda: self._bodies.held)
@@ -307,7 +308,7 @@ class Admission(HttpEndpoint):
         return response
 
     def _turn_away(self, reason: str, **about: object) -> None:
-        self._metrics.rejected.labels(reason).inc()
+        self._rejected(reason).inc()
         missed = self._throttle.admit()
         if missed is not None:
             self._log.warning("rejected", reason=reason, missed=missed, **about)

@@ -31,6 +31,7 @@ from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource, FileFacts, LiveFacts
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
+from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.supervisor import Supervisor
 
@@ -66,13 +67,18 @@ class Server:
         yield "stalled connections", self._cut_stalled
         lag, clock = self.context.metrics.event_loop_lag, time.monotonic
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
-        if self.events is not None:
+        if api is not None and self.events is not None:
             yield "events", self.events.run
+            watcher = RegistrationWatcher(api, self.context, self.events, self._list_groups)
+            yield "registration", partial(watcher.run, limits.config_poll)
         if self.audits is not None:
             yield "election", self.audits
         if api is not None and not self.context.settings.kube_version:
             use = self.watcher.use_version
             yield "version", partial(follow_version, api, limits.version_poll, use)
+
+    def _list_groups(self) -> set[str]:
+        return {kind.group for kind in self.admission.context.policy.pod_templates}
 
     async def _advise_once_complete(self) -> None:
         await self.facts.complete()
@@ -99,7 +105,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     """
     settings = context.settings
     live = LiveContext(admitted_clients(settings))
-    certificate = build_certificate(context, live)
+    events = EventRecorder(context.api, context) if context.api and context.namespace else None
+    certificate = build_certificate(context, live, events)
     sources = _policy_sources(settings, await find_version(context))
     configuration, policy = read_policy(sources)
 
@@ -108,7 +115,6 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
 
     facts = _build_facts(context, configuration, sources.version, use_current_facts)
     admission = _build_admission(context, policy, facts, live)
-    events = EventRecorder(context.api, context) if context.api and context.namespace else None
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(sources, configuration, enforcement.reload, enforcement.refuse)
     supervisor = _build_supervisor(context)

@@ -30,6 +30,7 @@ from webhook.config.files import read_text
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.server.context import ServerContext
+from webhook.server.events import EventRecorder
 from webhook.server.health import Conditions, ReadinessCondition
 from webhook.telemetry.metrics import Metrics
 
@@ -37,9 +38,14 @@ CA_FILE = "ca.crt"
 UNTRUSTED = "the webhook configurations do not trust it yet"
 
 
-def build_certificate(context: ServerContext, live: LiveContext) -> CertificateSource:
+def build_certificate(
+    context: ServerContext, live: LiveContext, events: EventRecorder | None
+) -> CertificateSource:
     """
     Build the source that the settings choose, with its metrics; ``live`` gets its certificates.
+
+    Args:
+        events: Gets the problems; None without a cluster.
 
     Raises:
         ConfigError: The settings contradict each other.
@@ -50,6 +56,8 @@ def build_certificate(context: ServerContext, live: LiveContext) -> CertificateS
         result = "success" if notice.ok else "failure"
         metrics.rotations.labels(notice.subject, result).inc()
         (log.info if notice.ok else log.warning)("certificate", says=notice.text)
+        if events is not None and not notice.ok:
+            events.record("CertificateProblem", notice.text, warning=True)
 
     environment = SourceEnvironment(
         clock=context.now, sleep=asyncio.sleep, report=report, jitter=random.random

@@ -23,7 +23,7 @@ from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import ReflectorEnvironment
-from webhook.config.kinds import OwnerSelector
+from webhook.config.models import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
 from webhook.server.admission import Fetch, nothing_to_fetch

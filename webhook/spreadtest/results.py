@@ -1,14 +1,23 @@
 """
-Results of suites: one value that all renderers and programs read.
+Results of suites, and their reports as texts: JSON and JUnit for programs, differences for people.
 
 ``build_report`` counts results. No member depends on time, so that equal input gives equal reports.
+``TEST_FORMATS`` lists the formats; ``format_differences`` explains a failed case.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import unified_diff
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import msgspec
+
+from webhook.audit.renderers import junit
+from webhook.audit.renderers.jsonreport import format_json
+from webhook.manifests import format_yaml
+from webhook.policy.escape import printable
 
 SUITE_REPORT_API_VERSION = "evenspread.io/v1alpha1"
 SUITE_REPORT_KIND = "SpreadTestReport"
@@ -103,3 +112,50 @@ def build_report(suites: Iterable[SuiteResult]) -> SuiteReport:
         errors=statuses.count(CaseStatus.ERROR),
     )
     return SuiteReport(summary=summary, suites=suites)
+
+
+def render_junit(report: SuiteReport) -> str:
+    """Render JUnit XML for the test view of a CI system, with suites and cases in file order."""
+    root = junit.document("evenspread test")
+    for suite in report.suites:
+        element = junit.add(root, "testsuite", name=suite.name)
+        for case in suite.cases:
+            _add_case(element, suite, case)
+    return junit.as_text(root)
+
+
+TEST_FORMATS: Mapping[str, Callable[[SuiteReport], str]] = MappingProxyType(
+    {"json": format_json, "junit": render_junit}
+)
+"""Value of ``-o`` -> the function that renders it; the text ends with a line break."""
+
+
+def _add_case(element: Element, suite: SuiteResult, case: CaseResult) -> None:
+    place = {"file": suite.source, "line": str(case.line)}
+    added = junit.add(element, "testcase", classname=suite.source, name=case.name, **place)
+    if case.status is CaseStatus.FAILED:
+        members = ", ".join(mismatch.member for mismatch in case.mismatches)
+        text = "\n".join(map(printable, format_differences(case)))
+        message = f"the response differs from the expectation: {members}"
+        junit.add(added, "failure", text, type="mismatch", message=message)
+    elif case.status is CaseStatus.ERROR:
+        junit.add(added, "error", type="unreadable", message=case.problem)
+
+
+def format_differences(case: CaseResult) -> Iterator[str]:
+    """Format all differences of a case, then the server's messages; nothing if it passed."""
+    for mismatch in case.mismatches:
+        yield from _format_mismatch(mismatch)
+    for text in case.messages:
+        yield f"said: {text}"
+
+
+def _format_mismatch(mismatch: Mismatch) -> Iterator[str]:
+    """Format strings side by side, and all other values as a diff of YAML."""
+    expected, actual = mismatch.expected, mismatch.actual
+    if isinstance(expected, str):
+        yield f"{mismatch.member}: expected {expected}, got {actual or 'none'}"
+        return
+    yield f"{mismatch.member}:"
+    before, after = (format_yaml(value).splitlines() for value in (expected, actual))
+    yield from unified_diff(before, after, "expected", "actual", lineterm="")

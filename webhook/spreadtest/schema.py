@@ -5,7 +5,7 @@
 names; their paths are relative to the folder of the suite.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from webhook.config.messages import format_value, refusal, refuse, suggest_word
+from webhook.config.messages import find_repeated_names, format_value, refusal, refuse, suggest_word
 from webhook.config.models import StrictModel
 from webhook.config.spread import GateName
 from webhook.errors import VersionError
@@ -26,7 +26,7 @@ from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.inject import SkipReason
-from webhook.policy.paths import FieldPath, is_object
+from webhook.policy.paths import is_object
 from webhook.spreadtest.response import CaseVerdict
 
 SUITE_KIND = "SpreadTest"
@@ -47,7 +47,9 @@ def _not_empty(instead: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _path_or(what: str) -> Callable[[Any], Any]:
+def _path_or(what: str, types: Any) -> BeforeValidator:
+    """Accept the path of a file, or one of the other ``types``, which ``what`` names."""
+
     def check(value: Any) -> Any:
         if value == "":
             raise refusal("is empty: write the path of a file")
@@ -55,7 +57,7 @@ def _path_or(what: str) -> Callable[[Any], Any]:
             raise refusal(f"must be the path of a file or {what}, not {format_value(value)}")
         return value
 
-    return check
+    return BeforeValidator(check, json_schema_input_type=types)
 
 
 def _check_version(value: Any) -> Any:
@@ -111,17 +113,9 @@ class ObjectReference(_Part):
     """its name"""
 
 
-_Configured = Annotated[
-    Any,
-    BeforeValidator(_path_or("a SpreadConfiguration"), json_schema_input_type=str | Object),
-]
-_Requested = Annotated[
-    Any,
-    BeforeValidator(_path_or("an object"), json_schema_input_type=str | ObjectReference | Object),
-]
-_ClusterPart = Annotated[
-    Any, BeforeValidator(_path_or("an object"), json_schema_input_type=str | Object)
-]
+_Configured = Annotated[Any, _path_or("a SpreadConfiguration", str | Object)]
+_Requested = Annotated[Any, _path_or("an object", str | ObjectReference | Object)]
+_ClusterPart = Annotated[Any, _path_or("an object", str | Object)]
 _KubeVersion = Annotated[str, BeforeValidator(_check_version, json_schema_input_type=str)]
 _RuleId = Annotated[
     str, _one_of(RULE_IDS, "rule"), Field(json_schema_extra={"enum": list(RULE_IDS)})
@@ -223,7 +217,7 @@ class SpreadTest(_Part):
         """Refuse a suite without cases, and duplicate names."""
         if not cases:
             raise refusal("is empty, which tests nothing: write a case, as `- name: ...`")
-        refuse(_find_repeated_names(cases))
+        refuse(find_repeated_names((case.name for case in cases), "case"))
         return cases
 
     @model_validator(mode="after")
@@ -233,12 +227,3 @@ class SpreadTest(_Part):
             problem = "cannot be used with config: remove one of the two"
             raise refusal(problem, ("schedulerConfig",))
         return self
-
-
-def _find_repeated_names(cases: tuple[CaseSchema, ...]) -> Iterator[tuple[FieldPath, str]]:
-    seen = set[str]()
-    for i, case in enumerate(cases):
-        if case.name in seen:
-            problem = f"{format_value(case.name)} names an earlier case too: write another name"
-            yield (i, "name"), problem
-        seen.add(case.name)

@@ -1,10 +1,15 @@
 """
-Loading of suites, with the files that they name.
+Discovery and loading of suites, with the files that they name.
 
-``load_suite`` returns a suite that is ready to run, or raises all errors at once.
+``find_suites`` recognises a suite by its text, so that it also finds suites with errors; a file's
+name plays no part. ``load_suite`` returns a suite that is ready to run, or raises all errors at
+once.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,18 +26,70 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config import Configuration, check, gates_in_force, load, policy
 from webhook.config.configuration import ConfiguredGate
-from webhook.config.files import read_text
+from webhook.config.files import read_text as read_configuration_text
 from webhook.config.validation import DocumentValidation, read_document
-from webhook.errors import CombinedConfigError, SourceError
+from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, read_documents
+from webhook.manifests.files import find_files, read_text
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.paths import FieldPath, is_object
 from webhook.policy.request import Hook
 from webhook.spreadtest import schema
-from webhook.spreadtest.discovery import SuiteText
 from webhook.spreadtest.objects import SuiteObjects, resolve_path
-from webhook.spreadtest.schema import SpreadTest
+from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND, SpreadTest
+
+_holds_suite = re.compile(
+    rf"""^(?:kind|"kind")\s*:\s*["']?{SUITE_KIND}\b|"kind"\s*:\s*"{SUITE_KIND}\"""", re.MULTILINE
+).search
+"""Match a key of YAML's outermost mapping or of JSON, but no line of a nested text."""
+
+
+@dataclass(frozen=True)
+class SuiteText:
+    """The text of a suite that is not decoded yet."""
+
+    source: str
+    text: str
+
+
+def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
+    """
+    Find suites.
+
+    Args:
+        paths: Folders, and files that contain suites.
+
+    Yields:
+        Suites in the order of their names, and files that cannot be read.
+
+    Raises:
+        ConfigError: One of the paths has no suite.
+    """
+    for path in paths:
+        found = list(_find_at(Path(path)))
+        if not found:
+            is_folder = Path(path).is_dir()
+            problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
+            advice = f"`apiVersion: {SUITE_API_VERSION}` and `kind: {SUITE_KIND}`"
+            error = ConfigError(f"{problem}: write one that starts with {advice}", path)
+            raise CombinedConfigError([error])
+        yield from found
+
+
+def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
+    for item in find_files(root):
+        if isinstance(item, SourceError):
+            yield item
+        if not isinstance(item, str):
+            continue
+        try:
+            text = read_text(item)
+        except SourceError as error:
+            yield error
+        else:
+            if _holds_suite(text):
+                yield SuiteText(item, text)
 
 
 class SuiteCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +156,7 @@ def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Con
     if is_object(written.config):
         suite = reading.document
         inline = Document(suite.source, written.config, suite.text, ("config",))
-        return check(inline, read_text)
+        return check(inline, read_configuration_text)
     files = (written.config, written.scheduler_config)
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 

@@ -147,6 +147,11 @@ CA_BUNDLE_IN_SYNC = _gauge(
     "evenspread_ca_bundle_in_sync",
     "1 if the webhook configurations trust the served leaf, 0 if not; NaN if unknown.",
 )
+REGISTRATION_DRIFT = _gauge(
+    "evenspread_webhook_configuration_drift",
+    "Deviations of a webhook configuration from what evenspread needs; a missing one counts 1.",
+    ("kind",),
+)
 SKEW = _gauge(
     "evenspread_skew",
     "Pods in a workload's fullest domain above the global minimum, at the last audit.",

@@ -23,7 +23,7 @@ These are about 3 000 lines, enough for a restart of the log collector in a calm
 compared with the 192 MiB of a replica.
 """
 
-RETRY_S = 0.05
+OUTPUT_RETRY_S = 0.05
 """
 Seconds between two tries with a reader that takes nothing.
 
@@ -110,12 +110,12 @@ class LineWriter:
     debug = info = warning = error = critical = take  # the methods that structlog calls, by level
 
     def write(self) -> None:
-        """Write as much as the output takes now; try the rest again after ``RETRY_S``."""
+        """Write as much as the output takes now; try the rest again after ``OUTPUT_RETRY_S``."""
         self._scheduled = False
         self._write()
         if self._rest and self._later is not None:
             self._scheduled = True
-            self._later(RETRY_S, self.write)
+            self._later(OUTPUT_RETRY_S, self.write)
 
     def finish(self, clock: Callable[[], float]) -> None:
         """

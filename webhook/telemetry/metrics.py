@@ -119,7 +119,7 @@ class Metrics:
         registry: All of these metrics, and those of the process.
         in_flight: A gauge, as are ``connections``, ``body_bytes``, ``cache_objects``,
             ``cache_synced`` and ``cache_age`` (by kind), ``config_valid``, ``config_advice``,
-            ``expiry`` (by type and source) and ``in_sync``.
+            ``expiry`` (by type and source), ``in_sync`` and ``registration_drift`` (by kind).
         rejected: A counter by reason; ``restarts`` and ``skipped`` by kind and reason; ``lookups``,
             ``reloads`` and ``audits`` by result; ``rotations`` by type and result;
             ``task_restarts`` by task; ``telemetry_failures``.
@@ -150,6 +150,7 @@ class Metrics:
         self.expiry = self._gauge(catalogue.CERTIFICATE_EXPIRY)
         self.in_sync = self._gauge(catalogue.CA_BUNDLE_IN_SYNC)
         self.in_sync.set(math.nan)
+        self.registration_drift = self._gauge(catalogue.REGISTRATION_DRIFT)
         self.rejected = self._counter(catalogue.REJECTED)
         self.restarts = self._counter(catalogue.WATCH_RESTARTS)
         self.skipped = self._counter(catalogue.OBJECTS_SKIPPED)

@@ -1,12 +1,16 @@
 from collections.abc import Iterable
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from junitparser import JUnitXml
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from webhook.audit.renderers import render_report
+from webhook.audit.renderers import junit, render_report
 from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.policy.escape import printable, printable_lines
 
 
 def read(made: AuditReport, threshold: AuditSeverity | None = AuditSeverity.DENY) -> Any:
@@ -64,3 +68,37 @@ def test_control_characters_of_manifests_do_not_break_it() -> None:
     made = report(finding(problem="a\x01b"), name="web\x02", namespace="\x03")
 
     assert read(made, AuditSeverity.WARN).failures == 1
+
+
+def test_what_suites_hold_is_counted() -> None:
+    root = junit.document("all")
+    for result in ("failure", "error", "skipped"):
+        suite = junit.add(root, "testsuite", name=result)
+        junit.add(suite, "testcase", name="passed")
+        junit.add(junit.add(suite, "testcase", name=result), result, "why", message=result)
+
+    read = fromstring(junit.as_text(root))
+
+    counted = ("tests", "failures", "errors", "skipped")
+    assert [[suite.get(name) for name in counted] for suite in (read, *read)] == [
+        ["6", "1", "1", "1"],
+        ["2", "1", "0", "0"],
+        ["2", "0", "1", "0"],
+        ["2", "0", "0", "1"],
+    ]
+
+
+@given(st.text(), st.text())
+def test_any_text_can_be_written(name: str, text: str) -> None:
+    root = junit.document(name)
+    junit.add(root, "system-out", text, message=name)
+
+    (read,) = fromstring(junit.as_text(root))
+
+    assert (read.get("message"), read.text or "") == (printable(name), printable_lines(text))
+
+
+def test_control_characters_are_escaped() -> None:
+    root = junit.document("a\x00b")
+
+    assert fromstring(junit.as_text(root)).get("name") == r"a\x00b"

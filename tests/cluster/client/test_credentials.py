@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,16 @@ async def test_a_kubeconfig_is_loaded_again_without_reading_it_again(tmp_path: P
     write_kubeconfig(tmp_path, "http://other.invalid")
 
     assert (await load()).host == URL
+
+
+async def test_an_exec_plugin_of_the_user_gives_the_token(tmp_path: Path) -> None:
+    program = 'print(\'{"status": {"token": "secret"}}\')'
+    user = {"exec": {"command": sys.executable, "args": ["-Sc", program]}}
+    config = write_kubeconfig(tmp_path, URL, user=user)
+
+    connection = await open_connection(ApiAccess(kubeconfig=config))
+
+    assert connection.configuration.api_key == {"BearerToken": "Bearer secret"}
 
 
 async def test_a_missing_context_is_named(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from webhook.policy.facts import ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.taints import Toleration
+from webhook.policy.placement.nodes import Toleration
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
 DENYING = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}

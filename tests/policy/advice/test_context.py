@@ -8,8 +8,7 @@ from webhook.policy.advice.feasibility import OuterDomain
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.taints import Toleration
+from webhook.policy.placement.nodes import Demands, Toleration
 from webhook.policy.placement.tallies import IncomingPod
 
 ANY = Demands(tolerations=(Toleration(operator="Exists"),))

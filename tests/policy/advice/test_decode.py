@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.build import NAMESPACE, Json, kind_of, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
-from webhook.policy.advice.decode import decode_subject
+from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
 from webhook.policy.model import GroupKind
@@ -139,3 +139,32 @@ def test_any_pod_can_be_read(obj: Json) -> None:
 
     assert isinstance(found, Subject)
     assert found.replicas is None
+
+
+LISTENS = {"ports": [{"containerPort": 80}]}
+TAKES = {"ports": [{"containerPort": 80}, {"containerPort": 53, "hostPort": 53}]}
+
+PODS: dict[str, tuple[object, bool]] = {
+    "a port of the node": ({"spec": {"containers": [{}, TAKES]}}, True),
+    "a port of the pod alone": ({"spec": {"containers": [LISTENS]}}, False),
+    "a port of the node that is none": (
+        {"spec": {"containers": [{"ports": [{"containerPort": 80, "hostPort": 0}]}]}}, False
+    ),
+    "the node's network": ({"spec": {"hostNetwork": True, "containers": [LISTENS]}}, True),
+    "the node's network, without ports": (
+        {"spec": {"hostNetwork": True, "containers": [{}]}}, False
+    ),
+    "an init container that is over before the others start": (
+        {"spec": {"initContainers": [TAKES]}}, False
+    ),
+    "an init container that stays": (
+        {"spec": {"initContainers": [{**TAKES, "restartPolicy": "Always"}]}}, True
+    ),
+    "nulls": ({"spec": {"containers": [{"ports": None}], "initContainers": None}}, False),
+    "no specification": ({}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pod", "asks"), PODS.values(), ids=PODS.keys())
+def test_host_ports_that_a_pod_requests(pod: object, asks: bool) -> None:
+    assert requests_host_ports(msgspec.json.encode(pod)) is asks

@@ -1,8 +1,9 @@
+import msgspec
 import pytest
 
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
-from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subject
+from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, PodAntiAffinity, RunningPods, Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
@@ -158,3 +159,24 @@ PARTIAL: dict[str, tuple[Json, bool]] = {
 @pytest.mark.parametrize(("obj", "expected"), PARTIAL.values(), ids=PARTIAL.keys())
 def test_a_part_of_a_workload_is_partial(obj: Json, expected: bool) -> None:
     assert subject(obj).is_partial is expected
+
+
+REQUIRED = '"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]'
+PREFERRED = (
+    '"preferredDuringSchedulingIgnoredDuringExecution": '
+    '[{"weight": 1, "podAffinityTerm": {"topologyKey": "b"}}, {"weight": 1}]'
+)
+
+TERMS = {
+    "none": ("{}", []),
+    "required": (f"{{{REQUIRED}}}", ["a"]),
+    "preferred, one of them without a term": (f"{{{PREFERRED}}}", ["b"]),
+    "both": (f"{{{REQUIRED}, {PREFERRED}}}", ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize(("text", "keys"), TERMS.values(), ids=TERMS.keys())
+def test_required_and_preferred_terms_are_terms(text: str, keys: list[str]) -> None:
+    read = msgspec.json.decode(text, type=PodAntiAffinity)
+
+    assert [term.topology_key for term in read.terms] == keys

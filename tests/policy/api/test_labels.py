@@ -187,3 +187,8 @@ def nesting(parsed: Any) -> int:
         elif operator is parser.SUBPATTERN:
             depths.append(nesting(argument[-1]))
     return max(depths)
+
+
+def test_a_name_of_63_bytes_is_not_too_long() -> None:
+    assert len(key_problems("-" * 63)) == 1
+    assert len(key_problems("-" * 64)) == 2

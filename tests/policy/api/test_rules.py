@@ -367,3 +367,7 @@ def test_the_work_grows_with_the_size_of_a_constraint(
     make: Callable[[int], Constraint], options: ValidationOptions
 ) -> None:
     assert_linear(lambda size: check((make(size),), PATH, options))
+
+
+def test_the_violations_of_a_review_have_a_bound() -> None:
+    assert rules.MAX_VIOLATIONS == 1000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.api.schedulerargs import check
+from tests.conformance.defaults_config import check_arguments
 from webhook.policy.model import Constraint, LabelSelector
 
 GOOD = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway")
@@ -79,13 +79,13 @@ CASES: dict[str, Case] = {
 def test_arguments_are_judged_as_by_kube_scheduler(
     kind: str, constraints: tuple[Constraint, ...], texts: list[str]
 ) -> None:
-    assert [str(error) for error in check(kind, constraints)] == texts
+    assert [str(error) for error in check_arguments(kind, constraints)] == texts
 
 
 def test_every_problem_of_a_key_is_reported() -> None:
     constraint = Constraint(max_skew=1, topology_key="/", when_unsatisfiable="DoNotSchedule")
 
-    errors = [error.field for error in check("List", [constraint])]
+    errors = [error.field for error in check_arguments("List", [constraint])]
 
     assert errors == ["defaultConstraints[0].topologyKey"] * 3
 
@@ -107,7 +107,7 @@ def test_a_list_written_twice_repeats_every_pair_but_the_first_of_each(
 ) -> None:
     pairs = {(entry.topology_key, entry.when_unsatisfiable) for entry in constraints}
 
-    errors = check("List", constraints * 2)
+    errors = check_arguments("List", constraints * 2)
 
     repeats = [error for error in errors if error.message.startswith("Duplicate")]
     assert len(repeats) == 2 * len(constraints) - len(pairs)

@@ -124,6 +124,9 @@ def test_a_selector_is_gathered(
     derived = derive_selector(owned(kind), NAMESPACE, facts)
 
     assert (derived.selector if derived else None) == expected
+    assert (derived.expressions if derived else ()) == (
+        expected.match_expressions if expected else ()
+    )
     assert (derived.sources if derived else ()) == sources
 
 

@@ -8,14 +8,14 @@ from tests.policy.explain.scenarios import blocked, scenario, scenarios
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import find_changes
-from webhook.policy.explain.edits import (
+from webhook.policy.explain.scenario import (
     LowerMinDomains,
     RaiseMaxSkew,
+    Scenario,
     ScenarioEdit,
     Soften,
     apply_all,
 )
-from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints

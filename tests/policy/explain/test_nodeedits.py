@@ -4,7 +4,6 @@ from msgspec.structs import replace
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.nodeedits import (
     AddNodes,
     Cordon,
@@ -14,9 +13,9 @@ from webhook.policy.explain.nodeedits import (
     render_labels,
     shared_labels,
 )
-from webhook.policy.explain.scenario import REGION
+from webhook.policy.explain.scenario import REGION, ScenarioEdit
 from webhook.policy.model import Node
-from webhook.policy.placement.taints import UNSCHEDULABLE
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 OPEN = node("n1", "a", disk="ssd")
 TAINTED = node("n2", "b", taints=[GPU], disk="ssd")

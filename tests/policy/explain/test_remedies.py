@@ -23,9 +23,8 @@ from webhook.policy.explain.remedies import (
 )
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import SCHEDULE_ANYWAY, Node, Taint
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.place import PodPlacement
-from webhook.policy.placement.taints import UNSCHEDULABLE, Toleration
 
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")

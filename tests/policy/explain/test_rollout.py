@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 from tests.policy.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.defaulting.profiles import ZONE
-from webhook.policy.explain.edits import ScenarioEdit
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.rollout import roll_out
-from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
 EVEN = {"n1": 2, "n2": 2, "n3": 2}

@@ -1,11 +1,155 @@
+from collections.abc import Callable
+
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.explain.scenario import REGION, SHORT, full_key, short_key
-from webhook.policy.placement.nodes import Demands, RejectionReason
+from webhook.policy.explain.scenario import (
+    REGION,
+    SHORT,
+    DropAffinity,
+    DropSelector,
+    LowerMinDomains,
+    RaiseMaxSkew,
+    Scenario,
+    ScenarioEdit,
+    Soften,
+    Tolerate,
+    apply_all,
+    full_key,
+    short_key,
+)
+from webhook.policy.model import SCHEDULE_ANYWAY, Taint
+from webhook.policy.placement.nodes import Demands, RejectionReason, Toleration
+
+TAINT = Taint(key="spot", value="yes", effect="NoExecute")
+ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
+ASKED = scenario(
+    [node("n1", "a", taints=[GPU])],
+    spread_over(min_domains=3),
+    spread_over(HOSTNAME),
+    spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY),
+    demands=ASKING,
+)
+
+
+def skews(question: Scenario) -> list[tuple[int, int]]:
+    """List maxSkew and minDomains of the hard constraints."""
+    return [(spread.max_skew, spread.min_domains) for spread in question.spreads.hard]
+
+
+def soft(question: Scenario) -> list[tuple[int, str, int]]:
+    """List index, action and minDomains of the soft constraints."""
+    return [
+        (spread.index, spread.constraint.when_unsatisfiable, spread.min_domains)
+        for spread in question.spreads.soft
+    ]
+
+
+def demands(question: Scenario) -> Demands:
+    return question.pod.demands
+
+
+# edit, its sentence, what to look at, how that is before and after
+EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, object]] = {
+    "a greater maxSkew": (
+        RaiseMaxSkew(1, HOSTNAME, 1, 4),
+        "raise maxSkew of constraint 1 (hostname) from 1 to 4",
+        skews, [(1, 3), (1, 1)], [(1, 3), (4, 1)],
+    ),
+    "a smaller minDomains": (
+        LowerMinDomains(0, ZONE, 3, 2),
+        "drop minDomains of constraint 0 (zone) from 3 to 2",
+        skews, [(1, 3), (1, 1)], [(1, 2), (1, 1)],
+    ),
+    "a wish stands in its order, without minDomains": (
+        Soften(0, ZONE),
+        "make constraint 0 (zone) ScheduleAnyway",
+        soft, [(2, SCHEDULE_ANYWAY, 1)], [(0, SCHEDULE_ANYWAY, 1), (2, SCHEDULE_ANYWAY, 1)],
+    ),
+    "a wish is no demand": (
+        Soften(0, ZONE),
+        "make constraint 0 (zone) ScheduleAnyway",
+        skews, [(1, 3), (1, 1)], [(1, 1)],
+    ),
+    "a taint that is tolerated": (
+        Tolerate(TAINT),
+        "tolerate taint spot=yes:NoExecute",
+        lambda question: demands(question).tolerations,
+        (), (Toleration("spot", "Equal", "yes", "NoExecute"),),
+    ),
+    "a label that is not required": (
+        DropSelector("disk", "ssd"),
+        "take disk=ssd out of nodeSelector",
+        lambda question: demands(question).pairs,
+        ASKING.pairs, (("tier", "x"),),
+    ),
+    "an affinity that is not required": (
+        DropAffinity(),
+        "take the required node affinity out of the pod",
+        lambda question: demands(question).terms,
+        ASKING.terms, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence", "look", "before", "after"), EDITS.values(), ids=EDITS.keys()
+)
+def test_an_edit(
+    edit: ScenarioEdit,
+    sentence: str,
+    look: Callable[[Scenario], object],
+    before: object,
+    after: object,
+) -> None:
+    assert str(edit) == sentence
+    assert look(ASKED) == before
+    assert look(edit.apply(ASKED)) == after
+    assert look(ASKED) == before
+
+
+def test_a_softened_constraint_is_written_as_soft() -> None:
+    wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
+
+    assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
+
+
+def test_edits_are_made_in_order() -> None:
+    twice = [RaiseMaxSkew(0, ZONE, 1, 2), RaiseMaxSkew(0, ZONE, 2, 5)]
+
+    assert skews(apply_all(twice, ASKED)) == [(5, 3), (1, 1)]
+    assert apply_all([], ASKED) is ASKED
+
+
+def test_a_toleration_is_added_to_those_there_are() -> None:
+    both = apply_all([Tolerate(GPU), Tolerate(TAINT)], ASKED)
+
+    assert [spread.key for spread in demands(both).tolerations or ()] == ["gpu", "spot"]
+
+
+def test_programs_tell_edits_apart() -> None:
+    written = msgspec.to_builtins(RaiseMaxSkew(0, ZONE, 1, 2))
+
+    assert written == {
+        "edit": "raiseMaxSkew", "index": 0, "topologyKey": ZONE, "before": 1, "after": 2
+    }  # fmt: skip
+
+
+class Half(ScenarioEdit, frozen=True):
+    """An edit with a sentence that cannot be applied."""
+
+    def __str__(self) -> str:
+        return "hope"
+
+
+def test_an_impossible_change_is_no_edit() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Half()  # type: ignore[abstract]  # pyright: ignore[reportAbstractUsage]
+
 
 CORDONED = replace(node("n3", "c", disk="ssd"), unschedulable=True)
 NODES = (

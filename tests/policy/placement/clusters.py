@@ -19,8 +19,7 @@ from webhook.policy.model import (
     Taint,
 )
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.taints import Toleration
+from webhook.policy.placement.nodes import Demands, Toleration
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 

@@ -368,3 +368,8 @@ def test_tallies_are_listed_in_the_order_of_the_constraints() -> None:
 
     assert [tally.spread.index for tally in found.tallies.by_index] == [0, 1, 2]
     assert [tally.spread.index for tally in found.tallies.soft] == [0, 2]
+
+
+def test_a_pod_without_a_namespace_has_none() -> None:
+    assert incoming_of(SchedulingPod()).namespace == ""
+    assert incoming_of(SchedulingPod(), "shop").namespace == "shop"

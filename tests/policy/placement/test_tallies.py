@@ -224,3 +224,11 @@ def test_the_hostname_is_a_key_like_others(pods: dict[str, int]) -> None:
     by_host = tally(spread_over(HOSTNAME), topology, census)
 
     assert (by_zone.pods, by_zone.minimum) == (by_host.pods, by_host.minimum)
+
+
+def test_a_pod_fits_up_to_the_maximal_skew() -> None:
+    found = tally(spread_over(max_skew=2), *cluster({"a": 1, "b": 2, "c": 1}))
+
+    assert found.fits("a") is True
+    assert found.fits("b") is True
+    assert tally(spread_over(max_skew=1), *cluster({"a": 1, "b": 2, "c": 1})).fits("b") is False

@@ -2,13 +2,15 @@
 The audit report as JUnit XML: one suite for each namespace, one case for each finding.
 
 Findings below the threshold are passed cases with an output; exempted ones are skipped. A workload
-without findings is a passed case.
+without findings is a passed case. ``document``, ``add`` and ``as_text`` build any document; callers
+decide its suites and cases.
+
+Source: the schema of Jenkins' xUnit plugin, junit-10.xsd.
 """
 
 from itertools import groupby
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from webhook.audit import junit
 from webhook.audit.report import (
     SEVERITY_RANKS,
     AuditFinding,
@@ -16,17 +18,17 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
-from webhook.policy.escape import printable
+from webhook.policy.escape import printable, printable_lines
 
 
 def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
     """Render the suites."""
-    root = junit.document("evenspread audit")
+    root = document("evenspread audit")
     for namespace, workloads in groupby(report.workloads, lambda workload: workload.namespace):
-        suite = junit.add(root, "testsuite", name=namespace)
+        suite = add(root, "testsuite", name=namespace)
         for workload in workloads:
             _add_cases(suite, workload, threshold)
-    return junit.as_text(root)
+    return as_text(root)
 
 
 def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
@@ -36,17 +38,17 @@ def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverit
         case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
         text = _describe(workload, finding)
         if threshold is not None and SEVERITY_RANKS[finding.severity] <= SEVERITY_RANKS[threshold]:
-            junit.add(case, "failure", text, type=finding.rule, message=finding.problem)
+            add(case, "failure", text, type=finding.rule, message=finding.problem)
         else:
-            junit.add(case, "system-out", f"{finding.severity}: {text}")
+            add(case, "system-out", f"{finding.severity}: {text}")
     for finding in workload.exempted:
         case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
-        junit.add(case, "skipped", message=finding.reason)
+        add(case, "skipped", message=finding.reason)
 
 
 def _add_case(suite: Element, workload: WorkloadReport, name: str) -> Element:
     place = {"file": workload.source, "line": str(workload.line)} if workload.source else {}
-    return junit.add(suite, "testcase", classname=workload.title, name=name, **place)
+    return add(suite, "testcase", classname=workload.title, name=name, **place)
 
 
 def _describe(workload: WorkloadReport, finding: AuditFinding) -> str:
@@ -55,3 +57,29 @@ def _describe(workload: WorkloadReport, finding: AuditFinding) -> str:
         f"{printable(f'{place}{finding.field}: {finding.problem}')}\ninstead:\n{finding.instead}\n"
     )
     return f"{text}to read more: {finding.read_on}"
+
+
+_COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+"""Attribute of a suite -> the elements that it counts."""
+
+
+def document(name: str) -> Element:
+    """Create a document: the parent element of ``testsuite`` elements."""
+    return Element("testsuites", name=printable(name))
+
+
+def add(parent: Element, tag: str, text: str = "", **attributes: str) -> Element:
+    """Add an element; escape its attributes, and each line of its text."""
+    shown = {name: printable(value) for name, value in attributes.items()}
+    element = SubElement(parent, tag, shown)
+    element.text = printable_lines(text) or None
+    return element
+
+
+def as_text(document: Element) -> str:
+    """Write a document, indented, with the counts of the document and of each suite."""
+    for suite in (*document, document):
+        for attribute, tag in _COUNTED.items():
+            suite.set(attribute, str(len(list(suite.iter(tag)))))
+    indent(document)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(document, encoding="unicode")}\n'

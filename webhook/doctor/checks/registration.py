@@ -3,9 +3,15 @@
 import re
 from collections.abc import Iterator
 
+from webhook.doctor.drift import (
+    KUBE_SYSTEM,
+    NAME_LABEL,
+    list_changed_fields,
+    list_excess,
+    list_lost_exemptions,
+)
 from webhook.doctor.findings import DoctorFinding, DoctorSeverity
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
-from webhook.doctor.webhooks import Webhook
 from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind
@@ -20,24 +26,7 @@ With a longer timeout, a client that waits 30 s gives up before ``Ignore`` lets 
 The API server calls several webhooks in sequence, and ends a write after 34 s.
 """
 
-NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
-KUBE_SYSTEM = "kube-system"
 FEWEST_REPLICAS_UNDER_FAIL = 2  # one serves while the other restarts
-
-FIXED_FIELDS = {
-    "side_effects": ("sideEffects", "None", "otherwise dry runs fail"),
-    "match_policy": (
-        "matchPolicy",
-        "Equivalent",
-        "otherwise objects of another version of a kind skip the webhook",
-    ),
-    "reinvocation_policy": (
-        "reinvocationPolicy",
-        "IfNeeded",
-        "otherwise changes by later webhooks are not reviewed",
-    ),
-}
-"""Attribute -> field, required value and reason; the same in every installation."""
 
 _HAS_ANNOTATIONS = re.compile(r"has\(\s*object\.metadata\.annotations\s*\)")
 _NEW_PODS = (POD.group, "pods", "CREATE")
@@ -82,8 +71,15 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
         if missing:
             message = f"{webhook.name} is not called for {', '.join(sorted(missing))}"
             yield DoctorFinding(message, APPLY)
-        yield from _check_width(webhook)
-        for kind in _list_custom_kinds(installation):
+        custom = _list_custom_kinds(installation)
+        groups = None if custom is None else {kind.group for kind in custom}
+        if excess := list_excess(webhook, groups):
+            yield DoctorFinding(
+                f"{webhook.name} is called for {', '.join(excess)}, which evenspread does not "
+                "review: a fault of its server could stop the cluster",
+                APPLY,
+            )
+        for kind in custom or ():
             if not any({kind.group, "*"} & {*rule.api_groups} for rule in webhook.rules):
                 yield DoctorFinding(
                     f"{webhook.name} is not called for {kind}, which podTemplates names",
@@ -95,13 +91,9 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
 def check_fixed_fields(installation: Installation) -> Iterator[DoctorFinding]:
     """Fields that are the same in every installation have their required values."""
     for hook, webhook in installation.webhooks():
-        for attribute, (field, required, reason) in FIXED_FIELDS.items():
-            if attribute == "reinvocation_policy" and hook is Hook.VALIDATE:
-                continue
-            value = getattr(webhook, attribute)
-            if value != required:
-                message = f"{webhook.name} has {field}: {value}, not {required}: {reason}"
-                yield DoctorFinding(message, APPLY)
+        for field, value, required, reason in list_changed_fields(hook, webhook):
+            message = f"{webhook.name} has {field}: {value}, not {required}: {reason}"
+            yield DoctorFinding(message, APPLY)
         if "v1" not in webhook.admission_review_versions:
             yield DoctorFinding(
                 f"{webhook.name} has no v1 in admissionReviewVersions, the only version served",
@@ -147,17 +139,14 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
 def check_exemptions(installation: Installation) -> Iterator[DoctorFinding]:
     """The webhooks are not called for kube-system and our own namespace."""
     for _, webhook in installation.webhooks():
-        for namespace, reason in (
-            (KUBE_SYSTEM, "pods of the cluster itself wait for us"),
-            (installation.namespace, "no replica can start again once all are down"),
-        ):
-            # A namespace has at most these labels of those that our selectors use.
-            labels = {NAME_LABEL: namespace, "evenspread.io/enabled": "true"}
-            if webhook.selects_namespace(labels):
-                yield DoctorFinding(
-                    f"{webhook.name} is called for namespace {namespace}: {reason}",
-                    f"exclude it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
-                )
+        for namespace in list_lost_exemptions(webhook, installation.namespace):
+            is_system = namespace == KUBE_SYSTEM
+            reason = "pods of the cluster itself wait for us"
+            yield DoctorFinding(
+                f"{webhook.name} is called for namespace {namespace}: "
+                f"{reason if is_system else 'no replica can start again once all are down'}",
+                f"exclude it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
+            )
 
 
 def check_validated_pods(installation: Installation) -> Iterator[DoctorFinding]:
@@ -234,31 +223,12 @@ def _list_reviewed() -> Iterator[tuple[str, str, str]]:
             yield kind.group, BUILT_IN_KINDS[kind].plural, operation
 
 
-def _check_width(webhook: Webhook) -> Iterator[DoctorFinding]:
-    """Find rules that include more than our manifests do."""
-    wide = [
-        part
-        for rule in webhook.rules
-        for part, is_included in (
-            ("every resource", "*" in rule.resources or "*/*" in rule.resources),
-            ("DELETE, CONNECT", bool({"*", "DELETE", "CONNECT"} & {*rule.operations})),
-            ("objects outside of namespaces", rule.scope != "Namespaced"),
-        )
-        if is_included
-    ]
-    if wide:
-        yield DoctorFinding(
-            f"{webhook.name} is called for {', '.join(dict.fromkeys(wide))}, which evenspread does "
-            "not review: a fault of its server could stop the cluster",
-            APPLY,
-        )
-
-
-def _list_custom_kinds(installation: Installation) -> list[GroupKind]:
-    """List the configured kinds; empty if ``check_configuration`` reports a problem."""
+def _list_custom_kinds(installation: Installation) -> list[GroupKind] | None:
+    """List the configured kinds; None if ``check_configuration`` reports a problem."""
     found = None if installation.configuration.problem else installation.valid_configuration
-    templates = found.configuration.pod_templates if found else ()
-    return [kind for kind in templates if kind not in BUILT_IN_TEMPLATES]
+    if found is None:
+        return None
+    return [kind for kind in found.configuration.pod_templates if kind not in BUILT_IN_TEMPLATES]
 
 
 def _format_patch(installation: Installation, hook: Hook, field: str, json_value: str) -> str:

@@ -21,14 +21,13 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_untolerated
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
 from webhook.policy.placement.spreads import (
     SpreadConstraint,
     SpreadConstraints,
     resolve_constraints,
 )
-from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
 from webhook.policy.placement.tallies import IncomingPod, PodTally
 from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy import render
-from webhook.policy.advice.antiaffinity import PodAffinityTerm
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import RuleViolation, join_names
 from webhook.policy.advice.flow import entries
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import PodAffinityTerm, RunningPods, Subject
 from webhook.policy.advice.suggestions import own_selector, suggest_restart
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection

@@ -15,8 +15,8 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_restart
 from webhook.policy.api.gates import Gates
 from webhook.policy.model import SCHEDULE_ANYWAY, Node
-from webhook.policy.placement.filtering import filter_node
 from webhook.policy.placement.nodes import find_rejection
+from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.tallies import PodTally
 
 

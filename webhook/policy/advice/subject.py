@@ -2,6 +2,8 @@
 The subject of advice: a workload or a pod, with everything that decides how its pods are spread.
 
 ``decode`` builds a ``Subject`` from JSON. Whether its spreading is good is decided by the rules.
+Anti-affinity is the older way to keep pods apart, and counts as spreading. Required affinity binds
+pods to those of other workloads. Preferred terms of affinity are not decoded.
 """
 
 from collections.abc import Mapping
@@ -9,7 +11,6 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.antiaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
 from webhook.policy.kinds import (
     CRON_JOB,
     DAEMON_SET,
@@ -20,10 +21,63 @@ from webhook.policy.kinds import (
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
 )
-from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
+from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
+
+
+class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    A term of pod affinity or anti-affinity.
+
+    Attributes:
+        label_selector: The other pods; None matches no pod.
+        topology_key: The node label that defines what "together" and "apart" mean.
+        namespaces: Namespaces of the other pods; None or empty for the pod's own, unless there is
+            a namespace_selector.
+        namespace_selector: Further namespaces; None adds none.
+        mismatch_label_keys: Keys for which the other pods must have other values than the pod; None
+            is the same as empty.
+
+    Source: k8s.io api core/v1 ``PodAffinityTerm``.
+    """
+
+    label_selector: LabelSelector | None = None
+    topology_key: str | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A preferred term; its weight is not decoded."""
+
+    pod_affinity_term: PodAffinityTerm | None = None
+
+
+class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The required terms of a pod affinity; None is the same as empty."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
+
+
+class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
+    """The terms of a pod anti-affinity; None is the same as empty."""
+
+    preferred_during_scheduling_ignored_during_execution: (
+        tuple[WeightedPodAffinityTerm, ...] | None
+    ) = None
+
+    @property
+    def terms(self) -> tuple[PodAffinityTerm, ...]:
+        """All terms, required or preferred."""
+        preferred = self.preferred_during_scheduling_ignored_during_execution or ()
+        return (
+            *(self.required_during_scheduling_ignored_during_execution or ()),
+            *(term.pod_affinity_term for term in preferred if term.pod_affinity_term),
+        )
+
 
 JOBS = frozenset({JOB, CRON_JOB})
 WITHOUT_SURGE = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}

@@ -19,9 +19,8 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, Constraint
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.nodes import Demands, find_untolerated, render_taint
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.placement.taints import find_untolerated, render_taint
 from webhook.policy.selectors import IN
 
 

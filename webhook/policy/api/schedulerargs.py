@@ -1,8 +1,8 @@
 """
 kube-scheduler's validation of the arguments of its PodTopologySpread plugin, with its messages.
 
-``check`` is the entry point. It checks less than the API rules do; ``webhook.config`` adds the
-checks that apply because evenspread writes the defaults into pods.
+They check less than the API rules do; ``webhook.config`` adds the checks that apply because
+evenspread writes the defaults into pods.
 
 Source: kubernetes pkg/scheduler/apis/config/validation/validation_pluginargs.go
 ``ValidatePodTopologySpreadArgs``.
@@ -19,24 +19,6 @@ LIST_DEFAULTING = "List"
 DEFAULTING_TYPES = (SYSTEM_DEFAULTING, LIST_DEFAULTING)
 
 CONSTRAINTS = "defaultConstraints"
-
-
-def check(defaulting_type: str, constraints: Sequence[Constraint]) -> list[FieldError]:
-    """
-    Validate arguments, after kube-scheduler has filled in an omitted type.
-
-    Returns:
-        The errors in kube-scheduler's order; none if it accepts the arguments.
-    """
-    errors = list(defaulting_type_errors(defaulting_type, constraints))
-    pairs = set[tuple[str, str]]()
-    for i, constraint in enumerate(constraints):
-        errors += constraint_errors(constraint, f"{CONSTRAINTS}[{i}]")
-        pair = (constraint.topology_key, constraint.when_unsatisfiable)
-        if pair in pairs:
-            errors.append(duplicate_error(constraint, f"{CONSTRAINTS}[{i}]"))
-        pairs.add(pair)
-    return errors
 
 
 def defaulting_type_errors(

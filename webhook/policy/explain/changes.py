@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from webhook.policy.explain.edits import apply_all
 from webhook.policy.explain.remedies import (
     Edits,
     add_nodes,
@@ -26,7 +25,7 @@ from webhook.policy.explain.remedies import (
     tolerate,
     uncordon,
 )
-from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.scenario import Scenario, apply_all
 from webhook.policy.placement.place import PodPlacement
 
 MOST_TRIALS = 20

@@ -7,10 +7,9 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.edits import ScenarioEdit
-from webhook.policy.explain.scenario import Scenario, short_key
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit, short_key
 from webhook.policy.model import Node
-from webhook.policy.placement.taints import UNSCHEDULABLE
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology
 
 

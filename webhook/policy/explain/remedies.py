@@ -9,23 +9,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.explain.edits import (
+from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
+from webhook.policy.explain.scenario import (
     DropAffinity,
     DropSelector,
     LowerMinDomains,
     RaiseMaxSkew,
+    Scenario,
     ScenarioEdit,
     Soften,
     Tolerate,
     apply_all,
+    short_key,
 )
-from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
-from webhook.policy.explain.scenario import Scenario, short_key
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.nodeaffinity import term_matches
-from webhook.policy.placement.nodes import RejectionReason
+from webhook.policy.placement.nodes import UNSCHEDULABLE, RejectionReason, find_untolerated
 from webhook.policy.placement.place import PodPlacement
-from webhook.policy.placement.taints import UNSCHEDULABLE, find_untolerated
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.explain.edits import ScenarioEdit, apply_all
-from webhook.policy.explain.scenario import Scenario, short_key
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all, short_key
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
 

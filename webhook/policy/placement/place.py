@@ -12,9 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.filtering import FilterStatus, filter_nodes
 from webhook.policy.placement.nodes import Demands, NodeRejection, SchedulingPod, find_rejection
-from webhook.policy.placement.scoring import Scores, score_nodes
+from webhook.policy.placement.scoring import FilterStatus, Scores, filter_nodes, score_nodes
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
 from webhook.policy.placement.topology import Topology

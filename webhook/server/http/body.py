@@ -6,6 +6,7 @@ parses. The body is not decoded here.
 """
 
 import asyncio
+import math
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,7 +25,10 @@ TARGETS = 64  # different request targets to remember; a cluster's API servers u
 
 LONGEST_HEAD = 4096  # bytes of a head that is searched; API servers send 300
 
+HEADS = 256  # to remember; those of an API server differ in the length of the body alone
+
 _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]{1,9})\r\n")
+_CHUNKED = b"\r\ntransfer-encoding"
 
 
 class CallTarget(NamedTuple):
@@ -62,13 +66,17 @@ def read_target(target: str) -> CallTarget:
 def is_whole(data: bytes) -> bool:
     """Check whether bytes are one whole request, a POST of HTTP/1.1 as API servers send it."""
     end = data.find(b"\r\n\r\n", 0, LONGEST_HEAD)
-    head = data[: end + 2].lower()
-    length = _LENGTH.search(head)
-    if length is None or end + 4 + int(length[1]) != len(data):
-        return False
-    line = head.partition(b"\r\n")[0]
+    return end >= 0 and len(data) == end + 4 + _read_length(data[: end + 2])
+
+
+@lru_cache(maxsize=HEADS)
+def _read_length(head: bytes) -> float:
+    """The length of the body that follows a head; NaN if that is no POST with a Content-Length."""
+    lines = head.lower()
+    length = _LENGTH.search(lines)
+    line = lines.partition(b"\r\n")[0]
     posted = line.startswith(b"post /") and line.endswith(b" http/1.1")
-    return posted and b"\r\ntransfer-encoding" not in head
+    return int(length[1]) if length and posted and _CHUNKED not in lines else math.nan
 
 
 class Bodies:

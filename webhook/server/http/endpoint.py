@@ -131,7 +131,7 @@ class HttpEndpoint(web.Server, ABC):
         self.callers: Connections[web.RequestHandler] = Connections(
             most, limits.idle, limits.answered, self._cut
         )
-        self.overload = Overload(limits.queued)
+        self.overload = Overload(limits.queued, limits.queue_empty)
         self.draining = False
         self._tls = tls
         self.clock = time.monotonic  # the loop's clock stands still while a request is answered

@@ -97,8 +97,11 @@ class Limits:
     queued: float = _limit(
         0.5,
         "seconds",
-        "of waiting for the event loop or the thread, then 503; new requests from a quarter of it "
-        "on: an answer after the caller's timeout would be work for nothing",
+        "of waiting for the event loop under overload, or for the thread; then 503. New requests "
+        "are refused while the wait is a quarter of it: late answers would be work for nothing",
+    )
+    queue_empty: float = _limit(
+        0.02, "seconds", "without a request whose turn comes, after which none waits any more"
     )
     retry_after: int = _limit(
         1, "seconds", "kube-apiserver then calls again, three times in a timeout of 3 s"

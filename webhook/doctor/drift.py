@@ -1,0 +1,113 @@
+"""
+Drift of a webhook configuration: what it has that no installation of evenspread has.
+
+Entry point: ``find_drift``. Whoever may patch a configuration can let evenspread review, and so
+change, any object; RBAC cannot limit that right to the ``caBundle``. Values that operators choose,
+such as ``failurePolicy``, are no drift. No I/O.
+"""
+
+from collections.abc import Collection, Iterator
+
+from webhook.doctor.webhooks import Webhook, WebhookConfiguration, WebhookRule
+from webhook.policy.kinds import KIND_ROWS
+from webhook.policy.request import Hook
+
+NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
+KUBE_SYSTEM = "kube-system"
+
+FIXED_FIELDS = {
+    "side_effects": ("sideEffects", "None", "otherwise dry runs fail"),
+    "match_policy": (
+        "matchPolicy",
+        "Equivalent",
+        "otherwise objects of another version of a kind skip the webhook",
+    ),
+    "reinvocation_policy": (
+        "reinvocationPolicy",
+        "IfNeeded",
+        "otherwise changes by later webhooks are not reviewed",
+    ),
+}
+"""Attribute -> field, required value and reason; the same in every installation."""
+
+_REVIEWED = {(row.group, row.plural) for row in KIND_ROWS if row.template is not None}
+_BUILT_IN_GROUPS = {row.group for row in KIND_ROWS if row.version}
+_OPERATIONS = {"CREATE", "UPDATE"}
+
+
+def find_drift(
+    hook: Hook,
+    configuration: WebhookConfiguration,
+    *,
+    name: str,
+    namespace: str,
+    groups: Collection[str],
+) -> Iterator[str]:
+    """
+    Describe each deviation in a sentence without its full stop.
+
+    Args:
+        name: Name of the installation; ``namespace`` is that of its Service.
+        groups: API groups of the kinds of ``podTemplates``.
+    """
+    ours = f"{hook}.evenspread.io"
+    for other in configuration.webhooks:
+        if other.name != ours:
+            yield f"there is a webhook {other.name}, which no manifest of evenspread has"
+    webhook = configuration.webhook(ours)
+    if webhook is None:
+        yield f"there is no webhook {ours}"
+        return
+    service = webhook.client_config.service
+    called = f"{service.namespace}/{service.name}{service.path}" if service else "a URL"
+    if called != f"{namespace}/{name}/{hook}":
+        yield f"{ours} calls {called}, not {namespace}/{name}/{hook}"
+    for excess in list_excess(webhook, groups):
+        yield f"{ours} is called for {excess}"
+    for field, value, required, _ in list_changed_fields(hook, webhook):
+        yield f"{ours} has {field}: {value}, not {required}"
+    for exempt in list_lost_exemptions(webhook, namespace):
+        yield f"{ours} is called for namespace {exempt}"
+
+
+def list_excess(webhook: Webhook, groups: Collection[str] | None) -> list[str]:
+    """
+    List what a webhook is called for although evenspread does not review it.
+
+    Args:
+        groups: API groups of custom kinds; None: any group.
+    """
+    found = (excess for rule in webhook.rules for excess in _find_excess(rule, groups))
+    return list(dict.fromkeys(found))
+
+
+def list_changed_fields(hook: Hook, webhook: Webhook) -> Iterator[tuple[str, str, str, str]]:
+    """List the fixed fields that deviate: name, value, required value, reason."""
+    for attribute, (field, required, reason) in FIXED_FIELDS.items():
+        value = getattr(webhook, attribute)
+        if value != required and not (field == "reinvocationPolicy" and hook is Hook.VALIDATE):
+            yield field, value, required, reason
+
+
+def list_lost_exemptions(webhook: Webhook, namespace: str) -> Iterator[str]:
+    """List the namespaces that every installation exempts and this webhook does not."""
+    for exempt in (KUBE_SYSTEM, namespace):
+        # A namespace has at most these labels of those that our selectors use.
+        labels = {NAME_LABEL: exempt, "evenspread.io/enabled": "true"}
+        if webhook.selects_namespace(labels):
+            yield exempt
+
+
+def _find_excess(rule: WebhookRule, groups: Collection[str] | None) -> Iterator[str]:
+    for resource in rule.resources:
+        if resource in {"*", "*/*"}:
+            yield "every resource"
+            continue
+        for group in rule.api_groups:
+            is_custom = group not in _BUILT_IN_GROUPS and (groups is None or group in groups)
+            if not (is_custom or (group, resource) in _REVIEWED):
+                yield f"{resource} of the API group {group or 'core'}"
+    if not {*rule.operations} <= _OPERATIONS:
+        yield "DELETE, CONNECT"
+    if rule.scope != "Namespaced":
+        yield "objects outside of namespaces"
