@@ -3,6 +3,7 @@ import pytest
 from tests.config.configs import HEAD, errors_of, one_default, one_profile
 from webhook.config.messages import (
     RefusalError,
+    find_repeated_names,
     format_place,
     format_value,
     refusal,
@@ -151,3 +152,10 @@ def test_a_value_is_refused_with_all_of_its_problems() -> None:
     assert raised.value.problems == tuple(problems)
     refuse([])
     assert refusal("is empty", ("b",)).problems == ((("b",), "is empty"),)
+
+
+def test_every_repeat_of_a_name_is_refused() -> None:
+    found = list(find_repeated_names(["a", "b", "a", "a"], "profile"))
+
+    problem = "'a' names an earlier profile too: write another name"
+    assert found == [((2, "name"), problem), ((3, "name"), problem)]
