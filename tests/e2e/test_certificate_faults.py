@@ -319,14 +319,17 @@ def killer(
     count = iter(range(1, 1000))
     process = certified.replicas[0].process
 
+    def kill() -> None:  # in a thread, since the end of its connection cancels ``answer``
+        process.kill()
+        killed.set()
+
     async def answer(request: web.Request) -> web.Response | None:
         is_ours = "secrets" in request.path or "webhookconfigurations" in request.path
         if request.method != "PATCH" or not is_ours or next(count) != number:
             return None
         if delivered:
             await proxy.deliver(request)
-        await asyncio.to_thread(process.kill)
-        killed.set()
+        await asyncio.to_thread(kill)
         return web.Response(status=503)
 
     return answer
