@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from certs.secret import RotationRequest
 from tests.docs.markdown import PAGES, ROOT, rows
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
@@ -235,6 +236,7 @@ def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
     ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
+    ours.add(RotationRequest.REVOKE)
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1", "evenspread.io/results-left-out"}
 
 

@@ -295,7 +295,7 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
                 break
             seed(batch)(_generate(given(generated(MOST_CREATED) | listed(STORABLE))(write)))()
             seed(batch)(_generate(given(generated() | listed(ATTACKS))(send)))()
-        evaders |= find_evaders(plane.api, siege.namespace)
+        evaders |= find_evaders(plane, siege.namespace)
         audited = find_audited(plane, siege.namespace, siege.called.config)
         reported = count_audited(siege)
 

@@ -37,6 +37,7 @@ LONGEST_TROUBLE = 2000  # characters
 WARM_UP = 0.25  # of the time
 SAMPLES = 360  # of each replica, as long as the soak lasts
 SAMPLES_PER_LINE = 6  # of progress
+CONNECTED_S = 35.0  # until every watch is open again: the longest back-off is 30 s
 BASE_S, BASE_SAMPLES = 5.0, 50  # of each idle replica after the warm-up
 PATIENCE_S = 180.0  # for idleness: watches connect again within 30 s, on a machine of its own
 HOOK_TIMEOUT_S = 10  # of a call; the chart's 3 s would test a busy machine instead of the replicas
@@ -90,6 +91,7 @@ class Soak:
                 self._disturb(title, act)
             self._wait(self.options.seconds * WARM_UP - self.elapsed)
             with self._idle():
+                self._wait(CONNECTED_S)
                 for replica in self.certified.replicas:
                     self._take_base(replica)
             self._show("the warm-up is over")
