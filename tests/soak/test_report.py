@@ -73,6 +73,10 @@ def test_each_bound_that_is_missed_is_named(report: SoakReport, miss: str) -> No
     assert f"MISSED: {said}" in report.as_text()
 
 
+def test_a_short_soak_may_be_slow() -> None:
+    assert replace(GOOD, seconds=120, share=0.5).misses == []
+
+
 @pytest.mark.parametrize(("seconds", "is_judged"), [(600, False), (1200, True)])
 def test_a_process_that_lived_too_short_has_no_slope(seconds: int, is_judged: bool) -> None:
     base = Footprint(0, pid=1, memory=130 * MIB, tasks=26, sockets=20, descriptors=33)

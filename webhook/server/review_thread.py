@@ -58,6 +58,7 @@ class ReviewThread:
             return task.result()
         finally:
             task.cancel()
+            del task  # else its error, whose traceback has this frame, keeps the body until the gc
 
     async def _run(
         self, work: Callable[[], Result], freeze: Freeze, longest: float | None
@@ -69,6 +70,8 @@ class ReviewThread:
             except asyncio.CancelledError:
                 await asyncio.wait((running,))  # it still reads what ``freeze`` protects
                 raise
+            finally:
+                del running  # as above
 
     @asynccontextmanager
     async def _my_turn(self, longest: float | None) -> AsyncGenerator[None]:
