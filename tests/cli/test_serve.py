@@ -41,7 +41,7 @@ NEEDLESS = {
     "rich": "tables; structlog imports it by default",
     "webhook.audit": "audits, which another process runs",
     "webhook.cli.views": "what commands show",
-    "webhook.doctor": "another command",
+    "webhook.doctor.checks": "another command",
     "webhook.fix": "another command",
     "webhook.policy.explain": "another command",
     "webhook.spreadtest": "another command",

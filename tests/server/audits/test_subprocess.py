@@ -118,7 +118,7 @@ async def test_what_could_not_be_read_is_told() -> None:
     outcome = await done(serve_objects(broken))
 
     (problem,) = outcome.problems
-    assert problem.startswith("/apis/apps/v1/statefulsets: ")
+    assert problem.startswith("/apis/apps/v1/namespaces/shop/statefulsets/db: ")
 
 
 async def test_a_kind_that_may_not_be_listed_fails_it() -> None:
