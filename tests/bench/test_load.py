@@ -101,7 +101,7 @@ def test_nobody_listening_is_told(floor: Server) -> None:
 
 
 def test_two_subjects_take_turns(floor: Server) -> None:
-    meter = Meter(own_load, seconds=0.01, idle_seconds=0)
+    meter = Meter(own_load, seconds=0.2, idle_seconds=0)
     one, other = (Subject(floor, Request(path, (b"{}",))) for path in ("/mutate", "/validate"))
 
     first, second = meter.take_turns(one, other, rounds=2)
