@@ -155,7 +155,7 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
     growth = peak(pid) - before
 
     assert not wrong
-    bystander.check()
+    bystander.check(may_be_busy=True)  # four bodies of 32 MiB at once are an overload
     assert growth < MOST_GROWTH
     assert peak(pid) < MOST_MEMORY
     assert "Traceback" not in standalone.log.read_text()
@@ -164,7 +164,7 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
         calls=len(HUGE) * AT_ONCE * AGAIN + len(bystander.latencies),
         failed=0,
         outcome=f"memory {before // MIB} MiB, {growth // MIB} more at most; others p99 "
-        f"{bystander.p99 * 1e3:.0f} ms",
+        f"{bystander.p99 * 1e3:.0f} ms, {bystander.busy} of them told to call again",
     )
 
 
