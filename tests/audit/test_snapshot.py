@@ -63,7 +63,7 @@ BROKEN = {
     "cut short": (gzip.compress(b"{}" * 100)[:-9], "is no snapshot: "),
     "not packed as it says": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
     "no UTF-8": (b'{"kind":"\xff"}', "is no snapshot: 'utf-8' codec can't decode"),
-    "nested too deeply": (b'{"x":' + b"[" * 5000, "is no snapshot: maximum recursion depth"),
+    "nested too deeply": (b'{"x":' + b"[" * 100_000, "is no snapshot: maximum recursion depth"),
     "another kind": (
         b'{"kind":"Pod","apiVersion":"v1"}',
         "is no snapshot of a supported version, but",
