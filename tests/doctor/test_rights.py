@@ -124,3 +124,27 @@ def test_only_a_server_that_issues_its_certificate_may_write() -> None:
     rights = list_needed_rights("evenspread", "files")
 
     assert {right.resource for right in rights if right.verb not in READ_VERBS} == {"events"}
+
+
+def test_without_audits_there_are_no_further_rights() -> None:
+    assert list(list_audit_rights("evenspread", {})) == []
+
+
+def test_audits_need_a_lease_lists_and_reports() -> None:
+    settings = {"audit-interval": "10m", "policy-reports": "openreports.io"}
+    fleets = KindRow("example.com", "", "Fleet", "fleets")
+
+    rights = set(list_audit_rights("evenspread", settings, (fleets,)))
+
+    assert rights >= {
+        Right("get", "coordination.k8s.io", "leases", "evenspread-audit", namespaced=True),
+        Right("list", "", "pods"),
+        Right("list", "example.com", "fleets"),
+        Right("create", "openreports.io", "reports"),
+    }
+
+
+def test_audits_without_reports_write_none() -> None:
+    rights = list_audit_rights("evenspread", {"audit-interval": "10m"})
+
+    assert {right.verb for right in rights} == {"get", "update", "list"}

@@ -424,6 +424,20 @@ async def test_under_overload_a_request_whose_turn_comes_too_late_is_refused() -
     assert server.rejected("queued") == 1
 
 
+async def test_under_overload_a_request_that_comes_in_parts_is_refused() -> None:
+    async with serving(Limits(discarded=0.01)) as server:
+        wire = await server.connect()
+        now = server.admission.clock() + 1.0
+        for ago in (0.8, 0.4, 0.0):
+            server.admission.overload.is_late(60.0, now - ago)
+        server.admission.clock = lambda: now
+
+        refused = await wire.ask(call(review())[:-1])
+
+    assert refused.body == b"busy (queued): call again in a second\n"
+    assert server.rejected("queued") == 1
+
+
 async def test_requests_sent_ahead_wait_for_each_other_and_not_for_the_server() -> None:
     async with serving(Limits(queued=0.1), fetch=short_wait) as server:
         wire, other = await server.connect(), await server.connect()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.apiserver import listening, respond, write_kubeconfig
-from tests.server.serving import PATIENCE, server_context
+from tests.server.serving import PATIENCE, server_context, settled
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
 from webhook.server.apiserver import connect_api_server
@@ -39,9 +39,12 @@ async def built(
 
 @asynccontextmanager
 async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
-    """Build a server whose API server answers the request for its version, and nothing else."""
+    """Build a server whose API server answers for its version and for empty webhook configurations."""
     async with listening() as api_server:
         api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
+        for kind in ("mutating", "validating"):
+            path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
+            api_server.script(path, respond({"webhooks": []}))
         settings = {
             "kubeconfig": write_kubeconfig(folder, api_server.url),
             "tls": "standalone",
@@ -106,6 +109,18 @@ async def test_the_advice_is_given_once_the_facts_are_complete(tmp_path: Path) -
 
         read = server.context.metrics.registry.get_sample_value
         assert read("evenspread_config_advice") == 0
+
+
+async def test_the_registration_is_compared_with_the_kinds_in_force(tmp_path: Path) -> None:
+    kind = "MutatingWebhookConfiguration"
+    async with built_in_cluster(tmp_path) as server:
+        watching = asyncio.ensure_future(dict(server.background())["registration"]())
+        read = server.context.metrics.registry.get_sample_value
+        drift = "evenspread_webhook_configuration_drift"
+        await settled(lambda: read(drift, {"kind": kind}) is not None)
+        watching.cancel()
+
+        assert read(drift, {"kind": kind}) != 0
 
 
 async def test_conditions_have_the_order_of_the_start(tmp_path: Path) -> None:

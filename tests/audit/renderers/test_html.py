@@ -46,6 +46,21 @@ def many(number: int) -> AuditReport:
     return report(*findings)
 
 
+def test_the_workload_that_is_furthest_from_even_comes_first() -> None:
+    report = audit(EVERYTHING)
+    (uneven,) = [workload for workload in report.workloads if workload.spreads]
+    even = replace(
+        uneven,
+        name="balanced",
+        spreads=tuple(replace(spread, skew=0) for spread in uneven.spreads),
+    )
+
+    page = render_report(replace(report, workloads=(even, uneven)), "html")
+
+    first, second = (page.index(f"shop/{name}") for name in (uneven.name, "balanced"))
+    assert first < second
+
+
 @needs_browser
 def test_the_picture_is_there_and_nothing_is_loaded(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, tmp_path, audit(EVERYTHING))
