@@ -39,7 +39,7 @@ async def built(
 
 @asynccontextmanager
 async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
-    """Build a server whose API server answers for its version and for empty webhook configurations."""
+    """Build a server whose API server has a version and two empty webhook configurations."""
     async with listening() as api_server:
         api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
         for kind in ("mutating", "validating"):
