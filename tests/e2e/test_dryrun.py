@@ -56,8 +56,8 @@ def counted(replica: Replica) -> list[str]:
     return [line for line in replica.page("/metrics").splitlines() if COUNTED.fullmatch(line)]
 
 
-def verdict_lines(replica: Replica) -> list[Json]:
-    return [line for line in replica.lines if "verdict" in line]
+def verdict_lines(replica: Replica, namespace: str) -> list[Json]:
+    return [line for line in replica.lines if line.get("namespace") == namespace]
 
 
 def our_events(plane: ControlPlane, namespace: str) -> list[str]:
@@ -80,17 +80,17 @@ def test_a_dry_run_is_answered_as_the_real_request_and_leaves_no_trace(
     probe = workload("Pod", "probe", hooked, {"app": "it"})
     until(lambda: constraints(control_plane.api.create(probe, dryRun="All")), "the Service")
     before, events = counted(replica), our_events(control_plane, hooked)
-    first = len(verdict_lines(replica))
+    first = len(verdict_lines(replica, hooked))
     calls = replica.metric("admission_requests_total", dry_run="true")
 
     objects = list(attempts(hooked))
     dry = [answer(send(control_plane, obj, dryRun="All")) for obj in objects]
-    until(lambda: len(verdict_lines(replica)) == first + LINES, "the lines of the dry runs")
+    until(lambda: len(verdict_lines(replica, hooked)) == first + LINES, "the lines of the dry runs")
     dry_calls = replica.metric("admission_requests_total", dry_run="true") - calls
 
     assert {status for status, _, _ in dry} == {201, 422}
     assert dry_calls >= len(objects)
-    assert all(line["dry_run"] for line in verdict_lines(replica)[first:])
+    assert all(line["dry_run"] for line in verdict_lines(replica, hooked)[first:])
     assert counted(replica) == before
     assert our_events(control_plane, hooked) == events
     assert stored(control_plane, hooked) == 0
@@ -99,8 +99,11 @@ def test_a_dry_run_is_answered_as_the_real_request_and_leaves_no_trace(
     assert real == dry
     assert replica.metric("admission_requests_total", dry_run="true") == calls + dry_calls
     assert counted(replica) != before
-    until(lambda: len(verdict_lines(replica)) == first + 2 * LINES, "the lines of the real ones")
-    assert not any("dry_run" in line for line in verdict_lines(replica)[first + LINES :])
+    until(
+        lambda: len(verdict_lines(replica, hooked)) == first + 2 * LINES,
+        "the lines of the real ones",
+    )
+    assert not any("dry_run" in line for line in verdict_lines(replica, hooked)[first + LINES :])
     fault_report.record(
         load="none",
         calls=2 * len(objects),

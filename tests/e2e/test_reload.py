@@ -114,12 +114,17 @@ def test_a_bad_version_is_told_in_log_metric_and_event(
 
     event = until(
         lambda: next(
-            (e for e in api.items("v1", "Event", namespace) if e["type"] == "Warning"), None
+            (
+                event
+                for event in api.items("v1", "Event", namespace)
+                if event["reason"] == "ConfigurationInvalid"
+            ),
+            None,
         ),
         "an Event",
     )
 
-    assert event["reason"] == "ConfigurationInvalid"
+    assert event["type"] == "Warning"
     assert event["involvedObject"]["kind"] == "Deployment"
     assert event["involvedObject"]["name"] == "evenspread"
     assert "config.yaml:" in event["message"]
