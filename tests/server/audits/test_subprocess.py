@@ -313,3 +313,17 @@ def test_a_process_whose_server_has_gone_ends() -> None:
     ended = subprocess.run(COMMAND, input=b"", capture_output=True, timeout=60, check=False)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")
+
+
+async def test_an_audit_that_is_given_up_while_its_process_starts_ends_it() -> None:
+    async def give_up() -> None:
+        task = asyncio.create_task(AuditProcess(ApiServer(), SILENCE_S).run(ORDER))
+        await settled(lambda: bool(children()))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    for _ in range(5):
+        await give_up()
+
+    await settled(lambda: not children())

@@ -55,9 +55,7 @@ class AuditProcess:
     async def run(self, order: AuditOrder) -> AuditResult | AuditFailure:
         """Carry out an order; cancelling this kills the process."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE
-            )
+            process = await self._start()
         except (OSError, ValueError) as error:
             return AuditFailure(f"{PROCESS} cannot be started: {describe_error(error)}")
         stderr = bytearray()
@@ -74,6 +72,18 @@ class AuditProcess:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
             await _kill(process)
+
+    async def _start(self) -> Process:
+        """Start the process; if cancelled meanwhile, kill it, because uvloop leaves it running."""
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            with suppress(OSError, ValueError):
+                await _kill(await starting)
+            raise
 
     async def _serve(self, process: Process, order: AuditOrder) -> AuditResult | AuditFailure:
         message = encode(order)
