@@ -151,14 +151,19 @@ class Process:
         atexit.unregister(self.kill)
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a free port of the loopback interface."""
-    for port in random.sample(PORTS, len(PORTS)):
+    """Return a free port of the loopback interface, as long as possible one not given before."""
+    unused: Sequence[int] = sorted({*PORTS} - _given) or PORTS
+    for port in random.sample(unused, len(unused)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+            _given.add(port)
             return port
     raise ProcessError(f"no free port from {PORTS.start} to {PORTS.stop - 1}")
