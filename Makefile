@@ -101,7 +101,7 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 
 .PHONY: e2e-long
 e2e-long: $(SETUP)  ## run the tests on a real control plane in their long forms: some minutes
-	@EVENSPREAD_E2E=long $(BIN)/pytest -q tests/e2e
+	@EVENSPREAD_E2E=long PYTEST_TIMEOUT=7200 $(BIN)/pytest -q tests/e2e
 
 .PHONY: faults
 faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" for some, JSON=FILE
@@ -109,7 +109,7 @@ faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" fo
 
 .PHONY: hostile
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
-	@EVENSPREAD_E2E=long EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
+	@EVENSPREAD_E2E=long PYTEST_TIMEOUT=7200 EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
 		$(BIN)/pytest -q -rP tests/e2e/test_hostile.py -k generated
 
 .PHONY: fuzz

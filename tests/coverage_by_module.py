@@ -12,9 +12,10 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from io import StringIO
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -24,6 +25,8 @@ import pytest
 from coverage.exceptions import NoDataError
 
 ROOT = Path(__file__).parent.parent
+
+CONTEXT = multiprocessing.get_context("forkserver")
 
 PRELOADED = (
     "aiohttp.web", "coverage", "cryptography.x509", "msgspec", "prometheus_client",
@@ -91,11 +94,10 @@ def main(folders: Sequence[str]) -> int:
         for tests in found(f"tests/{scope.folder}/test_*.py")
         if tests not in mirrored
     ]
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
-    with ProcessPoolExecutor(mp_context=context, max_tasks_per_child=1) as pool:
+    CONTEXT.set_forkserver_preload(list(PRELOADED))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         findings += filter(
-            None, pool.map(measure, whole.keys(), *zip(*whole.values(), strict=True))
+            None, pool.map(measure_apart, whole.keys(), *zip(*whole.values(), strict=True))
         )
     for finding in sorted(findings):
         print(finding)
@@ -105,6 +107,27 @@ def main(folders: Sequence[str]) -> int:
 def found(pattern: str) -> list[Path]:
     """List the files that match; paths from the root."""
     return [path.relative_to(ROOT) for path in ROOT.glob(pattern)]
+
+
+def measure_apart(source: Path, tests: Path, branches: int) -> str:
+    """Measure in a new process. A ProcessPoolExecutor that renews its processes can hang."""
+    receiver, sender = CONTEXT.Pipe(duplex=False)
+    process = CONTEXT.Process(target=send_findings, args=(sender, source, tests, branches))
+    process.start()
+    sender.close()
+    with receiver:
+        try:
+            finding: str = receiver.recv()
+        except EOFError:
+            return f"{tests}: the process that measures it ended with {process.exitcode}"
+        finally:
+            process.join()
+    return finding
+
+
+def send_findings(sender: Connection, source: Path, tests: Path, branches: int) -> None:
+    """Measure in this process, and send what is missing."""
+    sender.send(measure(source, tests, branches))
 
 
 def measure(source: Path, tests: Path, branches: int) -> str:

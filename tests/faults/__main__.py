@@ -61,7 +61,8 @@ def _run_tests(wanted: Iterable[int], evidence: Path, *, short: bool) -> None:
     command = [sys.executable, "-m", "pytest", "-v", "--tb=short", "-m", "fault", *_marked()]
     command += ["--fault-cases", cases, "--fault-evidence", str(evidence)]
     form = "short" if short else "long"
-    subprocess.run(command, cwd=ROOT, env={**os.environ, "EVENSPREAD_E2E": form}, check=False)
+    environment = {**os.environ, "EVENSPREAD_E2E": form, "PYTEST_TIMEOUT": "7200"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
 
 def _marked() -> list[str]:

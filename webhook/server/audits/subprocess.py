@@ -8,9 +8,10 @@ or hangs, or sends an invalid message gives an ``AuditFailure`` with the reason.
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,7 +35,15 @@ COMMAND: Sequence[str] = (sys.executable, "-m", "webhook.server.audits.worker")
 
 PROCESS = "the audit process"
 STDERR_BYTES = 4096  # bytes kept from the end of the standard error of a process that failed
+BUFFER_BYTES = 64 * 1024  # of each pipe that wait to be read, as asyncio's own streams keep
 GRACE_S = 2.0  # seconds for a process to end after it has closed its pipes; it takes milliseconds
+
+
+class _Started(NamedTuple):
+    """A process, and the transport that ends it whoever else holds its pipes."""
+
+    process: Process
+    transport: asyncio.SubprocessTransport
 
 
 class AuditProcess:
@@ -55,7 +64,7 @@ class AuditProcess:
     async def run(self, order: AuditOrder) -> AuditResult | AuditFailure:
         """Carry out an order; cancelling this kills the process."""
         try:
-            process = await self._start()
+            process, transport = await self._start()
         except (OSError, ValueError) as error:
             return AuditFailure(f"{PROCESS} cannot be started: {describe_error(error)}")
         stderr = bytearray()
@@ -70,19 +79,17 @@ class AuditProcess:
             return AuditFailure(await _describe_end(process, reading, stderr))
         finally:
             reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-            await _kill(process)
+            transport.close()  # kills the process, and closes its pipes
+            await asyncio.gather(reading, process.wait(), return_exceptions=True)
 
-    async def _start(self) -> Process:
+    async def _start(self) -> _Started:
         """Start the process; if cancelled meanwhile, kill it, because uvloop leaves it running."""
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
-        )
+        starting = asyncio.ensure_future(_start_process(self._command))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             with suppress(OSError, ValueError):
-                await _kill(await starting)
+                (await starting).transport.close()
             raise
 
     async def _serve(self, process: Process, order: AuditOrder) -> AuditResult | AuditFailure:
@@ -102,6 +109,14 @@ class AuditProcess:
         return ApiResponse(response.status, response.body)
 
 
+async def _start_process(command: Sequence[str]) -> _Started:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.subprocess_exec(
+        lambda: SubprocessStreamProtocol(limit=BUFFER_BYTES, loop=loop), *command
+    )
+    return _Started(Process(transport, protocol, loop), transport)
+
+
 async def _read_stderr(process: Process, kept: bytearray) -> None:
     """Read to the end, so that the process never waits for a reader; keep the last bytes."""
     assert process.stderr is not None, "it has pipes"
@@ -119,14 +134,6 @@ async def _describe_end(process: Process, reading: asyncio.Task[None], stderr: b
         return f"{PROCESS} closed its output and went on"
     text = stderr.decode(errors="replace").strip()
     return f"{PROCESS} ended with {process.returncode}: {text.rpartition(chr(10))[2]}"
-
-
-async def _kill(process: Process) -> None:
-    """Kill a process, and close its pipes by reading them to the end."""
-    with suppress(ProcessLookupError):
-        process.kill()
-    with suppress(TimeoutError):
-        await asyncio.wait_for(process.communicate(), GRACE_S)
 
 
 async def _exchange(process: Process, message: bytes) -> WorkerMessage:
