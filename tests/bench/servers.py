@@ -36,7 +36,7 @@ import json, sys, uvloop
 from webhook.config.settings import read_settings
 from webhook.server.http.limits import Limits
 from webhook.server.run import serve
-limits = Limits(queued=0.0005, queue_empty=3600)
+limits = Limits(queued=0.0005, burst=0)
 uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
 """
 """Takes a wait of 0.1 ms for a long one, and stays overloaded for an hour."""

@@ -8,7 +8,7 @@ import pytest
 from tests.bench import cpu
 from tests.bench.rows import percentile
 from tests.e2e.flood import Flood, FloodCall
-from tests.e2e.objects import LONG, rounds
+from tests.e2e.objects import rounds
 from tests.e2e.siege import MOST_MEMORY
 from tests.e2e.standalone import Standalone
 from tests.e2e.witness import peak
@@ -70,7 +70,6 @@ def load(server: Standalone, flood: Flood, seconds: float, rate: float) -> Load:
 
 
 @pytest.mark.fault(25)
-@pytest.mark.skipif(not LONG, reason="client and server need cores of their own: make faults")
 def test_overload_is_refused_at_once_and_over_when_the_load_is(
     tmp_path: Path, fault_report: FaultReport
 ) -> None:

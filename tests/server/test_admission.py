@@ -425,7 +425,7 @@ async def test_under_overload_a_request_whose_turn_comes_too_late_is_refused() -
 
 
 async def test_under_overload_a_request_that_comes_in_parts_is_refused() -> None:
-    async with serving(Limits(discarded=0.01)) as server:
+    async with serving(Limits(burst=0.0, discarded=0.01)) as server:
         wire = await server.connect()
         now = server.admission.clock() + 1.0
         for ago in (0.8, 0.4, 0.0):

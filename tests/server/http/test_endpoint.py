@@ -418,7 +418,7 @@ def busy(server: Running) -> None:
 
 
 async def test_an_overloaded_server_refuses_at_once_and_keeps_the_connection() -> None:
-    async with serving() as server:
+    async with serving(Limits(burst=0.0)) as server:
         wire = await server.connect()
         await wire.ask(call(review()))
         clock = server.admission.clock
@@ -437,7 +437,7 @@ async def test_an_overloaded_server_refuses_at_once_and_keeps_the_connection() -
 
 
 async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> None:
-    async with serving(Limits(discarded=0.01)) as server:
+    async with serving(Limits(burst=0.0, discarded=0.01)) as server:
         wire = await server.connect()
         await wire.ask(call(review()))
         busy(server)
@@ -449,7 +449,7 @@ async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> No
 
 
 async def test_an_overloaded_server_that_drains_ends_connections() -> None:
-    async with serving() as server:
+    async with serving(Limits(burst=0.0)) as server:
         wire = await server.connect()
         await wire.ask(call(review()))
         busy(server)
@@ -462,7 +462,7 @@ async def test_an_overloaded_server_that_drains_ends_connections() -> None:
 
 
 async def test_a_connection_that_is_only_refused_stays() -> None:
-    async with serving(Limits(keep_alive=0.3)) as server:
+    async with serving(Limits(burst=0.0, keep_alive=0.3)) as server:
         wire = await server.connect()
         await wire.ask(call(review()))
         busy(server)

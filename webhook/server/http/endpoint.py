@@ -56,7 +56,7 @@ class HttpConnection(web.RequestHandler):
         shed: Whether the server was overloaded then.
     """
 
-    __slots__ = ("_endpoint", "received", "shed")
+    __slots__ = ("_endpoint", "_overload", "received", "shed")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -70,21 +70,18 @@ class HttpConnection(web.RequestHandler):
             auto_decompress=False,  # compressed bodies are refused
         )
         self._endpoint = endpoint
+        self._overload = endpoint.overload
         self.received = 0.0
         self.shed = False
 
     def data_received(self, data: bytes) -> None:
         """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
-        endpoint = self._endpoint
         if data:  # aiohttp also calls this without data, to parse what it has kept
-            self.received = now = endpoint.clock()
-            self.shed = endpoint.overload.busy and not endpoint.overload.admits(now)
-        if self.shed and (transport := self._idle_transport()) is not None and is_whole(data):
-            transport.write(BUSY)
-            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-            endpoint.refused("queued")
-        else:
-            super().data_received(data)
+            self.received = now = self._endpoint.clock()
+            self.shed = self._overload.busy and not self._overload.admits(now)
+            if self.shed and self._refuse(data):
+                return
+        super().data_received(data)
 
     def handle_error(
         self,
@@ -100,11 +97,16 @@ class HttpConnection(web.RequestHandler):
         response.force_close()
         return response
 
-    def _idle_transport(self) -> asyncio.Transport | None:
-        """The transport, if it waits for a request, and may stay open after it."""
+    def _refuse(self, data: bytes) -> bool:
+        """Answer 503 if this is one request that may be answered now, and no part of one."""
         waits = self._waiter is not None and not self._waiter.done()
         closes = self.writing_paused or self._endpoint.draining
-        return self.transport if waits and not closes else None
+        if not waits or closes or self.transport is None or not is_whole(data):
+            return False
+        self.transport.write(BUSY)
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        self._endpoint.refused("queued")
+        return True
 
 
 class HttpEndpoint(web.Server, ABC):
@@ -131,7 +133,7 @@ class HttpEndpoint(web.Server, ABC):
         self.callers: Connections[web.RequestHandler] = Connections(
             most, limits.idle, limits.answered, self._cut
         )
-        self.overload = Overload(limits.queued, limits.queue_empty)
+        self.overload = Overload(limits.queued, limits.burst)
         self.draining = False
         self._tls = tls
         self.clock = time.monotonic  # the loop's clock stands still while a request is answered

@@ -97,11 +97,13 @@ class Limits:
     queued: float = _limit(
         0.5,
         "seconds",
-        "of waiting for the event loop under overload, or for the thread; then 503. New requests "
-        "are refused while the wait is a quarter of it: late answers would be work for nothing",
+        "of waiting for the event loop under overload, or for the thread; then 503: late answers "
+        "would be work for nothing. Waits of a quarter of it again and again are an overload",
     )
-    queue_empty: float = _limit(
-        0.02, "seconds", "without a request whose turn comes, after which none waits any more"
+    burst: float = _limit(
+        0.03,
+        "seconds",
+        "of answers that are begun at once under overload; other requests are refused meanwhile",
     )
     retry_after: int = _limit(
         1, "seconds", "kube-apiserver then calls again, three times in a timeout of 3 s"

@@ -7,9 +7,16 @@ An event loop takes requests in the order of arrival. If they arrive faster than
 wait longer and longer, until each answer comes after its caller has given up. The number of waiting
 requests does not show this, because a review takes 0.1 ms or 20 ms. The time for which the last one
 has waited does. Source: RFC 8289 (CoDel) 3.1.
+
+The loop reads every connection before it answers what it has read. Under overload these are bursts
+of hundreds of requests, so that the wait tells too late which ones to refuse. Then the server takes
+from each burst only as many as it answers in a short time.
 """
 
 import math
+
+SAMPLES = 16
+"""Answers over which the mean time of an answer is taken, weighted towards the last ones."""
 
 
 class Overload:
@@ -18,39 +25,63 @@ class Overload:
 
     A wait is long if it exceeds a quarter of what is allowed. Some long waits are no overload: a
     single review or a pause of the machine explains them. Overload begins when there have been long
-    waits again and again for the time that a request may wait, and ends when there was none for
-    that time. In between, new requests are refused while the last wait was long. The other three
-    quarters are for requests that came before this showed.
+    waits again and again for the time that a request may wait, and ends when there was neither a
+    long wait nor a refusal for that time.
 
     Attributes:
-        busy: Whether there is overload, and the last wait was long; if not, all are admitted.
+        busy: Whether there is overload; if not, all requests are admitted.
     """
 
-    def __init__(self, longest: float, empty: float) -> None:
+    def __init__(self, longest: float, burst: float) -> None:
         """
         Start without load.
 
         Args:
             longest: Seconds that a request may wait until its turn under overload.
-            empty: Seconds without a turn after which no request waits any more.
+            burst: Seconds of answers to admit at once under overload.
         """
-        self._longest, self._empty = longest, empty
+        self._longest, self._burst = longest, burst
         self._since = self._long = -math.inf  # the first and the last of the recent long waits
-        self._seen = 0.0  # the last turn of a request
+        self._first = 0.0  # when the first request of this burst was admitted
+        self._admitted = 0  # requests of this burst
+        self._turn = math.nan  # the last turn, if an answer followed
+        self._answer = burst  # mean seconds of an answer
         self.busy = False
 
     def admits(self, now: float) -> bool:
         """Decide whether to take a new request; if not, refuse it without parsing it."""
-        return not self.busy or now - self._seen > self._empty
+        if self._is_over(now):
+            self.busy = False
+        if not self.busy:
+            return True
+        if now - self._first > self._longest:  # requests that are invalid never have a turn
+            self._first, self._admitted = now, 0
+        if self._admitted * self._answer >= self._burst:
+            self._long = now
+            return False
+        self._admitted += 1
+        return True
 
     def is_late(self, waited: float, now: float) -> bool:
         """Decide whether to refuse a request whose turn has come after so many seconds."""
-        self._seen = now
-        if waited <= self._longest / 4:
-            self.busy = False
+        long = waited > self._longest / 4
+        if not (long or self.busy):
             return False
-        if now - self._long > self._longest:
-            self._since = now
-        self._long = now
-        self.busy = now - self._since > self._longest
-        return self.busy and waited > self._longest
+        if self._is_over(now):
+            self._since, self.busy = now, False
+        if long:
+            self._long = now
+            self.busy = self.busy or now - self._since > self._longest
+        late = self.busy and waited > self._longest
+        self._end_burst(now, late=late)
+        return late
+
+    def _is_over(self, now: float) -> bool:
+        return now - self._long > self._longest
+
+    def _end_burst(self, now: float, *, late: bool) -> None:
+        """Begin a new burst at a turn; two turns without a burst between them time an answer."""
+        if not (self._admitted or math.isnan(self._turn)):
+            self._answer += (now - self._turn - self._answer) / SAMPLES
+        self._first, self._admitted = now, 0
+        self._turn = math.nan if late else now
