@@ -190,7 +190,7 @@ class _EndError(Exception):
 async def _follow(kind: str, text: bytes, size: int) -> None:
     """Run a reflector until it has ended two watches."""
     cluster = Cluster(quota=NamespaceQuota())
-    (resource,) = (each for each in list_resources(cluster) if each.kind == kind)
+    (resource,) = (listed for listed in list_resources(cluster) if listed.kind == kind)
     pauses = 0
 
     async def sleep(seconds: float) -> None:
