@@ -17,17 +17,17 @@ import msgspec
 import yaml
 from pydantic import BaseModel
 
+from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
+from tests.docs.advice_examples import AdviceExample
+from tests.docs.api_examples import API_EXAMPLES
 from webhook.cli.views.diffs import REASONS
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import FIX_REMEDIES
-from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
-from webhook.policy.advice.examples import AdviceExample
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules, warnings
-from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
 from webhook.policy.api.rules import API_RULES, ValidationOptions
 from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version

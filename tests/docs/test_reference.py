@@ -11,14 +11,14 @@ from pathlib import Path
 import click
 
 from certs.secret import RotationRequest
+from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
+from tests.docs.api_examples import API_EXAMPLES
 from tests.docs.markdown import PAGES, ROOT, rows
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
-from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVISED
-from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.api.gates import Gate
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason

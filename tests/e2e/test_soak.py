@@ -13,7 +13,7 @@ OPTIONS = SoakOptions(seconds=120)
 
 
 @pytest.mark.fault(30)
-@pytest.mark.skipif(not LONG, reason="`make soak` runs it, for as long as is asked")
+@pytest.mark.skipif(not LONG, reason="CI runs two minutes by `make soak`")
 def test_faults_of_all_kinds_under_load_lose_no_call_and_leave_nothing_behind(
     control_plane_assets: Assets, tmp_path: Path, fault_report: FaultReport
 ) -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVICE
+from tests.docs.advice_examples import NODES as ADVICE_NODES
+from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
 from tests.fix.fixed import NODES, TAINTED, options, run_fix
 from webhook.fix.remedies import FIX_REMEDIES
-from webhook.policy.advice.examples import ADVICE_EXAMPLES as ADVICE
-from webhook.policy.advice.examples import NODES as ADVICE_NODES
-from webhook.policy.api.examples import API_EXAMPLES as API
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
 

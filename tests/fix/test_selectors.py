@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
 from tests.fix.fixed import options, reasons, run_fix
 from webhook.config import Configuration
-from webhook.policy.api.examples import API_EXAMPLES as API
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
 from webhook.policy.defaulting.profiles import Profile

@@ -22,9 +22,9 @@ from webhook.config.messages import find_repeated_names, format_value, refusal, 
 from webhook.config.models import StrictModel
 from webhook.config.spread import GateName
 from webhook.errors import VersionError
-from webhook.policy.api.examples import API_EXAMPLES
+from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import API_WARNINGS, DEFAULT_ACTIONS, TOO_MANY_CONSTRAINTS
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.paths import is_object
 from webhook.spreadtest.response import CaseVerdict
@@ -32,7 +32,7 @@ from webhook.spreadtest.response import CaseVerdict
 SUITE_KIND = "SpreadTest"
 SUITE_API_VERSION = "evenspread.io/v1alpha1"
 
-RULE_IDS = tuple(sorted({*API_EXAMPLES, *DEFAULT_ACTIONS}))
+RULE_IDS = (*API_RULES, TOO_MANY_CONSTRAINTS, *API_WARNINGS, *DEFAULT_ACTIONS)
 SKIP_REASONS = tuple(str(skip) for skip in SkipReason if skip)
 
 Object: TypeAlias = dict[str, Any]

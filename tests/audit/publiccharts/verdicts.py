@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.controlplane.api import Api, ApiError, Json, Reply
+from tests.docs.api_examples import API_EXAMPLES
 from webhook.manifests import Document, read_documents
-from webhook.policy.api.examples import API_EXAMPLES
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import TemplatePath, is_object

@@ -10,8 +10,8 @@ knows nothing of ids, actions, exemptions or output.
 by the configured action. At admission only rules run that cost the same in a cluster of any size,
 by ``Facts``; an audit also has a ``ClusterState`` of all nodes and pods, and runs every rule.
 
-To add a rule, write the check in the module of its topic, a row in ``rules``, an example in
-``examples``, its texts in ``policy.catalogue`` and its remedy in ``webhook.fix.remedies``. What the
-API itself demands of a constraint is in ``policy.api.rules``: constraints that break it are judged
-here without a fault, but the advice on them is of little use.
+To add a rule, write the check in the module of its topic, a row in ``rules``, its texts in
+``policy.catalogue``, its remedy in ``webhook.fix.remedies`` and an example for the reference. What
+the API itself demands of a constraint is in ``policy.api.rules``: constraints that break it are
+judged here without a fault, but the advice on them is of little use.
 """

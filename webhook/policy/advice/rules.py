@@ -2,8 +2,8 @@
 The table of the policy rules: the check of every rule, and where it runs.
 
 ``POLICY_RULES`` is the entry point. The texts and default actions are in ``policy.catalogue``.
-A new rule needs a check in a module of this package, a row here, an example in ``examples``, an
-entry in ``policy.catalogue`` and a remedy in ``webhook.fix.remedies``.
+A new rule needs a check in a module of this package, a row here, an entry in ``policy.catalogue``,
+a remedy in ``webhook.fix.remedies`` and an example for the reference.
 """
 
 from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@ import pytest
 import yaml
 
 from tests.build import request
-from webhook.policy.api.examples import API_EXAMPLES
+from tests.docs.api_examples import API_EXAMPLES
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.versions import NEWEST_VERSION

@@ -2,8 +2,8 @@ import pytest
 import yaml
 
 from tests.build import default, policy, profile
+from tests.docs.advice_examples import ADVICE_EXAMPLES, NODES
 from tests.policy.advice.subjects import documents, from_manifests, subject
-from webhook.policy.advice.examples import ADVICE_EXAMPLES, NODES
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.rules import ValidationOptions, check
