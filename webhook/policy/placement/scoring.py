@@ -18,6 +18,7 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import Topology, carries_keys
 
+
 class FilterStatus(msgspec.Struct, frozen=True):
     """
     Result of the plugin's filter for one node.
