@@ -79,7 +79,7 @@ def layers(root: Path = ROOT) -> list[frozenset[str]]:
     """Read the layers of ``webhook`` from pyproject.toml, the topmost first."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     contracts = project["tool"]["importlinter"]["contracts"]
-    (contract,) = (each for each in contracts if each.get("containers") == ["webhook"])
+    (contract,) = (contract for contract in contracts if contract.get("containers") == ["webhook"])
     names = (layer.replace("|", " ").replace(":", " ").split() for layer in contract["layers"])
     return [frozenset(f"webhook.{name.strip('()')}" for name in layer) for layer in names]
 

@@ -81,7 +81,7 @@ def complaints(program: Path, folder: Path) -> list[tuple[str, list[str]]]:
     )
     (run,) = json.loads(told.read_bytes())["runs"]
     results: list[dict[str, Any]] = run.get("results", [])
-    return [(each["ruleId"], each["message"]["arguments"]) for each in results]
+    return [(result["ruleId"], result["message"]["arguments"]) for result in results]
 
 
 def main() -> int:

@@ -84,7 +84,7 @@ def test_manifests_are_collected_without_what_is_none(tmp_path: Path) -> None:
     charts.collect(source, folder, tmp_path / "no-helm")
 
     assert charts.parts(folder) == [folder / "plain"]
-    assert [each.name for each in folder.rglob("*.yaml")] == ["pod.yaml"]
+    assert [path.name for path in folder.rglob("*.yaml")] == ["pod.yaml"]
 
 
 def test_findings_are_counted_by_rule(tmp_path: Path) -> None:

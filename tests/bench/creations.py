@@ -202,7 +202,7 @@ def _cel(value: object) -> str:
     """Write JSON in CEL, in which the members of a map are of one type: here, of any."""
     match value:
         case dict():
-            members = (f"{json.dumps(key)}: dyn({_cel(each)})" for key, each in value.items())
+            members = (f"{json.dumps(key)}: dyn({_cel(member)})" for key, member in value.items())
             return f"{{{', '.join(members)}}}"
         case list():
             return f"[{', '.join(map(_cel, value))}]"

@@ -124,7 +124,7 @@ def _by_turn(felt: Felt, figure: Callable[[Turn], float]) -> tuple[list[float], 
 
 def _added(more: list[float], less: list[float]) -> list[float]:
     """Differences, round by round."""
-    return [each - other for each, other in zip(more, less, strict=True)]
+    return [value - other for value, other in zip(more, less, strict=True)]
 
 
 def streaming(what: str, observed: Observed) -> Row:

@@ -101,7 +101,7 @@ class Row(NamedTuple):
 
 def ratios(measured: Sequence[float], base: Sequence[float]) -> list[float]:
     """Divide round by round, so that what slows down both of a round does not count."""
-    return [each / other for each, other in zip(measured, base, strict=True)]
+    return [value / other for value, other in zip(measured, base, strict=True)]
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
 from certs.pem import CertificatePair, fingerprint, read_certificates
-from certs.state import Validity
-from certs.steps import RotationAction, RotationStep
+from certs.state import RotationAction, RotationStep, Validity
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
 from tests.certs.world import DAY, NOW, authority, client_pair, leaf
 
@@ -97,11 +96,11 @@ def test_a_foreign_authority_is_as_old_as_it_is_if_we_created_it() -> None:
     stranger = client_pair(FIRST, "somebody")
     trust = Trust().add_foreign([FIRST.leaf, stranger.leaf], NOW + DAY)
 
-    assert {each.name: each.validity.start for each in trust.authorities} == {
+    assert {authority.name: authority.validity.start for authority in trust.authorities} == {
         name(FIRST): NOW,
         name(stranger): NOW + DAY,
     }
-    assert {each.foreign for each in trust.authorities} == {NOW + DAY}
+    assert {authority.foreign for authority in trust.authorities} == {NOW + DAY}
 
 
 def test_a_foreign_authority_of_the_far_future_is_as_old_as_it_is_known() -> None:

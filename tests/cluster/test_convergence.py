@@ -176,10 +176,10 @@ def _last_lines(step: Step, sent: list[Json]) -> bytes:
 
 def held(cluster: Cluster) -> dict[str, str]:
     return {
-        name: each.selector["app"]
+        name: service.selector["app"]
         for selector in "xyz"
-        for each in cluster.services("shop", {"app": selector})
-        for name in [each.name]
+        for service in cluster.services("shop", {"app": selector})
+        for name in [service.name]
     }
 
 

@@ -92,12 +92,12 @@ class Helm:
 
 def read(text: str) -> list[Json]:
     """The objects of a stream."""
-    return [each for each in yaml.safe_load_all(text) if each]
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def by_name(objects: Iterable[Json]) -> dict[str, Json]:
     """Objects by ``Kind/name``, so that their order does not count."""
-    return {f"{each['kind']}/{each['metadata']['name']}": each for each in objects}
+    return {f"{obj['kind']}/{obj['metadata']['name']}": obj for obj in objects}
 
 
 def files(text: str) -> dict[str, str]:

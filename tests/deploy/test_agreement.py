@@ -57,14 +57,14 @@ def test_the_version_is_that_of_the_program() -> None:
 def test_the_ports_are_those_of_the_settings(
     objects: dict[str, Json], container: Json, settings: Settings
 ) -> None:
-    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
 
     assert ports == {"admission": settings.port, "health": settings.health_port}
     assert ports == {
         "admission": Settings.model_fields["port"].default,
         "health": Settings.model_fields["health_port"].default,
     }
-    targets = [each["targetPort"] for each in objects["Service/evenspread"]["spec"]["ports"]]
+    targets = [port["targetPort"] for port in objects["Service/evenspread"]["spec"]["ports"]]
     assert targets == list(ports)
 
 
@@ -113,8 +113,8 @@ REGISTRATION = {
 
 def test_the_webhooks_are_sent_what_the_policy_judges(objects: dict[str, Json]) -> None:
     wanted = {
-        (each.group, f"{each.kind.lower()}s", operation)
-        for each in (*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES)
+        (template.group, f"{template.kind.lower()}s", operation)
+        for template in (*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES)
         for operation in ("CREATE", "UPDATE")
     } - {("", "pods", "UPDATE")}
     of_pods = {("", "pods", "CREATE")}

@@ -56,11 +56,13 @@ def test_all_that_is_audited_may_be_listed_and_nothing_else(helm: Helm) -> None:
     rights = granted(audited(helm), "ClusterRole")
     custom = {(kind.group, f"{kind.kind.lower()}s") for kind in SHIPPED_TEMPLATES}
     listed = {
-        (each.group_kind.group, each.plural) for each in (*LISTED_BUILT_IN, LISTED_PODS)
+        (resource.group_kind.group, resource.plural) for resource in (*LISTED_BUILT_IN, LISTED_PODS)
     } | custom
 
     assert rights.keys() == {
-        each for each in listed if each[1] not in FOLLOWED or each[0] == "apps.kruise.io"
+        resource
+        for resource in listed
+        if resource[1] not in FOLLOWED or resource[0] == "apps.kruise.io"
     }
     assert all(verbs == ["list"] for verbs in rights.values())
 

@@ -31,12 +31,12 @@ def test_the_overlay_is_the_chart_with_a_namespace_and_certificates(
 ) -> None:
     certificates = {
         name
-        for name, each in made.items()
-        if each["apiVersion"] == "cert-manager.io/v1" or each["kind"] == "Namespace"
+        for name, obj in made.items()
+        if obj["apiVersion"] == "cert-manager.io/v1" or obj["kind"] == "Namespace"
     }
 
     assert {name.split("/")[0] for name in certificates} == {"Certificate", "Issuer", "Namespace"}
-    rest = {name: each for name, each in made.items() if name not in certificates}
+    rest = {name: obj for name, obj in made.items() if name not in certificates}
     assert rest == by_name(helm.objects(VALUES))
 
 
@@ -44,8 +44,8 @@ def test_the_server_looks_where_the_secret_of_the_certificate_is_mounted(made: O
     pod = made[f"Deployment/{NAME}"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     settings = settings_of(container["args"])
-    (mount,) = [each for each in container["volumeMounts"] if each["name"] == "certificate"]
-    (volume,) = [each for each in pod["volumes"] if each["name"] == "certificate"]
+    (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "certificate"]
+    (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "certificate"]
 
     assert settings.certificate == "files"
     assert mount["mountPath"] == settings.tls_dir
@@ -55,9 +55,12 @@ def test_the_server_looks_where_the_secret_of_the_certificate_is_mounted(made: O
 
 def test_the_certificate_is_for_the_service_that_the_webhooks_name(made: Objects) -> None:
     (service,) = {
-        (each["clientConfig"]["service"]["name"], each["clientConfig"]["service"]["namespace"])
+        (
+            webhook["clientConfig"]["service"]["name"],
+            webhook["clientConfig"]["service"]["namespace"],
+        )
         for hook in hooks(made)
-        for each in hook["webhooks"]
+        for webhook in hook["webhooks"]
     }
 
     assert tuple(certificate(made)["dnsNames"]) == service_hosts(*service)
@@ -67,7 +70,7 @@ def test_the_certificate_is_for_the_service_that_the_webhooks_name(made: Objects
 def test_the_bundle_is_injected_and_written_by_nobody_else(made: Objects) -> None:
     for hook in hooks(made):
         assert hook["metadata"]["annotations"] == {INJECT: f"{NAMESPACE}/{NAME}"}
-        assert all("caBundle" not in each["clientConfig"] for each in hook["webhooks"])
+        assert all("caBundle" not in webhook["clientConfig"] for webhook in hook["webhooks"])
     rules = [
         *made[f"ClusterRole/{NAME}"]["rules"],
         *made[f"Role/{NAME}"]["rules"],
@@ -100,4 +103,4 @@ def certificate(made: Objects) -> Json:
 
 
 def hooks(made: Objects) -> list[Json]:
-    return [made[f"{each}WebhookConfiguration/{NAME}"] for each in ("Mutating", "Validating")]
+    return [made[f"{prefix}WebhookConfiguration/{NAME}"] for prefix in ("Mutating", "Validating")]

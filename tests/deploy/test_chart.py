@@ -36,7 +36,7 @@ def test_every_value_has_a_comment() -> None:
             explained[name] = before.lstrip().startswith("#")
 
     for name, itself in explained.items():
-        members = [each for other, each in explained.items() if other.startswith(f"{name}.")]
+        members = [value for other, value in explained.items() if other.startswith(f"{name}.")]
         as_a_group = explained[name.partition(".")[0]]
         assert itself or as_a_group or (members and all(members)), name
 
@@ -156,7 +156,7 @@ def test_pods_are_sent_to_the_validating_webhook_if_the_server_denies_some(
 ) -> None:
     objects = by_name(helm.objects(values))
 
-    registered = [_is_sent_pods(each) for name in HOOKS for each in objects[name]["webhooks"]]
+    registered = [_is_sent_pods(webhook) for name in HOOKS for webhook in objects[name]["webhooks"]]
     assert registered == [True, sent]
     assert _server_expects_pods(objects, tmp_path) is sent
 
@@ -170,7 +170,9 @@ def _server_expects_pods(objects: dict[str, Json], folder: Path) -> bool:
     for name, text in objects["ConfigMap/evenspread"]["data"].items():
         (folder / name).write_text(text)
     container = objects["Deployment/evenspread"]["spec"]["template"]["spec"]["containers"][0]
-    (flag,) = (each for each in container["args"] if each.startswith("--validate-pods="))
+    (flag,) = (
+        argument for argument in container["args"] if argument.startswith("--validate-pods=")
+    )
     settings = read_settings({"validate_pods": flag.partition("=")[2]})
     configuration = load(str(folder / "config.yaml"))
     gates = resolve(NEWEST_VERSION, {})
@@ -264,7 +266,7 @@ def test_the_image_is(helm: Helm, image: dict[str, str], reference: str) -> None
 def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     text = helm.text({"name": "spreader"})
 
-    named = {each["metadata"]["name"] for each in yaml.safe_load_all(text) if each}
+    named = {obj["metadata"]["name"] for obj in yaml.safe_load_all(text) if obj}
     assert named == {"spreader", "spreader-ca"}
     assert "--name=spreader" in text
 

@@ -39,7 +39,7 @@ SERVER_SIDE: dict[str, dict[str, Any]] = {**MATRIX, **OVERLAYS, "everything at o
 def test_the_api_server_takes_every_object(
     plane: ControlPlane, helm: Helm, values: dict[str, Any]
 ) -> None:
-    objects = [each for each in helm.objects(values) if known(each)]
+    objects = [obj for obj in helm.objects(values) if known(obj)]
 
     done = plane.kubectl(
         *("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-"),

@@ -125,7 +125,7 @@ def test_the_user_is_that_of_the_pod(helm: Helm, stages: list[Stage]) -> None:
 def test_what_is_copied_exists_and_is_not_ignored(stages: list[Stage]) -> None:
     ignored = Path(f"{CONTAINERFILE}.dockerignore").read_text().splitlines()
 
-    for word, rest in (each for stage in stages for each in stage):
+    for word, rest in (instruction for stage in stages for instruction in stage):
         if word == "COPY" and not rest.startswith("--from"):
             source = rest.split()[0]
             assert (ROOT / source).exists()
@@ -182,7 +182,7 @@ def run(*command: str | Path) -> str:
 def entered(root: Path, stages: list[Stage], *args: str) -> list[str]:
     """The command that enters a root as a kubelet would: read-only, as its user, with /proc."""
     last = dict(stages[-1])
-    program = [each.strip(' "') for each in last["ENTRYPOINT"].strip("[]").split(",")]
+    program = [part.strip(' "') for part in last["ENTRYPOINT"].strip("[]").split(",")]
     steps = (
         f"mount --bind {root} {root}",
         f"mount -t proc proc {root}/proc",

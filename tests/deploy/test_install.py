@@ -38,17 +38,17 @@ def rendered(helm: Helm, values: dict[str, Any]) -> list[Json]:
 
 def hook(helm: Helm, values: dict[str, Any]) -> dict[str, Json]:
     return by_name(
-        each
-        for each in rendered(helm, values)
-        if "post-install" in each["metadata"].get("annotations", {}).get("helm.sh/hook", "")
+        obj
+        for obj in rendered(helm, values)
+        if "post-install" in obj["metadata"].get("annotations", {}).get("helm.sh/hook", "")
     )
 
 
 def policies(helm: Helm, values: dict[str, Any]) -> list[str]:
     return [
         webhook["failurePolicy"]
-        for each in rendered(helm, values)
-        for webhook in each.get("webhooks", ())
+        for obj in rendered(helm, values)
+        for webhook in obj.get("webhooks", ())
     ]
 
 
@@ -85,8 +85,8 @@ def test_it_may_change_what_it_sets_and_nothing_else(helm: Helm, values: dict[st
 
 
 def test_it_is_gone_when_it_is_done(helm: Helm) -> None:
-    for name, each in hook(helm, BOTH).items():
-        annotations = each["metadata"]["annotations"]
+    for name, obj in hook(helm, BOTH).items():
+        annotations = obj["metadata"]["annotations"]
         events = "post-install,post-upgrade"
         assert annotations["helm.sh/hook"] == (
             events if name.startswith("Job/") else f"{events},post-delete"
@@ -108,7 +108,7 @@ def test_it_runs_as_the_replicas_do_and_is_taken_for_none(helm: Helm) -> None:
     replica = objects["Deployment/spreader"]["spec"]["template"]
 
     same = ("securityContext", "imagePullSecrets", "nodeSelector", "tolerations")
-    assert [job["spec"][each] for each in same] == [replica["spec"][each] for each in same]
+    assert [job["spec"][field] for field in same] == [replica["spec"][field] for field in same]
     (ours,), (theirs,) = job["spec"]["containers"], replica["spec"]["containers"]
     for member in ("image", "imagePullPolicy", "securityContext"):
         assert ours[member] == theirs[member]

@@ -145,13 +145,13 @@ def test_monitoring_is_the_chart_with_monitoring(helm: Helm, kustomize: Kustomiz
 
 @pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX)
 def test_every_release_knows_every_field(helm: Helm, values: dict[str, Any]) -> None:
-    objects = [each for each in helm.objects(values) if known(each)]
+    objects = [obj for obj in helm.objects(values) if known(obj)]
 
     for release in RELEASES:
-        for each in objects:
-            kubernetes_validate.validate(each, release, strict=True)
+        for obj in objects:
+            kubernetes_validate.validate(obj, release, strict=True)
 
 
-def known(each: Json) -> bool:
+def known(obj: Json) -> bool:
     """Whether Kubernetes itself has that kind."""
-    return not each["apiVersion"].startswith("monitoring.coreos.com/")
+    return not obj["apiVersion"].startswith("monitoring.coreos.com/")

@@ -26,7 +26,7 @@ def test_every_rule_has_examples() -> None:
 
 
 def test_the_shared_cluster_has_three_zones_of_two_nodes() -> None:
-    zones = [each["metadata"]["labels"]["topology.kubernetes.io/zone"] for each in documents(NODES)]
+    zones = [node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in documents(NODES)]
 
     assert zones == ["zone-a", "zone-a", "zone-b", "zone-b", "zone-c", "zone-c"]
 

@@ -18,10 +18,10 @@ COMMAND = re.compile(rf"^ *(?:\$|(?:sudo )?(?:{PROGRAMS})) ", re.MULTILINE)
 
 
 def transcripts(page: Path) -> list[Block]:
-    return [each for each in blocks(page) if each.language == TRANSCRIPT]
+    return [block for block in blocks(page) if block.language == TRANSCRIPT]
 
 
-RUN = [page for page in GUIDES if any(not each.needs for each in transcripts(page))]
+RUN = [page for page in GUIDES if any(not block.needs for block in transcripts(page))]
 
 
 @pytest.fixture
@@ -57,14 +57,16 @@ def test_every_block_is_read_by_these_tests(page: Path) -> None:
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_commands_stand_in_transcripts_alone(page: Path) -> None:
     """Commands elsewhere are not tested."""
-    others = [each for each in blocks(page) if each.language != TRANSCRIPT]
+    others = [block for block in blocks(page) if block.language != TRANSCRIPT]
 
-    assert [(each.line, each.text) for each in others if COMMAND.search(each.text)] == []
+    assert [(block.line, block.text) for block in others if COMMAND.search(block.text)] == []
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 def test_blocks_are_of_a_kind_that_a_test_looks_at(page: Path) -> None:
-    found = {(each.language, each.line) for each in blocks(page) if each.language not in LANGUAGES}
+    found = {
+        (block.language, block.line) for block in blocks(page) if block.language not in LANGUAGES
+    }
 
     assert not found
 
@@ -73,7 +75,7 @@ def test_blocks_are_of_a_kind_that_a_test_looks_at(page: Path) -> None:
 def test_only_commands_are_marked_as_needing_something(page: Path) -> None:
     marks = page.read_text().count("<!-- needs: ")
 
-    assert marks == sum(bool(each.needs) for each in transcripts(page))
+    assert marks == sum(bool(block.needs) for block in transcripts(page))
 
 
 def test_a_transcript_is_split_at_its_commands() -> None:

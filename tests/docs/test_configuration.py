@@ -52,8 +52,8 @@ def fields_of(model: type[StrictModel]) -> Iterator[str]:
 def _models(annotation: Any) -> Iterator[type[StrictModel]]:
     if isinstance(annotation, type) and issubclass(annotation, StrictModel):
         yield annotation
-    for each in get_args(annotation):
-        yield from _models(each)
+    for argument in get_args(annotation):
+        yield from _models(argument)
 
 
 _SELECTORS = {"matchLabels", "matchExpressions", "key", "operator", "values"}

@@ -30,4 +30,4 @@ def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) ->
     output = capsys.readouterr().out
     for made, shown in NAMES.items():
         output = output.replace(made, shown)
-    assert f"$ evenspread doctor\n{output}" in [each.text for each in blocks(PAGE)]
+    assert f"$ evenspread doctor\n{output}" in [block.text for block in blocks(PAGE)]

@@ -14,10 +14,10 @@ PAGE = (ROOT / "docs/explain.md").read_text().partition("## Output for programs"
 NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"[.\[\]]+", code)}
 
 EDITS = [
-    each
+    value
     for module in (scenario, nodeedits)
-    for each in vars(module).values()
-    if isinstance(each, type) and issubclass(each, ScenarioEdit) and not each.__subclasses__()
+    for value in vars(module).values()
+    if isinstance(value, type) and issubclass(value, ScenarioEdit) and not value.__subclasses__()
 ]
 
 
@@ -37,6 +37,6 @@ def test_every_member_is_explained() -> None:
 
 
 def test_every_edit_is_explained() -> None:
-    tags = {str(each.__struct_config__.tag) for each in EDITS}
+    tags = {str(edit.__struct_config__.tag) for edit in EDITS}
 
     assert tags - NAMED == set()

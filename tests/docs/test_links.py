@@ -25,7 +25,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_tests_that_are_named_exist(page: Path) -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", page.read_text())
 
-    assert [each for each in named if not (ROOT / each).exists()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_every_page_is_linked_from_the_readme() -> None:

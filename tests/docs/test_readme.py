@@ -19,7 +19,7 @@ REVIEW = "review --cluster examples/cluster --config examples/config/spread.yaml
 
 def picture(sign: str) -> str:
     """The pod of the picture: before with ``-``, after with ``+``."""
-    diff = next(each.text for each in blocks(README) if each.language == "diff")
+    diff = next(block.text for block in blocks(README) if block.language == "diff")
     return "\n".join(line[1:] for line in diff.splitlines() if line.startswith((" ", sign)))
 
 

@@ -81,8 +81,8 @@ def test_each_rule_is_shown_broken_and_kept() -> None:
     sides = {
         rule: ["\n".join(_side(diff, sign)) + "\n" for sign in "-+"] for rule, diff in shown.items()
     }
-    written = {rule: [each.violates, each.passes] for rule, each in API_EXAMPLES.items()}
-    written |= {rule: [each.violates, each.passes] for rule, each in ADVISED.items()}
+    written = {rule: [example.violates, example.passes] for rule, example in API_EXAMPLES.items()}
+    written |= {rule: [example.violates, example.passes] for rule, example in ADVISED.items()}
 
     assert sides.keys() == written.keys()
     del sides["TSC010"], written["TSC010"]  # of its thousand lines a few are shown
@@ -136,7 +136,7 @@ def flags() -> set[str]:
             *(command.commands.values() if isinstance(command, click.Group) else ()),
         )
     ]
-    options = {option for leaf in leaves for each in leaf.params for option in each.opts}
+    options = {option for leaf in leaves for parameter in leaf.params for option in parameter.opts}
     return options | {"--help", "--version"}
 
 

@@ -19,7 +19,7 @@ from tests.docs.markdown import ROOT
 PHONE = {"width": 390, "height": 800}  # CSS pixels of a common one
 DESK = {"width": 1280, "height": 900}
 
-LOADED = "() => [...document.images].every(each => each.complete && each.naturalWidth > 0)"
+LOADED = "() => [...document.images].every(image => image.complete && image.naturalWidth > 0)"
 WIDTH = "document.documentElement.scrollWidth"
 LIGHTNESS = """() => {
     const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)
@@ -85,7 +85,7 @@ class Reader:
 
 
 def pages(site: Path) -> list[str]:
-    return sorted(each.name for each in site.glob("*.html"))
+    return sorted(file.name for file in site.glob("*.html"))
 
 
 @needs_browser

@@ -53,7 +53,7 @@ def commands(transcript: str) -> Iterator[Command]:
     for line in joined.splitlines():
         number += line.startswith("$ ")
         lines.append((number, line.replace("\0", "\n")))
-    for number, group in groupby(lines, key=lambda each: each[0]):
+    for number, group in groupby(lines, key=lambda line: line[0]):
         if not number:
             raise ValueError("a transcript begins with a command, after $ and a blank")
         first, *rest = (line for _, line in group)
@@ -81,9 +81,9 @@ class Shell:
         """
         self._folder = folder / "evenspread"
         self._folder.mkdir()
-        for each in ROOT.iterdir():
-            if each.name not in _NOT_THERE:
-                (self._folder / each.name).symlink_to(each)
+        for source in ROOT.iterdir():
+            if source.name not in _NOT_THERE:
+                (self._folder / source.name).symlink_to(source)
         self._pretend_to_be_set_up()
         self._environment = {
             "HOME": str(folder),

@@ -81,8 +81,8 @@ class Certified:
     def __enter__(self) -> Self:
         with self._ends:
             self._ends.enter_context(self.service)
-            for each in self._fixed():
-                self._create(each)
+            for obj in self._fixed():
+                self._create(obj)
             self._ends.enter_context(Registered(self.plane, self._hooks()))
             self.revision = self.plane.etcd.revision()
             for replica in self.replicas:
@@ -120,7 +120,7 @@ class Certified:
     def published(self) -> list[Certificates]:
         """The bundle of each webhook."""
         pem = [hook["webhooks"][0]["clientConfig"].get("caBundle", "") for hook in self.hooks]
-        return [read_certificates(base64.b64decode(each)) if each else () for each in pem]
+        return [read_certificates(base64.b64decode(bundle)) if bundle else () for bundle in pem]
 
     @property
     def ever_published(self) -> set[str]:
@@ -204,7 +204,7 @@ class Certified:
         self._ends.callback(self.plane.api.delete, obj)
 
     def _miss_secret(self) -> bool:
-        return all("does not exist" in each.log.read_text() for each in self.replicas)
+        return all("does not exist" in replica.log.read_text() for replica in self.replicas)
 
     def _empty_secret(self) -> Json:
         return {**self.secret, "type": "Opaque"}
@@ -223,7 +223,9 @@ class Certified:
             for webhook in configuration["webhooks"]:
                 service = {"name": self.name, "namespace": self.namespace}
                 webhook["clientConfig"]["service"] |= service
-        return [webhooks.by_service(each, self.service.address.port) for each in made]
+        return [
+            webhooks.by_service(configuration, self.service.address.port) for configuration in made
+        ]
 
 
 def _flags(settings: Mapping[str, Any]) -> Iterator[str]:

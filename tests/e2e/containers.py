@@ -87,8 +87,8 @@ def command(
         steps.append(f"mount -o remount,ro {root}")
     program = [*_privileges(pod, container), *_program(container, image)]
     steps.append(shlex.join(["exec", "chroot", str(root), *program]))
-    own = {each["name"]: each["value"] for each in container.get("env", [])}
-    written = dict(each.split("=", 1) for each in image["ENV"].split())
+    own = {variable["name"]: variable["value"] for variable in container.get("env", [])}
+    written = dict(variable.split("=", 1) for variable in image["ENV"].split())
     variables = {**SET_BY_RUNTIME, "HOSTNAME": pod["metadata"]["name"]}
     variables |= {**written, **environment, **own}
     clean = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items())]

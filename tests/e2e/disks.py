@@ -15,8 +15,8 @@ def files_with_keys(*folders: Path) -> list[Path]:
     """Find files below these folders that hold a private key."""
     return [
         Path(folder, name)
-        for each in folders
-        for folder, _, names in os.walk(each)
+        for root in folders
+        for folder, _, names in os.walk(root)
         for name in names
         if holds_key(Path(folder, name))
     ]

@@ -32,7 +32,7 @@ def find_evaders(plane: ControlPlane, namespace: str) -> set[str]:
 
 def _defaults(api: Api, pod: Json) -> list[Json]:
     """The constraints that a pod gets if it is created again; none if it cannot be."""
-    metadata = {key: each for key, each in pod["metadata"].items() if key not in _OF_THE_SERVER}
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in _OF_THE_SERVER}
     again = {**pod, "metadata": {**metadata, "name": "again"}}
     reply = api.request("POST", api.collection_of(again), again, query={"dryRun": "All"})
     return constraints(reply.body) if reply.status == HTTPStatus.CREATED else []
@@ -52,5 +52,7 @@ def find_audited(plane: ControlPlane, namespace: str, config: Path) -> set[str]:
 
 def _reported(report: Json) -> Iterator[str]:
     for workload in report["workloads"]:
-        if workload["kind"] == "Pod" and RULE in {each["rule"] for each in workload["findings"]}:
+        if workload["kind"] == "Pod" and RULE in {
+            finding["rule"] for finding in workload["findings"]
+        }:
             yield workload["name"]

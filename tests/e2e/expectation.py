@@ -30,8 +30,8 @@ def expected(pod: Json, services: Iterable[Json], owners: Iterable[Json]) -> set
     """
     labels = pod["metadata"].get("labels", {})
     pairs: dict[str, str] = {}
-    for each in services:
-        selector = each["spec"].get("selector")
+    for service in services:
+        selector = service["spec"].get("selector")
         if selector is not None and selector.items() <= labels.items():
             pairs.update(selector)
     owner = controller_of(pod, owners)
@@ -50,9 +50,9 @@ def controller_of(pod: Json, owners: Iterable[Json]) -> Json | None:
     named = [
         (one["apiVersion"], one["kind"], one["name"]) for one in references if one.get("controller")
     ]
-    for each in owners:
-        if (each["apiVersion"], each["kind"], each["metadata"]["name"]) in named:
-            return each
+    for owner in owners:
+        if (owner["apiVersion"], owner["kind"], owner["metadata"]["name"]) in named:
+            return owner
     return None
 
 
@@ -60,6 +60,8 @@ def requirements(selector: Json) -> set[Requirement]:
     """What a label selector demands, however it is written."""
     pairs = selector.get("matchLabels") or {}
     found = {(key, "In", frozenset({value})) for key, value in pairs.items()}
-    for each in selector.get("matchExpressions") or ():
-        found.add((each["key"], each["operator"], frozenset(each.get("values") or ())))
+    for expression in selector.get("matchExpressions") or ():
+        found.add(
+            (expression["key"], expression["operator"], frozenset(expression.get("values") or ()))
+        )
     return found

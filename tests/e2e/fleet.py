@@ -63,7 +63,10 @@ class Fleet:
             self._ends.enter_context(self.service)
             ca = base64.b64encode((self._folder / "state/ca.crt").read_bytes()).decode()
             url = f"https://127.0.0.1:{self.service.address.port}"
-            made = [webhooks.by_url(each, url, ca) for each in configurations("fleet", MARK)]
+            made = [
+                webhooks.by_url(configuration, url, ca)
+                for configuration in configurations("fleet", MARK)
+            ]
             for configuration in made:
                 configuration["webhooks"][0]["failurePolicy"] = self._policy
             self._ends.enter_context(Registered(self._plane, made))

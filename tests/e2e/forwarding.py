@@ -69,7 +69,7 @@ class Forwarder:
 
     def remove(self, port: int) -> None:
         """Forward no new connections to a port any more."""
-        self.endpoints = tuple(each for each in self.endpoints if each.port != port)
+        self.endpoints = tuple(endpoint for endpoint in self.endpoints if endpoint.port != port)
 
     def in_flight(self, port: int) -> int:
         """How many requests an endpoint has not begun to answer."""

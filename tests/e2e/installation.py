@@ -176,7 +176,7 @@ def removed(plane: ControlPlane) -> list[str]:
         and event["responseStatus"]["code"] == HTTPStatus.OK
         and event["objectRef"].get("name") == NAME
     )
-    return [each for each in dict.fromkeys(deleted) if each in wanted]
+    return [name for name in dict.fromkeys(deleted) if name in wanted]
 
 
 def plural(kind: str) -> str:

@@ -54,7 +54,7 @@ class Live:
         self.cluster = self.caches.cluster
         self.results: Counter[str] = Counter()
         self.fallback = OwnerFallback(
-            self.caches, api, lambda each: self.results.update([each]), time.monotonic
+            self.caches, api, lambda result: self.results.update([result]), time.monotonic
         )
 
     @property
@@ -76,7 +76,7 @@ class Live:
 
     @property
     def troubles(self) -> list[str]:
-        return [each.problem for each in self.caches.statuses() if each.problem]
+        return [status.problem for status in self.caches.statuses() if status.problem]
 
 
 @asynccontextmanager
@@ -187,13 +187,16 @@ def listed(api: Truth) -> Json:
     sets = api.items("apps/v1", "ReplicaSet")
     return {
         "services": {
-            _key(each): None
-            for each in api.items("v1", "Service")
-            if each["spec"].get("selector") is not None
+            _key(service): None
+            for service in api.items("v1", "Service")
+            if service["spec"].get("selector") is not None
         },
         "namespaces": _labels(api.items("v1", "Namespace")),
         "nodes": _labels(api.items("v1", "Node")),
-        "replica sets": {_key(each): each["spec"]["selector"]["matchLabels"] for each in sets},
+        "replica sets": {
+            _key(replica_set): replica_set["spec"]["selector"]["matchLabels"]
+            for replica_set in sets
+        },
     }
 
 
@@ -207,4 +210,4 @@ def _key(value: Json) -> tuple[str, str]:
 
 
 def _labels(values: list[Json]) -> Json:
-    return {each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in values}
+    return {obj["metadata"]["name"]: obj["metadata"].get("labels", {}) for obj in values}

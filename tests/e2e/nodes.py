@@ -98,7 +98,8 @@ class RunningPod:
         """Start it as a kubelet does, listening on its own address."""
         self.volumes.sync()
         paths = {
-            each["name"]: self.volumes.path(each["name"]) for each in self.pod["spec"]["volumes"]
+            volume["name"]: self.volumes.path(volume["name"])
+            for volume in self.pod["spec"]["volumes"]
         }
         variables = {**environment, "EVENSPREAD_BIND": reached(self.address)}
         self.process.command = tuple(
@@ -149,7 +150,7 @@ class RunningPod:
         return False
 
     def _url(self, path: str, port: str) -> str:
-        ports = {each["name"]: each["containerPort"] for each in self._container["ports"]}
+        ports = {port["name"]: port["containerPort"] for port in self._container["ports"]}
         return f"http://{reached(self.address)}:{ports[port]}{path}"
 
     def _tell(self) -> None:
@@ -216,8 +217,8 @@ class Kubelet:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._pool.shutdown()
-        for each in self.running.values():
-            each.process.kill()
+        for container in self.running.values():
+            container.process.kill()
         self._work.result()
 
     def _run(self) -> None:
@@ -327,9 +328,9 @@ class KubeProxy:
             labelSelector=f"kubernetes.io/service-name={metadata['name']}",
         )
         found: dict[str, list[Address]] = {"ready": [], "serving": []}
-        for each in slices:
-            ports = {one["name"]: one["port"] for one in each["ports"] or ()}
-            for endpoint in each["endpoints"] or ():
+        for endpoint_slice in slices:
+            ports = {one["name"]: one["port"] for one in endpoint_slice["ports"] or ()}
+            for endpoint in endpoint_slice["endpoints"] or ():
                 for state, addresses in found.items():
                     if endpoint["conditions"].get(state):
                         addresses += [

@@ -137,7 +137,9 @@ def check_caches(plane: ControlPlane, replica: Replica) -> None:
 
     def differences() -> Json:
         listed = {kind: plane.api.items(version, kind) for kind, version in CACHED.items()}
-        listed["Service"] = [each for each in listed["Service"] if each["spec"].get("selector")]
+        listed["Service"] = [
+            service for service in listed["Service"] if service["spec"].get("selector")
+        ]
         held = {kind: replica.metric("cache_objects", kind=kind) for kind in CACHED}
         return {
             kind: (held[kind], len(listed[kind]))

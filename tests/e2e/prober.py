@@ -69,7 +69,7 @@ class Prober:
             if not self.bundles or self.bundles[-1].bundle != published[0]:
                 self.bundles.append(PublishedBundle(now, published[0]))
             self._history += [(now, bundle) for bundle in published]
-            self._history = [each for each in self._history if each[0] >= now - LAG_S]
+            self._history = [entry for entry in self._history if entry[0] >= now - LAG_S]
             for bundle in {bundle for _, bundle in self._history}:
                 for replica in self._certified.replicas:
                     self._probe(replica, bundle)

@@ -102,7 +102,10 @@ def recording(replica: Replica, name: str, mark: Json) -> Iterator[tuple[Recorde
         try:
             yield (
                 recorder,
-                [webhooks.by_url(each, url, ca) for each in configurations(name, mark)],
+                [
+                    webhooks.by_url(configuration, url, ca)
+                    for configuration in configurations(name, mark)
+                ],
             )
         finally:
             recorder.shutdown()

@@ -51,7 +51,7 @@ def observed(obj: Json, reply: Reply) -> Answer:
     """Return the spreading part of a response, or the causes of a refusal."""
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
         causes = reply.body["details"]["causes"]
-        kept = [{key: each[key] for key in ("reason", "message", "field")} for each in causes]
+        kept = [{key: cause[key] for key in ("reason", "message", "field")} for cause in causes]
         return {"code": reply.status, "causes": kept}
     assert reply.status in (HTTPStatus.OK, HTTPStatus.CREATED), reply
     held = reply.body

@@ -233,13 +233,13 @@ class Registered:
         self._made = made
 
     def __enter__(self) -> None:
-        for each in self._made:
-            self._plane.api.create(each)
+        for configuration in self._made:
+            self._plane.api.create(configuration)
         webhooks.settle(self._plane.api)
 
     def __exit__(self, *_: object) -> None:
-        for each in self._made:
-            self._plane.api.delete(each)
+        for configuration in self._made:
+            self._plane.api.delete(configuration)
         webhooks.settle(self._plane.api)
 
 
@@ -248,6 +248,6 @@ def by_url(
 ) -> list[Json]:
     """Both configurations, calling one replica on this machine."""
     return [
-        webhooks.by_url(each, replica.url, replica.ca_bundle)
-        for each in configurations(name, selector)
+        webhooks.by_url(configuration, replica.url, replica.ca_bundle)
+        for configuration in configurations(name, selector)
     ]

@@ -213,7 +213,9 @@ class Siege:
 
     def _inspect_pods(self) -> None:
         """Check the pods of the other tenant."""
-        self.troubles += [f"an ordinary pod failed: {each}" for each in self._load.failures[:3]]
+        self.troubles += [
+            f"an ordinary pod failed: {failure}" for failure in self._load.failures[:3]
+        ]
         pods = self.plane.api.items("v1", "Pod", self._elsewhere)
         if bare := sum(len(constraints(pod)) != 2 for pod in pods):
             self.troubles.append(f"{bare} of {len(pods)} ordinary pods have no default constraints")
@@ -240,7 +242,10 @@ class Siege:
 
     def _hooks(self) -> list[Json]:
         url, bundle = self.called.url, self.called.ca_bundle
-        made = [webhooks.by_url(each, url, bundle) for each in configurations("hostile")]
+        made = [
+            webhooks.by_url(configuration, url, bundle)
+            for configuration in configurations("hostile")
+        ]
         for configuration in made:
             for webhook in configuration["webhooks"]:
                 webhook["failurePolicy"] = "Ignore"  # as shipped: what fails open is counted

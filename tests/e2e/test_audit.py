@@ -49,7 +49,7 @@ def outputs(folder: Path) -> list[str]:
 
 def written(folder: Path) -> dict[str, bytes]:
     """What they wrote, by format."""
-    return {each.name: each.read_bytes() for each in folder.iterdir()}
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def rules(report: str, name: str) -> set[str]:
@@ -79,7 +79,7 @@ def test_live_again_and_from_a_snapshot_are_the_same_bytes_in_every_format(
     assert written(tmp_path / "again") == written(tmp_path / "live")
     assert written(tmp_path / "offline") == written(tmp_path / "live")
     assert again.read_bytes() == saved.read_bytes()
-    (web,) = (each for each in json.loads(live)["workloads"] if each["name"] == "web")
+    (web,) = (workload for workload in json.loads(live)["workloads"] if workload["name"] == "web")
     assert (web["kind"], web["replicas"], web["pods"]) == ("Deployment", 6, 6)
     assert {cell["value"]: cell["pods"] for cell in web["spreads"][0]["cells"]} == {
         "zone-a": 2,
@@ -108,7 +108,7 @@ def test_lists_of_several_pages_are_read_to_their_end(
     report = json.loads(audit(plane.apiserver.kubeconfig, capsys, "--fail-on", "never"))
 
     assert report["summary"]["workloads"] == MANY
-    assert [each["name"] for each in report["workloads"]] == sorted(
+    assert [workload["name"] for workload in report["workloads"]] == sorted(
         f"pod-{number:03}" for number in range(MANY)
     )
     urls = [urlsplit(event["requestURI"]) for event in plane.apiserver.audit_events()]
@@ -149,7 +149,10 @@ def test_who_may_not_list_is_told_so(
 def give(plane: ControlPlane, namespace: str, rights: list[tuple[str, list[str]]]) -> None:
     """Let the ServiceAccount ``default`` list some resources of its namespace."""
     head = {"metadata": {"name": "lister", "namespace": namespace}}
-    rules = [{"apiGroups": [group], "resources": each, "verbs": ["list"]} for group, each in rights]
+    rules = [
+        {"apiGroups": [group], "resources": resources, "verbs": ["list"]}
+        for group, resources in rights
+    ]
     version = {"apiVersion": "rbac.authorization.k8s.io/v1"}
     plane.api.create({**version, "kind": "Role", **head, "rules": rules})
     subject = {"kind": "ServiceAccount", "name": "default", "namespace": namespace}
@@ -191,7 +194,7 @@ def test_reports_are_taken_by_an_api_server_that_knows_their_kind(
     stored = plane.api.read(written)
     members = ("scope", "summary", "results", "source")
     assert [stored.get(name) for name in members] == [written.get(name) for name in members]
-    assert {each["result"] for each in stored["results"]} == {"fail", "skip", "warn"}
+    assert {result["result"] for result in stored["results"]} == {"fail", "skip", "warn"}
 
     written["results"][0]["severity"] = "grave"
     with pytest.raises(Exception, match="severity"):

@@ -48,7 +48,7 @@ class Fleet(NamedTuple):
 
     def leader(self) -> Replica | None:
         """The one that audits; None if none does."""
-        leaders = [each for each in self.replicas if each.process.alive and leads(each)]
+        leaders = [replica for replica in self.replicas if replica.process.alive and leads(replica)]
         assert len(leaders) <= 1, "one replica at a time"
         return leaders[0] if leaders else None
 
@@ -110,7 +110,7 @@ def reported(fleet: Fleet, config: Path, capsys: pytest.CaptureFixture[str]) -> 
     samples: Samples = {}
     findings = Counter[tuple[str, str]]()
     for audited in json.loads(capsys.readouterr().out)["workloads"]:
-        findings.update((each["rule"], each["weight"]) for each in audited["findings"])
+        findings.update((finding["rule"], finding["weight"]) for finding in audited["findings"])
         for spread in audited["spreads"]:
             title = f"{audited['kind']}/{audited['name']}"
             labels = (audited["namespace"], title, spread["topologyKey"])
@@ -124,7 +124,7 @@ def reported(fleet: Fleet, config: Path, capsys: pytest.CaptureFixture[str]) -> 
 def reports(plane: ControlPlane) -> dict[str, Json]:
     """The reports in the cluster, by namespace."""
     made = plane.api.items("openreports.io/v1alpha1", "Report")
-    return {each["metadata"]["namespace"]: each for each in made}
+    return {report["metadata"]["namespace"]: report for report in made}
 
 
 def rules(report: Json) -> set[str]:
@@ -197,7 +197,7 @@ def test_reports_go_with_their_workloads_and_those_of_others_stay(fleet: Fleet) 
 
 def test_one_replica_audits_and_the_other_takes_over(fleet: Fleet) -> None:
     first = fleet.audited()
-    (second,) = (each for each in fleet.replicas if each is not first)
+    (second,) = (replica for replica in fleet.replicas if replica is not first)
     assert shown(second) == {}
     assert second.metric("audits_total") == 0
     assert holder(fleet.plane).startswith(first.settings["replica"])

@@ -21,7 +21,7 @@ from tests.e2e.live import converged, following, reviewing, until
 from tests.e2e.relay import relaying
 from tests.faults.plugin import FaultReport
 from webhook.cluster.client import Timeouts
-from webhook.cluster.lines import MAX_LINE_BYTES
+from webhook.cluster.listwatch import MAX_LINE_BYTES
 from webhook.policy.model import OwnerReference
 
 RECONNECTS = 1000
@@ -184,7 +184,7 @@ async def test_a_killed_api_server_is_followed_when_it_is_back(plane: ControlPla
     async with following(plane.apiserver.kubeconfig) as live:
         plane.process("kube-apiserver").kill()
         await until(lambda: len(live.troubles) == len(live.caches.kinds), "all to notice")
-        assert [each.name for each in live.cluster.services("default", {"app": "a"})] == ["a"]
+        assert [service.name for service in live.cluster.services("default", {"app": "a"})] == ["a"]
         live.caches.require()
         await asyncio.to_thread(plane.restart, "kube-apiserver")
         await asyncio.to_thread(stir, plane, "a", "c")

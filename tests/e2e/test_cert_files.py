@@ -49,7 +49,10 @@ def replica(control_plane: ControlPlane, folder: Path) -> Iterator[Replica]:
     with Replica(folder.parent, kubeconfig, CONFIG, **settings) as started:
         started.wait()
         bundle = base64.b64encode(CA.certificate_pem()).decode()
-        made = [webhooks.by_url(each, started.url, bundle) for each in configurations(NAME, MARK)]
+        made = [
+            webhooks.by_url(configuration, started.url, bundle)
+            for configuration in configurations(NAME, MARK)
+        ]
         with Registered(control_plane, made):
             yield started
 

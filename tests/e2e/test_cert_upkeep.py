@@ -47,11 +47,11 @@ def test_what_is_served_leads_to_what_is_published(certified: Certified) -> None
         assert shown.returncode == 0, shown.stderr
         document = json.loads(shown.stdout)
         assert document["notes"] == []
-        assert [(each["bundle"].split()[0], each["trusted"]) for each in document["chains"]] == [
+        assert [(chain["bundle"].split()[0], chain["trusted"]) for chain in document["chains"]] == [
             ("MutatingWebhookConfiguration", True),
             ("ValidatingWebhookConfiguration", True),
         ]
-        what = {each["what"]: each for each in document["certificates"]}
+        what = {certificate["what"]: certificate for certificate in document["certificates"]}
         assert set(what) == {"leaf", "authority", "bundle"}
         assert what["leaf"]["daysLeft"] == 0
         assert what["authority"]["daysLeft"] == 364
@@ -77,8 +77,8 @@ def test_a_rotation_is_asked_of_a_secret_that_is_there(certified: Certified) -> 
 def test_a_bundle_of_somebody_else_is_a_finding(certified: Certified) -> None:
     bundle = base64.b64encode(authority().certificate_pem()).decode()
     made = configurations("foreign", {"evenspread.test/nowhere": "yes"})
-    for each in made:
-        each["webhooks"][0]["clientConfig"]["caBundle"] = bundle
+    for configuration in made:
+        configuration["webhooks"][0]["clientConfig"]["caBundle"] = bundle
     with Registered(certified.plane, made):
         shown = certified.run(*at(certified.replicas[0]), name="foreign")
 
@@ -101,14 +101,14 @@ def change(certified: Certified, **client_config: Any) -> None:
 
 
 def in_sync(certified: Certified) -> bool:
-    return all(each.metric("ca_bundle_in_sync") == 1 for each in certified.replicas)
+    return all(replica.metric("ca_bundle_in_sync") == 1 for replica in certified.replicas)
 
 
 def test_an_emptied_bundle_is_filled_again(certified: Certified) -> None:
     before = certified.published
     written = sum(
-        each.metric("certificate_rotations_total", type="ca_bundle", result="success")
-        for each in certified.replicas
+        replica.metric("certificate_rotations_total", type="ca_bundle", result="success")
+        for replica in certified.replicas
     )
 
     change(certified, caBundle=None)
@@ -116,8 +116,8 @@ def test_an_emptied_bundle_is_filled_again(certified: Certified) -> None:
 
     until(lambda: in_sync(certified), "replicas to know")
     assert written < sum(
-        each.metric("certificate_rotations_total", type="ca_bundle", result="success")
-        for each in certified.replicas
+        replica.metric("certificate_rotations_total", type="ca_bundle", result="success")
+        for replica in certified.replicas
     )
     create(certified)
 
@@ -154,7 +154,7 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(
         api.read(deleted)
     create(certified)
     events = api.items("v1", "Event", certified.namespace)
-    assert [each["type"] for each in events if "it stays absent" in each["message"]] == [
+    assert [event["type"] for event in events if "it stays absent" in event["message"]] == [
         "Warning"
     ] * 3  # the second replica reports it again after its start
 
@@ -180,13 +180,13 @@ def test_wider_rules_are_reported_and_left_alone(certified: Certified) -> None:
 
     def drift() -> list[float]:
         name = "webhook_configuration_drift"
-        return [each.metric(name, kind=kind) for each in certified.replicas]
+        return [replica.metric(name, kind=kind) for replica in certified.replicas]
 
     assert drift() == [0, 0]
     api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": [*rules, wide]}]})
     until(lambda: drift() == [1, 1], "the drift to be seen", patience_s=60)
     assert certified.hooks[0]["webhooks"][0]["rules"] == [*rules, wide]
-    messages = [each["message"] for each in api.items("v1", "Event", certified.namespace)]
+    messages = [event["message"] for event in api.items("v1", "Event", certified.namespace)]
     what = "mutate.evenspread.io is called for roles of the API group rbac.authorization.k8s.io"
     assert f"{kind} {NAME}: {what}" in messages
     assert f"{kind} {NAME}: was changed: mutate.evenspread.io.rules" in messages
@@ -269,7 +269,7 @@ def test_rotations_leave_no_key_behind(certified: Certified) -> None:
     assert not (working / "state").exists()
     assert str(replica.log) in opened
     assert open_files_with_keys(pid) == []
-    assert not [each for each in opened if "memfd" in each]
+    assert not [file for file in opened if "memfd" in file]
     assert "PRIVATE KEY" not in replica.log.read_text()
 
 
@@ -280,7 +280,7 @@ def test_no_secret_is_told(certified: Certified) -> None:
     key = state["authorities"][-1]["key"].splitlines()[1]
     shown = certified.run(*at(certified.replicas[0]), "-o", "json")
 
-    logs = [each.log.read_text() for each in certified.replicas]
+    logs = [other.log.read_text() for other in certified.replicas]
     for text in (shown.stdout, shown.stderr, *logs):
         assert key not in text
         assert secret["data"]["authorities.json"][:40] not in text

@@ -88,7 +88,7 @@ def settle(certified: Certified, load: Load) -> None:
 def problems(certified: Certified) -> list[str]:
     """Messages of the Events about certificates."""
     events = certified.plane.api.items("v1", "Event", certified.namespace)
-    return [each["message"] for each in events if each["reason"] == "CertificateProblem"]
+    return [event["message"] for event in events if event["reason"] == "CertificateProblem"]
 
 
 def write_state(certified: Certified, state: bytes) -> None:
@@ -198,7 +198,7 @@ def fighting(certified: Certified, bundle: str) -> Generator[None]:
 
 def repairs(certified: Certified) -> float:
     """How often replicas wrote bundles."""
-    lines = [line.get("says", "") for each in certified.replicas for line in each.lines]
+    lines = [line.get("says", "") for replica in certified.replicas for line in replica.lines]
     return sum("authorities into caBundle" in line for line in lines)
 
 
@@ -221,8 +221,8 @@ def test_an_overwritten_bundle_is_repaired(certified: Certified, fault_report: F
         fought = repairs(certified) - before
         settle(certified, load)
     outcome = (
-        f"repaired after {', '.join(f'{each:.1f} s' for each in took)}; {fought:.0f} repairs in a "
-        f"fight of {FIGHT_S} s; no call failed after a repair"
+        f"repaired after {', '.join(f'{seconds:.1f} s' for seconds in took)}; {fought:.0f} repairs "
+        f"in a fight of {FIGHT_S} s; no call failed after a repair"
     )
     print(outcome)
     fault_report.record(
@@ -240,7 +240,7 @@ def test_an_overwritten_bundle_is_repaired(certified: Certified, fault_report: F
 def is_repaired(certified: Certified) -> bool:
     trusted, _ = listed(certified)
     try:
-        return all(trusted <= frozenset(map(fingerprint, each)) for each in certified.published)
+        return all(trusted <= frozenset(map(fingerprint, bundle)) for bundle in certified.published)
     except PairError:  # garbage
         return False
 
@@ -309,7 +309,7 @@ def is_rotated(certified: Certified, old: Any) -> bool:
     for bundle in certified.published:
         if replica.ready:
             certified.meet(replica, bundle)
-    return all(len(each) == 1 and old not in each for each in certified.published)
+    return all(len(bundle) == 1 and old not in bundle for bundle in certified.published)
 
 
 def killer(

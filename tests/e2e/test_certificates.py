@@ -79,7 +79,9 @@ def published(certified: Certified, old: x509.Certificate) -> bool:
 def signing(certified: Certified, old: x509.Certificate) -> bool:
     """A replica serves a leaf of the new authority."""
     bundles = certified.published
-    return any(not issued_by(certified.meet(each, bundles[0]), old) for each in certified.replicas)
+    return any(
+        not issued_by(certified.meet(replica, bundles[0]), old) for replica in certified.replicas
+    )
 
 
 def over(certified: Certified, old: x509.Certificate) -> bool:

@@ -206,7 +206,7 @@ async def test_tokens_and_authorities_are_followed_without_a_restart(
 
         await front.stop()
         await front.start()
-        await until(lambda: any("not trusted" in each for each in live.troubles), "distrust")
+        await until(lambda: any("not trusted" in problem for problem in live.troubles), "distrust")
         front.publish_ca()
         await asyncio.to_thread(stir, plane, "e", "f")
         await converged(live, plane.api)

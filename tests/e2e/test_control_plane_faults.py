@@ -140,7 +140,7 @@ def check(plane: ControlPlane, namespace: str, load: Load, replica: Replica) -> 
     ledger = Ledger.of(plane.api, namespace, load)
     ledger.check()
     refusals = {str(load.outcomes[name]) for name in ledger.refused}
-    assert [each for each in refusals if "webhook" in each] == []
+    assert [refusal for refusal in refusals if "webhook" in refusal] == []
     print(f"refused by the API server itself: {refusals}")
     assert webhook_errors(plane.apiserver) == 0
     assert admission_annotations(plane.apiserver)["failed-open"] == 0

@@ -32,9 +32,9 @@ def race(plane: ControlPlane, folder: Path, *, late_secret: bool) -> int:
     ) as certified:  # fmt: skip
         first, second = certified.published
         ((authority,), ever) = first, certified.ever_published - {""}
-        leaves = [certified.meet(each, first) for each in certified.replicas]
+        leaves = [certified.meet(replica, first) for replica in certified.replicas]
         assert first == second
-        assert [read_certificates(base64.b64decode(each)) for each in ever] == [first]
+        assert [read_certificates(base64.b64decode(bundle)) for bundle in ever] == [first]
         assert all(issued_by(leaf, authority) for leaf in leaves)
         assert len({leaf.serial_number for leaf in leaves}) == REPLICAS
         for replica in certified.replicas:

@@ -91,7 +91,7 @@ def test_pods_of_real_controllers_get_the_scheduler_s_selector(
     api, rng = control_plane.api, Random(4)
     known = replica.metric("cache_objects", kind="Service")
     services = [api.create(some_service(rng, i, hooked)) for i in range(SERVICES)]
-    selecting = [each for each in services if each["spec"].get("selector")]
+    selecting = [service for service in services if service["spec"].get("selector")]
     until(
         lambda: replica.metric("cache_objects", kind="Service") == known + len(selecting),
         "the Services to be known",
@@ -104,7 +104,7 @@ def test_pods_of_real_controllers_get_the_scheduler_s_selector(
         patience_s=120,
     )
 
-    owners = [each for kind in OWNERS for each in api.items(VERSIONS[kind], kind, hooked)]
+    owners = [owner for kind in OWNERS for owner in api.items(VERSIONS[kind], kind, hooked)]
     differences: list[tuple[str, Json]] = []
     seen: Counter[str] = Counter()
     for name, pod in pods_of(control_plane, hooked).items():
@@ -113,15 +113,15 @@ def test_pods_of_real_controllers_get_the_scheduler_s_selector(
             seen["own"] += 1
             continue
         wanted = expected(pod, services, owners)
-        found = [(each.pop("labelSelector"), each)[::-1] for each in listed]
-        if [each for each, _ in found] != (DEFAULTS if wanted else []) or any(
+        found = [(constraint.pop("labelSelector"), constraint)[::-1] for constraint in listed]
+        if [constraint for constraint, _ in found] != (DEFAULTS if wanted else []) or any(
             requirements(selector) != wanted for _, selector in found
         ):
             differences.append((name, pod))
         seen["defaults" if wanted else "nothing"] += 1
 
     assert differences == []
-    assert min(seen[each] for each in ("own", "defaults", "nothing")) > 0, seen
+    assert min(seen[case] for case in ("own", "defaults", "nothing")) > 0, seen
 
 
 def test_the_namespace_s_labels_choose_the_profile(
@@ -134,7 +134,7 @@ def test_the_namespace_s_labels_choose_the_profile(
 
     (pod,) = until(lambda: control_plane.api.items("v1", "Pod", namespace), "a pod")
 
-    assert [each["maxSkew"] for each in constraints(pod)] == [2]
+    assert [constraint["maxSkew"] for constraint in constraints(pod)] == [2]
 
 
 def test_a_custom_controller_adds_its_selector(
@@ -146,7 +146,7 @@ def test_a_custom_controller_adds_its_selector(
 
     stored = control_plane.api.create(pod)
 
-    assert [each["labelSelector"] for each in constraints(stored)] == [
+    assert [constraint["labelSelector"] for constraint in constraints(stored)] == [
         {"matchLabels": {"app": "web"}}
     ] * 2
     assert "Rollout/web" in stored["metadata"]["annotations"]["evenspread.io/defaults"]
@@ -228,6 +228,6 @@ def test_what_controllers_make_of_templates_settles_at_one_each(
     assert stored["spec"]["template"]["spec"]["topologySpreadConstraints"] == listed
     assert len(sets) == 2
     assert "collisionCount" not in api.read(deployment)["status"]
-    assert [each["spec"]["template"]["spec"]["topologySpreadConstraints"] for each in made] == [
-        listed
-    ] * len(made)
+    assert [
+        workload["spec"]["template"]["spec"]["topologySpreadConstraints"] for workload in made
+    ] == [listed] * len(made)

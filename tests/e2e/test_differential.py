@@ -82,14 +82,14 @@ def causes(reply: Reply) -> set[tuple[str, str, str]]:
 
 def theirs_among(warnings: Iterable[str]) -> set[str]:
     """The warnings that are not of a rule of our own, which begin with its id."""
-    return {each for each in warnings if not each.startswith("TSC")}
+    return {warning for warning in warnings if not warning.startswith("TSC")}
 
 
 def stored(obj: Any) -> list[Any]:
     """Every list of constraints in an object, wherever it stands."""
     if not isinstance(obj, dict):
         return []
-    inner = [each for value in obj.values() for each in stored(value)]
+    inner = [inner_list for value in obj.values() for inner_list in stored(value)]
     return [*inner, *([obj[LIST]] if LIST in obj else [])]
 
 

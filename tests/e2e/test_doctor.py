@@ -98,7 +98,7 @@ def _foreign_bundle(ward: Ward) -> Iterator[None]:
 def patching(ward: Ward) -> str:
     """The path to the verbs by which the server writes its caBundle."""
     rules = ward.objects["ClusterRole/evenspread"]["rules"]
-    (at,) = (i for i, each in enumerate(rules) if "patch" in each["verbs"])
+    (at,) = (i for i, rule in enumerate(rules) if "patch" in rule["verbs"])
     return f"/rules/{at}/verbs"
 
 
@@ -190,19 +190,19 @@ def _cut(ward: Ward) -> Iterator[None]:
 @contextmanager
 def _hanging(ward: Ward) -> Iterator[None]:
     with ward.hooks_patched(FAIL, ("replace", "/timeoutSeconds", 1)):
-        for each in ward.replicas.values():
-            each.process.pause()
+        for replica in ward.replicas.values():
+            replica.process.pause()
         try:
             yield
         finally:
-            for each in ward.replicas.values():
-                each.process.resume()
+            for replica in ward.replicas.values():
+                replica.process.resume()
 
 
 @broken("a rule of the ClusterRole is gone", rights="list on services")
 def _lacking_right(ward: Ward) -> AbstractContextManager[None]:
     rules = ward.objects["ClusterRole/evenspread"]["rules"]
-    (at,) = (i for i, each in enumerate(rules) if "services" in each["resources"])
+    (at,) = (i for i, rule in enumerate(rules) if "services" in rule["resources"])
     return ward.patched("ClusterRole/evenspread", ("replace", f"/rules/{at}/resources", ["nodes"]))
 
 
@@ -356,7 +356,7 @@ def _slow(ward: Ward) -> AbstractContextManager[None]:
 @broken("Deployments are not judged", rules="is not called for CREATE daemonsets")
 def _unjudged(ward: Ward) -> AbstractContextManager[None]:
     rules = ward.objects[names("Mutating")[0]]["webhooks"][0]["rules"]
-    kept = [each for each in rules if "deployments" not in each["resources"]]
+    kept = [rule for rule in rules if "deployments" not in rule["resources"]]
     return ward.hooks_patched(("replace", "/rules", kept))
 
 

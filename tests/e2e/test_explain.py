@@ -222,7 +222,7 @@ class Lab:
                 case "uncordon":
                     node = self.api.read(self._named(edit["node"]))
                     taints = [
-                        each for each in node["spec"]["taints"] if each["key"] != CORDON["key"]
+                        taint for taint in node["spec"]["taints"] if taint["key"] != CORDON["key"]
                     ]
                     self.settle(node, {"unschedulable": None, "taints": taints})
                 case "labelNode":
@@ -280,7 +280,7 @@ def test_explain_says_what_the_scheduler_does(
         after = lab.explain(capsys, f"pod/pod-{turn}")
         if node:
             fates["bound"] += 1
-            assert node in [each["name"] for each in before["nodes"] if each["best"]]
+            assert node in [option["name"] for option in before["nodes"] if option["best"]]
             assert after["runsOn"] == node
         else:
             fates["pending"] += 1
@@ -296,7 +296,7 @@ def test_explain_says_what_the_scheduler_does(
                         assert lab.explain_manifest(capsys, changed)["placeable"]
                         assert lab.fate(changed)[1] == "", change
                         lab.api.delete(changed)
-                    made.update(each["edit"] for each in change["edits"])
+                    made.update(part["edit"] for part in change["edits"])
         if fates["bound"] >= PODS and fates["pending"] >= PODS:
             break
     assert min(fates["bound"], fates["pending"]) >= PODS

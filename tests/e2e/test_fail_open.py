@@ -91,7 +91,8 @@ def test_an_audit_finds_each_pod_that_failed_open_exactly_once(
     fleet.start()
     until(lambda: reported(plane, namespace) == evaded, "a report", patience_s=PATIENCE_S)
     (auditor,) = until(
-        lambda: [each for each in fleet.replicas if each.metric("audit_leader")], "an auditor"
+        lambda: [replica for replica in fleet.replicas if replica.metric("audit_leader")],
+        "an auditor",
     )
     audits = auditor.metric("audits_total", result="success")
     until(lambda: auditor.metric("audits_total", result="success") > audits + 1, "a next audit")

@@ -67,8 +67,8 @@ def server(
 ) -> Iterator[InProcess]:
     with InProcess(tmp_path, control_plane.api, namespace) as started:
         made = [
-            webhooks.by_url(each, started.url, started.ca_bundle)
-            for each in configurations("faults", MARK)
+            webhooks.by_url(configuration, started.url, started.ca_bundle)
+            for configuration in configurations("faults", MARK)
         ]
         with Registered(control_plane, made):
             yield started

@@ -75,8 +75,8 @@ def unguarded(trial: Trial) -> Json:
     for member in (*BUILT_IN_TEMPLATES[trial.kind], "spec"):
         held = held[member]
     held["topologySpreadConstraints"] = [
-        {key: value for key, value in (each or {}).items() if key not in GUARDED}
-        for each in held["topologySpreadConstraints"]
+        {key: value for key, value in (constraint or {}).items() if key not in GUARDED}
+        for constraint in held["topologySpreadConstraints"]
     ]
     return obj
 

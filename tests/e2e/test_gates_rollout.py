@@ -86,7 +86,7 @@ def bound(api: Api, pod: Json) -> str:
 
 def is_unschedulable(api: Api, pod: Json) -> bool:
     conditions = api.read(pod)["status"].get("conditions", [])
-    return any(each.get("reason") == "Unschedulable" for each in conditions)
+    return any(condition.get("reason") == "Unschedulable" for condition in conditions)
 
 
 def test_a_field_is_rolled_out_and_back_while_pods_are_created(
@@ -172,16 +172,16 @@ class Rollout:
         """Names of what is made from the template, each time that it changes."""
         uid = self.obj["metadata"]["uid"]
         return {
-            each["metadata"]["name"]
-            for each in self.api.items(*self.made, self.namespace)
-            if each["metadata"]["ownerReferences"][0]["uid"] == uid
+            obj["metadata"]["name"]
+            for obj in self.api.items(*self.made, self.namespace)
+            if obj["metadata"]["ownerReferences"][0]["uid"] == uid
         }
 
     def pods(self, image: str = "") -> list[Json]:
         """Its pods; those with an image, if one is given."""
         selector = f"app={self.kind.lower()}"
         listed = self.api.items("v1", "Pod", self.namespace, labelSelector=selector)
-        return [each for each in listed if image in ("", image_of(each))]
+        return [pod for pod in listed if image in ("", image_of(pod))]
 
     def change_image(self) -> None:
         self.old = self.revisions()
@@ -234,8 +234,8 @@ def test_what_is_stored_keeps_the_field_and_is_rolled_out_once(
             assert len(rollout.revisions() - rollout.old) == 1, kind
             for pod in rollout.pods("other"):
                 assert constraints(pod) == [
-                    {key: value for key, value in each.items() if key != "minDomains"}
-                    for each in rollout.spread
+                    {key: value for key, value in constraint.items() if key != "minDomains"}
+                    for constraint in rollout.spread
                 ]
         deployment = api.read(rollouts["Deployment"].obj)
         assert deployment["status"]["updatedReplicas"] == 1

@@ -229,7 +229,9 @@ def test_reviews_sent_to_a_replica(
         for title, kind, hook, body in reviews(first):
             with siege.step(f"{title}, {kind}, {hook}, {len(body)} bytes"):
                 answer = siege.send(hook, body)
-            troubles += [f"{title}, {kind}, {hook}: {each}" for each in complaints(answer)]
+            troubles += [
+                f"{title}, {kind}, {hook}: {complaint}" for complaint in complaints(answer)
+            ]
 
     withstood(siege, *troubles)
 
@@ -288,7 +290,7 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
             with siege.step(title):
                 answer = siege.send(HOOKS[number % 2], whole[:MOST_REVIEW])
             kinds["sent directly"] += 1
-            troubles.extend(f"{title}: {each}" for each in complaints(answer))
+            troubles.extend(f"{title}: {complaint}" for complaint in complaints(answer))
 
         for batch in count():
             if time.monotonic() > end:
@@ -358,7 +360,7 @@ def test_commands_beside_deep_objects(
     audited = main(["audit", *at, "-o", "json", "--fail-on", "never"])
     out, err = capsys.readouterr()
     assert (audited, "Traceback" in err, "bug" in err) == (0, False, False), err
-    found = {(each["kind"], each["name"]) for each in json.loads(out)["workloads"]}
+    found = {(workload["kind"], workload["name"]) for workload in json.loads(out)["workloads"]}
     deep = {(kind, f"deep-{depth}") for kind in ("Deployment", "Pod") for depth in DEPTHS}
     assert {("Deployment", "plain"), *deep} <= found
 

@@ -42,19 +42,20 @@ def registered(cluster: Cluster) -> list[tuple[str, int]]:
     """The policy of each webhook, and how often its configuration has been changed."""
     found = (cluster.plane.api.read(webhooks_of(kind)) for kind in webhooks.KINDS)
     return [
-        (each["webhooks"][0]["failurePolicy"], each["metadata"]["generation"]) for each in found
+        (configuration["webhooks"][0]["failurePolicy"], configuration["metadata"]["generation"])
+        for configuration in found
     ]
 
 
 def used(cluster: Cluster) -> set[tuple[str, str, str]]:
     """Return the group, resource and verb of the hook's requests; none was refused."""
     events: list[Json] = [
-        each
-        for each in cluster.plane.apiserver.audit_events()
-        if each["user"]["username"] == ACCOUNT and "objectRef" in each
+        event
+        for event in cluster.plane.apiserver.audit_events()
+        if event["user"]["username"] == ACCOUNT and "objectRef" in event
     ]
-    assert {each["responseStatus"]["code"] for each in events} <= {200, 201}
-    about = ((each["objectRef"], each["verb"]) for each in events)
+    assert {event["responseStatus"]["code"] for event in events} <= {200, 201}
+    about = ((event["objectRef"], event["verb"]) for event in events)
     return {(of.get("apiGroup", ""), of["resource"], verb) for of, verb in about}
 
 
@@ -75,7 +76,7 @@ def test_fail_is_set_when_a_replica_answers_and_stays_during_an_upgrade(
         version = {"Job": "batch/v1", "ServiceAccount": "v1"}.get(
             kind, "rbac.authorization.k8s.io/v1"
         )
-        names = {each["metadata"]["name"] for each in api.items(version, kind)}
+        names = {obj["metadata"]["name"] for obj in api.items(version, kind)}
         assert f"{NAME}-install" not in names
 
     cluster.wait(2)

@@ -20,7 +20,9 @@ def test_no_pod_lacks_the_part_of_its_owner(
         pod = workload("Pod", f"r{number}", hooked, labels)
         pod["metadata"]["ownerReferences"] = [controlled_by(owner)]
         tried = api.create(pod, dryRun="All")
-        if [each["labelSelector"] for each in constraints(tried)] != [{"matchLabels": labels}] * 2:
+        if [constraint["labelSelector"] for constraint in constraints(tried)] != [
+            {"matchLabels": labels}
+        ] * 2:
             lacking.append(owner["metadata"]["name"])
 
     assert lacking == []

@@ -54,7 +54,7 @@ def relabelled(pod: Json) -> list[Json]:
 
 
 def selectors(pod: Json) -> list[Json]:
-    return [each["labelSelector"] for each in constraints(pod)]
+    return [constraint["labelSelector"] for constraint in constraints(pod)]
 
 
 @pytest.mark.parametrize("before", ["first", "unserved"])

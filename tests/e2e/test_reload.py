@@ -98,8 +98,8 @@ def test_changes_under_load_lose_no_call_and_are_seen_at_once(
                 follower.configure(f"{skewed(skew)}\nmode: sometimes\n")
         finally:
             load.enough.set()
-        for each in running:
-            each.result()
+        for task in running:
+            task.result()
 
     assert load.failed == []
     assert follower.metric("config_reloads_total", result="success") >= CHANGES
@@ -200,8 +200,8 @@ def test_a_custom_kind_that_is_added_is_followed(
             until(lambda: not constraints(load.replies[-1].body), "no defaults again")
         finally:
             load.enough.set()
-        for each in running:
-            each.result()
+        for task in running:
+            task.result()
     api.delete(made)
 
     assert load.failed == []

@@ -105,7 +105,7 @@ def pod_of(owner: Json, namespace: str, labels: dict[str, str]) -> Json:
 
 
 def selectors(pod: Json) -> list[Json]:
-    return [each["labelSelector"] for each in constraints(pod)]
+    return [constraint["labelSelector"] for constraint in constraints(pod)]
 
 
 def has(wanted: list[Json], pod: Json) -> bool:
@@ -124,8 +124,8 @@ def defaults_of_owners(plane: ControlPlane, namespace: str) -> None:
         api.create(workload(kind, kind.lower(), namespace, labels))
         pods = until(partial(labelled, plane, namespace, kind.lower()), f"a pod of a {kind}")
         assert len(constraints(pods[0])) == 2
-        for each in selectors(pods[0]):
-            assert each["matchLabels"].items() >= labels.items()
+        for selector in selectors(pods[0]):
+            assert selector["matchLabels"].items() >= labels.items()
 
 
 def labelled(plane: ControlPlane, namespace: str, app: str) -> list[Json]:
@@ -275,8 +275,8 @@ def confined(pod: RunningPod) -> None:
     assert set(status["Uid"].split()) == set(status["Gid"].split()) == {"65532"}
     assert int(status["CapBnd"], 16) == int(status["CapEff"], 16) == 0
     assert status["NoNewPrivs"].strip() == "1"
-    writable = {each[4] for each in mounts if "rw" in each[5].split(",")}
-    assert {each for each in writable if not each.startswith(("/proc", "/dev"))} == set()
+    writable = {mount[4] for mount in mounts if "rw" in mount[5].split(",")}
+    assert {folder for folder in writable if not folder.startswith(("/proc", "/dev"))} == set()
 
 
 def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, helm: Helm) -> None:
@@ -300,7 +300,7 @@ def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, he
     assert {right for right, code in requests if code in (401, 403)} == set()
     used = {grant for grant in grants for right, _ in requests if grant.covers(right)}
     assert grants - used == set()
-    assert {r for r, _ in requests if not any(each.covers(r) for each in grants)} == set()
+    assert {r for r, _ in requests if not any(grant.covers(r) for grant in grants)} == set()
 
 
 def test_callers_without_a_certificate_get_no_verdict_if_the_chart_asks_for_one(

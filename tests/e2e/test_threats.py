@@ -49,7 +49,7 @@ def test_every_kind_is_reviewed_whatever_is_done_to_it(
     control_plane: ControlPlane, replica: Replica, hooked: str, kind: str
 ) -> None:
     api = control_plane.api
-    bad, good = (holding(kind, "web", hooked, each) for each in (BAD, GOOD))
+    bad, good = (holding(kind, "web", hooked, version) for version in (BAD, GOOD))
     before = calls(replica, kind, "CREATE")
 
     assert api.request("POST", api.collection_of(bad), bad).status == INVALID
@@ -99,7 +99,7 @@ def test_what_a_user_says_of_its_deletion_evades_nothing(
 
     def has_defaults() -> bool:
         stored = api.create(pod, dryRun="All")
-        return [each["maxSkew"] for each in constraints(stored)] == [3, 5]
+        return [constraint["maxSkew"] for constraint in constraints(stored)] == [3, 5]
 
     until(has_defaults, "the Service to be known")
 

@@ -64,12 +64,14 @@ def _installed(plane: ControlPlane, helm: Helm, folder: Path, values: Json) -> I
     config = files.pop("config.yaml")
     for name, text in files.items():
         (folder / name).write_text(text)
-    (flag,) = (each for each in _flags(objects) if each.startswith("--validate-pods="))
+    (flag,) = (flag for flag in _flags(objects) if flag.startswith("--validate-pods="))
     settings = {"validate_pods": flag.partition("=")[2]}
     with Replica(folder, plane.apiserver.kubeconfig, config, **settings) as replica:
         replica.wait()
         rendered = [objects[f"{kind}/evenspread"] for kind in webhooks.KINDS]
-        with Registered(plane, [_called_here(each, replica) for each in rendered]):
+        with Registered(
+            plane, [_called_here(configuration, replica) for configuration in rendered]
+        ):
             yield Installed(plane, replica)
 
 

@@ -76,8 +76,10 @@ def listed(constraints: Any) -> list[Json]:
 
     Go has a newer one, and so quotes some of them otherwise.
     """
-    text = json.dumps([render.constraint(each) for each in constraints], ensure_ascii=False)
-    known = ("?" if unicodedata.category(each) == "Cn" else each for each in text)
+    text = json.dumps(
+        [render.constraint(constraint) for constraint in constraints], ensure_ascii=False
+    )
+    known = ("?" if unicodedata.category(character) == "Cn" else character for character in text)
     decoded: list[Json] = json.loads("".join(known))
     return decoded
 
@@ -110,7 +112,9 @@ tame_constraints = st.fixed_dictionaries(
         "matchLabelKeys": st.lists(strategies.keys, max_size=2),
     },
 )
-tame_lists = st.lists(tame_constraints, max_size=2, unique_by=lambda each: each["topologyKey"])
+tame_lists = st.lists(
+    tame_constraints, max_size=2, unique_by=lambda constraint: constraint["topologyKey"]
+)
 """Lists that are mostly taken, with every field that a gate guards."""
 
 lists = tame_lists | strategies.json_lists | strategies.any_lists.map(listed)

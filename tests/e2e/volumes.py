@@ -92,7 +92,7 @@ def projected(sources: Sources, source: Json) -> Content:
 def chosen(data: Content, source: Json) -> Content:
     """The items that a volume names; all, if it names none."""
     items = source.get("items")
-    return data if items is None else {each["path"]: data[each["key"]] for each in items}
+    return data if items is None else {item["path"]: data[item["key"]] for item in items}
 
 
 KINDS: dict[str, Callable[[Sources, Json], Content]] = {

@@ -59,9 +59,9 @@ class Report(NamedTuple):
         """Messages and advice of each check, by its id."""
         return {
             name: "\n".join(
-                f"{each['says']}\n{each['advice']}"
-                for each in check["findings"]
-                if each["severity"] == "problem"
+                f"{finding['says']}\n{finding['advice']}"
+                for finding in check["findings"]
+                if finding["severity"] == "problem"
             )
             for name, check in self.checks.items()
             if check["state"] == "problem"
@@ -99,12 +99,12 @@ class Ward:
             self._ends.enter_context(self.service)
             self.port = self.service.address.port
             self.objects = {
-                f"{each['kind']}/{each['metadata']['name']}": each
-                for each in map(self._adapted, shipped())
+                f"{obj['kind']}/{obj['metadata']['name']}": obj
+                for obj in map(self._adapted, shipped())
             }
             self.objects["EndpointSlice/evenspread"] = _slice()
-            for each in self.objects.values():
-                self.api.create(each)
+            for obj in self.objects.values():
+                self.api.create(obj)
             self.admit()
             self._serve()
             self._ends = self._ends.pop_all()
@@ -120,12 +120,12 @@ class Ward:
         with redirect_stdout(out), redirect_stderr(err):
             code = main(["doctor", "--kubeconfig", who, "-o", "json", *args])
         found = json.loads(out.getvalue())["checks"] if out.getvalue() else []
-        return Report(code, {each["id"]: each for each in found}, err.getvalue())
+        return Report(code, {check["id"]: check for check in found}, err.getvalue())
 
     @property
     def health(self) -> list[str]:
         """The flags that make the doctor read the pages of replicas."""
-        ports = [each.settings["health_port"] for each in self.replicas.values()]
+        ports = [replica.settings["health_port"] for replica in self.replicas.values()]
         return [flag for port in ports for flag in ("--health", f"127.0.0.1:{port}")]
 
     def hook(self, kind: str) -> Json:
@@ -166,28 +166,28 @@ class Ward:
     def without(self, *names: str) -> Iterator[None]:
         """Delete objects, and create them again."""
         before = [self.api.read(self.objects[name]) for name in names]
-        for each in before:
-            self.api.delete(each)
+        for obj in before:
+            self.api.delete(obj)
         self._settle(*names)
         try:
             yield
         finally:
-            for each in before:
-                self.api.create(_clean(each))
+            for obj in before:
+                self.api.create(_clean(obj))
             self._settle(*names)
 
     @contextmanager
     def all_down(self) -> Iterator[None]:
         """Let no replica run."""
-        for each in self.replicas.values():
-            each.process.kill()
+        for replica in self.replicas.values():
+            replica.process.kill()
         try:
             yield
         finally:
-            for each in self.replicas.values():
-                each.process.start()
-            for each in self.replicas.values():
-                each.wait()
+            for replica in self.replicas.values():
+                replica.process.start()
+            for replica in self.replicas.values():
+                replica.wait()
 
     @contextmanager
     def mounted(self, pair: CertificatePair) -> Iterator[None]:
@@ -278,8 +278,8 @@ class Ward:
             settings = {"tls": "self", "namespace": NAMESPACE, "replica": name}
             replica = Replica(folder, self._account, files["config.yaml"], **settings)
             self.replicas[name] = self._ends.enter_context(replica)
-        for each in self.replicas.values():
-            self.service.add(each.wait().port)
+        for started in self.replicas.values():
+            self.service.add(started.wait().port)
         until(lambda: all("caBundle" in self.hook(kind)["clientConfig"] for kind in KINDS), "trust")
         webhooks.settle(self.api)
 
@@ -311,5 +311,5 @@ def _slice() -> Json:
 
 def _clean(obj: Json) -> Json:
     """An object that can be created again."""
-    metadata = {key: each for key, each in obj["metadata"].items() if key not in IMMUTABLE}
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in IMMUTABLE}
     return {**obj, "metadata": metadata}

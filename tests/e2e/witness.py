@@ -67,7 +67,9 @@ class Witness:
 
     def worst(self, began: float, ended: float) -> float:
         """The longest answer, in milliseconds, of those that fell into a time at least in part."""
-        within = (each.own for each in self.samples if each.ended > began and each.began < ended)
+        within = (
+            sample.own for sample in self.samples if sample.ended > began and sample.began < ended
+        )
         return max(within, default=0.0)
 
     @property

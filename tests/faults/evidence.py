@@ -81,7 +81,7 @@ def case_rows(titles: Mapping[int, str], evidence: Iterable[Evidence]) -> Iterat
     """
     found = list(evidence)
     for case, title in titles.items():
-        yield _case_row(case, title, [each for each in found if case in each.cases])
+        yield _case_row(case, title, [evidence for evidence in found if case in evidence.cases])
 
 
 def markdown_rows(rows: Iterable[CaseRow]) -> Iterator[str]:
@@ -92,18 +92,18 @@ def markdown_rows(rows: Iterable[CaseRow]) -> Iterator[str]:
 
 
 def _case_row(case: int, title: str, found: list[Evidence]) -> CaseRow:
-    measured = [measurement for each in found for measurement in each.measurements]
-    problems = [f"{each.test}: {each.problem}" for each in found if each.problem]
+    measured = [measurement for evidence in found for measurement in evidence.measurements]
+    problems = [f"{evidence.test}: {evidence.problem}" for evidence in found if evidence.problem]
     result = Outcome.HOLDS if measured else Outcome.MISSING
     return CaseRow(
         case=case,
         title=title,
-        load=_joined(each.load for each in measured),
-        calls=sum(each.calls for each in measured),
-        failed=sum(each.failed for each in measured),
+        load=_joined(measurement.load for measurement in measured),
+        calls=sum(measurement.calls for measurement in measured),
+        failed=sum(measurement.failed for measurement in measured),
         result=Outcome.FAILED if problems else result,
-        outcome=_joined(problems or (each.outcome for each in measured)) or MISSING,
-        tests=tuple(each.test for each in found),
+        outcome=_joined(problems or (measurement.outcome for measurement in measured)) or MISSING,
+        tests=tuple(evidence.test for evidence in found),
     )
 
 

@@ -80,7 +80,7 @@ def mutants_of(path: Path, source: bytes) -> list[Mutant]:
     plain = ast.dump(tree)
     return [
         mutant
-        for mutant in sorted(set(_Finder(path, source).find(tree)), key=lambda each: each[1:])
+        for mutant in sorted(set(_Finder(path, source).find(tree)), key=lambda mutant: mutant[1:])
         if _differs(mutant.apply(source), plain)
     ]
 
@@ -168,7 +168,9 @@ class _Finder:
             case ast.Call(func=function, keywords=keywords):
                 if isinstance(function, ast.Name) and function.id in FUNCTIONS:
                     yield self._replace(function, FUNCTIONS[function.id])
-                yield from (self._drop(each, each) for each in keywords if each.arg is not None)
+                yield from (
+                    self._drop(keyword, keyword) for keyword in keywords if keyword.arg is not None
+                )
             case ast.Tuple(ctx=ast.Load(), elts=items) if len(items) >= SMALLEST_TUPLE:
                 yield from (self._drop(item, item) for item in items)
             case ast.List(ctx=ast.Load(), elts=items) | ast.Set(elts=items):
@@ -266,4 +268,4 @@ def _telling(keywords: Sequence[ast.keyword]) -> Iterator[ast.keyword]:
 
 def _without_options(decorators: Sequence[ast.expr]) -> Iterator[ast.expr]:
     """Yield the decorators of a class but @dataclass, whose arguments are its options."""
-    return (each for each in decorators if not isinstance(each, ast.Call))
+    return (decorator for decorator in decorators if not isinstance(decorator, ast.Call))

@@ -61,7 +61,7 @@ def build(checkout: Path) -> dict[str, str]:
 def checksums(checkout: Path) -> dict[str, str]:
     """Give the checksums of what was built, by name."""
     files = (checkout / "dist").iterdir()
-    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 @pytest.fixture(scope="session")

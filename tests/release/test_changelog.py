@@ -22,9 +22,9 @@ def test_what_is_not_released_stands_first() -> None:
 
 
 def test_releases_have_a_version_and_a_day_newest_first() -> None:
-    found = [RELEASED.fullmatch(each) for each in RELEASES[1:]]
-    versions = [tuple(map(int, each.groups()[:3])) for each in found if each]
-    days = [date.fromisoformat(each[4]) for each in found if each]
+    found = [RELEASED.fullmatch(title) for title in RELEASES[1:]]
+    versions = [tuple(map(int, match.groups()[:3])) for match in found if match]
+    days = [date.fromisoformat(match[4]) for match in found if match]
 
     assert all(found)
     assert versions == sorted(versions, reverse=True)
@@ -37,7 +37,7 @@ def test_changes_are_sorted_by_their_kind() -> None:
 
 def test_the_version_has_a_section() -> None:
     """The released sections, and the one of the next release."""
-    released = {each.partition("]")[0].removeprefix("[") for each in RELEASES[1:]}
+    released = {title.partition("]")[0].removeprefix("[") for title in RELEASES[1:]}
     will_be = re.search(r"^## Unreleased\n\nThis section becomes (\S+)\.$", TEXT, re.MULTILINE)
 
     assert __version__ in released | ({will_be[1]} if will_be else set())

@@ -16,7 +16,7 @@ POD = ROOT / "docs" / "walkthrough" / "shop.yaml"
 
 
 def test_files_are_named_for_the_version(checkout: Path) -> None:
-    assert sorted(each.name for each in (checkout / "dist").iterdir()) == [
+    assert sorted(file.name for file in (checkout / "dist").iterdir()) == [
         f"evenspread-{__version__}-py3-none-any.whl",
         f"evenspread-{__version__}.tar.gz",
     ]
@@ -54,8 +54,8 @@ def test_the_same_sources_make_the_same_bytes(checkout: Path, tmp_path: Path) ->
 
 
 def test_every_file_that_is_no_code_is_in_the_wheel(checkout: Path, wheel: Path) -> None:
-    files = [each for each in (checkout / "webhook").rglob("*") if each.is_file()]
-    data = {str(each.relative_to(checkout)) for each in files if each.suffix not in (".py", ".pyc")}
+    files = [path for path in (checkout / "webhook").rglob("*") if path.is_file()]
+    data = {str(file.relative_to(checkout)) for file in files if file.suffix not in (".py", ".pyc")}
 
     assert data
     assert data <= set(zipfile.ZipFile(wheel).namelist())

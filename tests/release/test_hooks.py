@@ -13,7 +13,7 @@ import yaml
 from tests.release.conftest import ROOT, copy_of_checkout, downloads, run
 
 FILE = ROOT / ".pre-commit-hooks.yaml"
-HOOKS: dict[str, Any] = {each["id"]: each for each in yaml.safe_load(FILE.read_text())}
+HOOKS: dict[str, Any] = {hook["id"]: hook for hook in yaml.safe_load(FILE.read_text())}
 GOOD = ROOT / "examples" / "manifests"
 BAD = ROOT / "examples" / "broken" / "rules.yaml"
 

@@ -52,9 +52,9 @@ def chosen(folder: Path) -> Any:
     manifest = yaml.safe_load((folder / "evenspread.yaml").read_text())
     system, machine = OURS.split("-")
     (found,) = (
-        each
-        for each in manifest["spec"]["platforms"]
-        if each["selector"]["matchLabels"] == {"os": system, "arch": machine}
+        platform
+        for platform in manifest["spec"]["platforms"]
+        if platform["selector"]["matchLabels"] == {"os": system, "arch": machine}
     )
     return found
 

@@ -35,7 +35,8 @@ def test_it_names_the_release_and_everything_that_is_pinned(sbom: str) -> None:
     document = json.loads(sbom)
     pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", RUNTIME.read_text(), re.MULTILINE))
     components = {
-        canonicalize_name(each["name"]): each["version"] for each in document["components"]
+        canonicalize_name(component["name"]): component["version"]
+        for component in document["components"]
     }
 
     assert document["metadata"]["component"]["name"] == "evenspread"

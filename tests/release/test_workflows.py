@@ -24,7 +24,7 @@ def steps(file: Path) -> list[Any]:
 
 
 def test_there_are_workflows() -> None:
-    assert [each.name for each in FILES] == ["ci.yml", "release.yml"]
+    assert [file.name for file in FILES] == ["ci.yml", "release.yml"]
 
 
 def test_they_fit_the_schema() -> None:

@@ -288,9 +288,9 @@ async def serving(
 def open_sockets() -> list[str]:
     """The sockets of this process; others come and go with the list itself."""
     links = []
-    for each in Path("/proc/self/fd").iterdir():
+    for descriptor in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):
-            links.append(str(each.readlink()))
+            links.append(str(descriptor.readlink()))
     return [link for link in links if link.startswith("socket:")]
 
 

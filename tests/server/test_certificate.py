@@ -107,8 +107,8 @@ async def test_files_are_served_from_their_folder(tmp_path: Path) -> None:
     settings = {"tls": "files", "tls_dir": str(tmp_path)}
     files = source(**settings)
     async with source_in_cluster(**settings) as files_in_cluster:
-        for each in (files, files_in_cluster):
-            await each.start()
+        for file_source in (files, files_in_cluster):
+            await file_source.start()
 
     assert files.status.ready
     assert files_in_cluster.status.ready

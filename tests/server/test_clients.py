@@ -131,7 +131,7 @@ async def test_a_thousand_swaps_under_load_never_open_the_door(tmp_path: Path) -
             await asyncio.sleep(0)
 
     welcome = {"the API server", "who has stayed"}
-    assert {name: set(each) for name, each in answered.items()} == {
+    assert {name: set(addresses) for name, addresses in answered.items()} == {
         name: {name in welcome} for name in answered
     }
 

@@ -151,13 +151,13 @@ async def test_both_configurations_are_watched_and_events_recorded(watched: Watc
         asyncio.create_task(watched.watcher.run(0.001)),
         asyncio.create_task(watched.events.run()),
     ]
-    await settled(lambda: any(each.method == "POST" for each in watched.api.requests))
+    await settled(lambda: any(request.method == "POST" for request in watched.api.requests))
     await settled(lambda: len([r for r in watched.api.requests if "validating" in r.path]) > 1)
     for task in running:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
 
-    (event,) = [each.content for each in watched.api.requests if each.method == "POST"]
+    (event,) = [request.content for request in watched.api.requests if request.method == "POST"]
     assert (event["type"], event["reason"]) == ("Warning", "WebhookConfigurationDrift")
     assert event["message"] == f"{TITLE}: mutate.evenspread.io has sideEffects: Some, not None"

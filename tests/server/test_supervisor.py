@@ -300,4 +300,4 @@ async def test_a_task_can_be_found_by_its_name() -> None:
     async with world.running("reflector Service", task):
         await settled(lambda: task.starts == 1)
 
-        assert "reflector Service" in {each.get_name() for each in asyncio.all_tasks()}
+        assert "reflector Service" in {task.get_name() for task in asyncio.all_tasks()}

@@ -125,7 +125,7 @@ def test_an_injection_names_profile_and_keys() -> None:
     assert line["time"] == "2026-01-02T12:00:00Z"
     assert line["verdict"] == "patch"
     assert line["profile"] == build.profile().name
-    assert line["keys"] == [each.topology_key for each in build.profile().constraints]
+    assert line["keys"] == [constraint.topology_key for constraint in build.profile().constraints]
 
 
 def test_people_get_plain_text() -> None:

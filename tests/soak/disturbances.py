@@ -125,9 +125,9 @@ class Disturbances:
                 for replica in self._certified.replicas
                 for _ in range(SILENT)
             ]
-            for each in silent:
-                each.settimeout(PATIENCE_S)
-                assert each.recv(1) == b"", "a connection without a TLS handshake is closed"
+            for connection in silent:
+                connection.settimeout(PATIENCE_S)
+                assert connection.recv(1) == b"", "a connection without a TLS handshake is closed"
 
     def count_rejections(self) -> None:
         """Add what this process of the API server has counted; it starts again at 0."""
@@ -139,7 +139,7 @@ class Disturbances:
 
     def _configure(self, text: str, result: str) -> None:
         """Change the configuration of all replicas, and wait until each has seen it."""
-        before = {each: _reloads(each, result) for each in self._certified.replicas}
+        before = {replica: _reloads(replica, result) for replica in self._certified.replicas}
         for replica in before:
             replica.configure(text)
         for replica, reloads in before.items():

@@ -70,7 +70,7 @@ def measure(replica: Replica, at: float) -> Footprint | None:
 
 def _links(pid: int) -> list[str]:
     """What the open file descriptors of a process lead to."""
-    return [f"{each.readlink()}" for each in Path(f"/proc/{pid}/fd").iterdir()]
+    return [f"{descriptor.readlink()}" for descriptor in Path(f"/proc/{pid}/fd").iterdir()]
 
 
 def fit_slope(samples: Sequence[Footprint]) -> float:
@@ -101,7 +101,7 @@ class Lifetime:
     @property
     def settled(self) -> list[Footprint]:
         """The samples after the warm-up."""
-        return [each for each in self.samples if self.base and each.at > self.base.at]
+        return [sample for sample in self.samples if self.base and sample.at > self.base.at]
 
     @property
     def fitted_s(self) -> float:

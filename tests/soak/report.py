@@ -116,18 +116,21 @@ def _misses(report: SoakReport) -> Iterator[str]:
         )
     if report.share < LEAST_SHARE and report.seconds >= LEAST_FIT_S:
         yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
-    bases = {each.replica: each.base for each in report.replicas if each.base}
-    for each in report.replicas:
-        if each.slope is not None and each.slope >= MOST_SLOPE:
-            yield f"{each.replica} grows by {each.slope:.2f} MiB an hour, not under {MOST_SLOPE:g}"
+    bases = {lifetime.replica: lifetime.base for lifetime in report.replicas if lifetime.base}
+    for lifetime in report.replicas:
+        if lifetime.slope is not None and lifetime.slope >= MOST_SLOPE:
+            yield (
+                f"{lifetime.replica} grows by {lifetime.slope:.2f} MiB an hour, "
+                f"not under {MOST_SLOPE:g}"
+            )
         for name, base, end in zip(
             ("tasks", "sockets", "descriptors"),
-            bases.get(each.replica, ()),
-            each.end or (),
+            bases.get(lifetime.replica, ()),
+            lifetime.end or (),
             strict=False,
         ):
             if end > base:
-                yield f"{each.replica} has {end} {name} at the end, {base} after the warm-up"
+                yield f"{lifetime.replica} has {end} {name} at the end, {base} after the warm-up"
 
 
 def _lines(report: SoakReport) -> Iterator[str]:
@@ -141,13 +144,13 @@ def _lines(report: SoakReport) -> Iterator[str]:
     for cause, number in report.excused.items():
         yield f"{number} writes failed while the control plane was down: {cause}"
     yield "faults: " + ", ".join(f"{title} {number}x" for title, number in report.faults.items())
-    for each in report.replicas:
-        first = "-" if each.first is None else f"{each.first:.1f}"
-        slope = "not judged" if each.slope is None else f"{each.slope:+.2f} MiB an hour"
+    for lifetime in report.replicas:
+        first = "-" if lifetime.first is None else f"{lifetime.first:.1f}"
+        slope = "not judged" if lifetime.slope is None else f"{lifetime.slope:+.2f} MiB an hour"
         yield (
-            f"{each.replica}: {each.seconds:.0f} s, {each.reviews} reviews, {each.leaves} "
-            f"certificates; {first} to {each.last:.1f} MiB, slope {slope}; "
-            f"tasks, sockets, descriptors {each.base or '-'} to {each.end or '-'}"
+            f"{lifetime.replica}: {lifetime.seconds:.0f} s, {lifetime.reviews} reviews, "
+            f"{lifetime.leaves} certificates; {first} to {lifetime.last:.1f} MiB, slope {slope}; "
+            f"tasks, sockets, descriptors {lifetime.base or '-'} to {lifetime.end or '-'}"
         )
     yield from (f"MISSED: {miss}" for miss in report.misses)
     if not report.misses:

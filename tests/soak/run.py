@@ -163,9 +163,9 @@ class Soak:
 
     def _show(self, event: str) -> None:
         """Give one line about the moment."""
-        lifetimes = [each for each in tuple(self.lifetimes.values()) if each.samples]
-        latest = {each.replica: each.samples[-1] for each in lifetimes}
-        memory = " ".join(f"{each.memory / MIB:.0f}" for each in latest.values())
+        lifetimes = [lifetime for lifetime in tuple(self.lifetimes.values()) if lifetime.samples]
+        latest = {lifetime.replica: lifetime.samples[-1] for lifetime in lifetimes}
+        memory = " ".join(f"{footprint.memory / MIB:.0f}" for footprint in latest.values())
         minutes, seconds = divmod(int(self.elapsed), 60)
         self.progress(
             f"{minutes:3}:{seconds:02}  {self.traffic.succeeded * CALLS_PER_WRITE:7} calls  "
@@ -194,7 +194,9 @@ class Soak:
 
     def _wait_for_base(self) -> None:
         """Wait until no replica holds more than after the warm-up, or show what it holds."""
-        bases = {each.replica: each.base for each in self.lifetimes.values() if each.base}
+        bases = {
+            lifetime.replica: lifetime.base for lifetime in self.lifetimes.values() if lifetime.base
+        }
         deadline = time.monotonic() + PATIENCE_S
         for replica in self.certified.replicas:
             base = bases[replica.folder.name].counts
@@ -209,8 +211,8 @@ class Soak:
                 self._wait(0.5)
 
     def _report(self, share: float) -> SoakReport:
-        lifetimes = [each for each in self.lifetimes.values() if each.samples]
-        replicas = [summarize(each) for each in lifetimes]
+        lifetimes = [lifetime for lifetime in self.lifetimes.values() if lifetime.samples]
+        replicas = [summarize(lifetime) for lifetime in lifetimes]
         return SoakReport(
             seconds=self.elapsed,
             share=share,
@@ -266,8 +268,8 @@ def run_soak(
 
 def allow_slow_calls(plane: ControlPlane, configurations: list[Json]) -> None:
     """Let the API server wait HOOK_TIMEOUT_S for an answer of a webhook."""
-    for each in configurations:
-        names = [hook["name"] for hook in each["webhooks"]]
+    for configuration in configurations:
+        names = [hook["name"] for hook in configuration["webhooks"]]
         slow = [{"name": name, "timeoutSeconds": HOOK_TIMEOUT_S} for name in names]
-        plane.api.merge(each, {"webhooks": slow})
+        plane.api.merge(configuration, {"webhooks": slow})
     webhooks.settle(plane.api)

@@ -205,7 +205,9 @@ class Traffic:
 
 def find_flaw(pod: Json) -> str:
     """What a pod lacks that the default constraints give it; empty if nothing."""
-    selectors = [each["labelSelector"].get("matchLabels", {}) for each in constraints(pod)]
+    selectors = [
+        constraint["labelSelector"].get("matchLabels", {}) for constraint in constraints(pod)
+    ]
     if len(selectors) != 2:
         return f"has {len(selectors)} constraints, not 2"
     strange = [selector for selector in selectors if LABELS.items() - selector.items()]

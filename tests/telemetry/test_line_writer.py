@@ -325,5 +325,5 @@ def test_whole_lines_in_order_are_written_or_counted(
     torn = [line for line in written if line and not line.endswith(b">")]
     assert whole == [line for line in taken if line in whole]
     assert len(whole) + lines.lost == len(taken)
-    assert all(any(line.startswith(each) for line in taken) for each in torn)
+    assert all(any(line.startswith(part) for line in taken) for part in torn)
     assert len(torn) <= moods.count(-1)

@@ -28,10 +28,12 @@ def total(outcomes: Iterable[Outcome]) -> Outcome:
     """Add outcomes up."""
     listed = list(outcomes)
     rules = Counter[str]()
-    for each in listed:
-        rules.update(each.rules)
+    for outcome in listed:
+        rules.update(outcome.rules)
     return Outcome(
-        sum(each.workloads for each in listed), sum(each.unread for each in listed), rules
+        sum(outcome.workloads for outcome in listed),
+        sum(outcome.unread for outcome in listed),
+        rules,
     )
 
 
@@ -51,7 +53,7 @@ def audit(manifests: Path, *options: str) -> Outcome:
     return Outcome(
         report["summary"]["workloads"],
         sum(line.startswith("error: ") for line in done.stderr.splitlines()),
-        Counter(each["rule"] for one in report["workloads"] for each in one["findings"]),
+        Counter(finding["rule"] for one in report["workloads"] for finding in one["findings"]),
     )
 
 

@@ -40,7 +40,7 @@ SECONDS = 60  # of rendering a chart; the longest took 2
 
 def collect(source: Path, folder: Path, helm: Path) -> None:
     """Copy the manifests of a project, and render its charts, into a folder."""
-    charts = [each.parent for each in source.rglob("Chart.yaml")]
+    charts = [file.parent for file in source.rglob("Chart.yaml")]
     for file in _manifests(source, charts):
         target = folder / "plain" / file.relative_to(source)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,8 +80,8 @@ def render(chart: Path, folder: Path, helm: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="chart-") as scratch:
         copy = Path(scratch, chart.name)
         _copy(chart, copy)
-        asked = [word for each in ASKED.get(chart.name, ()) for word in ("--set", each)]
-        more = [word for each in _counts(copy) for word in ("--set", f"{each}={REPLICAS}")]
+        asked = [word for value in ASKED.get(chart.name, ()) for word in ("--set", value)]
+        more = [word for path in _counts(copy) for word in ("--set", f"{path}={REPLICAS}")]
         for name, chosen in (("default", asked), ("replicas", [*asked, *more])):
             rendered = subprocess.run(
                 (
@@ -108,9 +108,11 @@ def _copy(chart: Path, copy: Path) -> None:
     for name in ("Chart.yaml", "requirements.yaml"):
         if (copy / name).is_file():
             described = YAML(typ="safe").load(copy / name)
-            carried = {each.name for each in copy.glob("charts/*")}
+            carried = {carried_chart.name for carried_chart in copy.glob("charts/*")}
             described["dependencies"] = [
-                each for each in described.get("dependencies") or () if each["name"] in carried
+                dependency
+                for dependency in described.get("dependencies") or ()
+                if dependency["name"] in carried
             ]
             (copy / name).write_text(json.dumps(described))
     (copy / "Chart.lock").unlink(missing_ok=True)

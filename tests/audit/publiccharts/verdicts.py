@@ -165,8 +165,8 @@ def validated(objects: list[Json], version: str) -> list[Verdict]:
         done.check_returncode()
     reports = (json.loads(line) for line in done.stdout.splitlines())
     return [
-        Verdict(each["code"], _causes(each["causes"]), each["code"] == HTTPStatus.BAD_REQUEST)
-        for each in reports
+        Verdict(report["code"], _causes(report["causes"]), report["code"] == HTTPStatus.BAD_REQUEST)
+        for report in reports
     ]
 
 
@@ -188,5 +188,7 @@ def verdict_of(reply: Reply) -> Verdict:
 
 def _causes(listed: list[Mapping[str, str]]) -> Causes:
     return frozenset(
-        (each["reason"], each["field"], each["message"]) for each in listed if LIST in each["field"]
+        (cause["reason"], cause["field"], cause["message"])
+        for cause in listed
+        if LIST in cause["field"]
     )

@@ -136,7 +136,7 @@ def test_on_a_phone_nothing_is_cut_and_sentences_have_room(browser: Any, tmp_pat
 
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
     widths = opened.page.evaluate(
-        "[...document.querySelectorAll('#list td:last-child')].map(each => each.clientWidth)"
+        "[...document.querySelectorAll('#list td:last-child')].map(cell => cell.clientWidth)"
     )
     assert min(widths) > 300
 

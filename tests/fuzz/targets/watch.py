@@ -20,7 +20,7 @@ from tests.fuzz.targets.vocabulary import foreign_words
 from webhook.cluster import listwatch
 from webhook.cluster.discovery import Resource, list_resources, locate_custom
 from webhook.cluster.facts import Cluster
-from webhook.cluster.lines import LineSplitter
+from webhook.cluster.listwatch import LineSplitter
 from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, status_error
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
@@ -190,7 +190,7 @@ class _EndError(Exception):
 async def _follow(kind: str, text: bytes, size: int) -> None:
     """Run a reflector until it has ended two watches."""
     cluster = Cluster(quota=NamespaceQuota())
-    (resource,) = (each for each in list_resources(cluster) if each.kind == kind)
+    (resource,) = (listed for listed in list_resources(cluster) if listed.kind == kind)
     pauses = 0
 
     async def sleep(seconds: float) -> None:

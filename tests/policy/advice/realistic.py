@@ -59,7 +59,7 @@ def constraints(draw: st.DrawFn) -> Json:
     if draw(st.booleans()):
         made["labelSelector"] = draw(selectors)
         named = {*made["labelSelector"]["matchLabels"]}
-        named |= {each["key"] for each in made["labelSelector"]["matchExpressions"]}
+        named |= {expression["key"] for expression in made["labelSelector"]["matchExpressions"]}
         free = [key for key in [*KEYS, "pod-template-hash"] if key not in named]
         made["matchLabelKeys"] = draw(st.lists(st.sampled_from(free), max_size=2, unique=True))
     if hard and draw(st.booleans()):
@@ -72,7 +72,7 @@ def constraints(draw: st.DrawFn) -> Json:
 constraint_lists = st.lists(
     constraints(),
     max_size=5,
-    unique_by=lambda each: (each["topologyKey"], each["whenUnsatisfiable"]),
+    unique_by=lambda constraint: (constraint["topologyKey"], constraint["whenUnsatisfiable"]),
 )
 names = st.sampled_from(["web", "w" * LONGEST_NAME])
 taints = st.builds(

@@ -120,7 +120,7 @@ def check_rule(rule: str, judged: Subject, context: AdviceContext) -> list[RuleV
 
 def documents(text: str) -> list[Json]:
     """Read YAML."""
-    return [each for each in yaml.safe_load_all(text) if each]
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject, AdviceContext]:
@@ -132,12 +132,12 @@ def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject,
     first, *others = documents(text)
     judged = subject(first)
     mine = judged.pod.labels.items()
-    nodes = [_node(each) for each in others if each["kind"] == "Node"] or THREE
-    pods = [_running(each) for each in others if each["kind"] == "Pod"]
-    own = tuple(each for each in pods if mine <= each.pod.labels.items())
+    nodes = [_node(obj) for obj in others if obj["kind"] == "Node"] or THREE
+    pods = [_running(obj) for obj in others if obj["kind"] == "Pod"]
+    own = tuple(pod for pod in pods if mine <= pod.pod.labels.items())
     members = {
-        str(each): each.pod.labels
-        for each in (subject(other) for other in others if other["kind"] == "Deployment")
+        str(workload): workload.pod.labels
+        for workload in (subject(other) for other in others if other["kind"] == "Deployment")
     }
     context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, config=config)
     facts = FakeFacts(

@@ -50,11 +50,11 @@ JUST_101 = {**OFF, "TSC101": Action.WARN}
 def rules(advice: Advice) -> dict[str, list[str]]:
     """Name the rules of each kind of findings that there are."""
     sorted_by = {
-        "denied": [each.rule for each in advice.denied],
-        "warned": [each.rule for each in advice.warned],
-        "audited": [each.rule for each in advice.audited],
-        "exempted": [each.finding.rule for each in advice.exempted],
-        "refused": [each.rule for each in advice.refused],
+        "denied": [violation.rule for violation in advice.denied],
+        "warned": [violation.rule for violation in advice.warned],
+        "audited": [violation.rule for violation in advice.audited],
+        "exempted": [exemption.finding.rule for exemption in advice.exempted],
+        "refused": [violation.rule for violation in advice.refused],
     }
     return {kind: found for kind, found in sorted_by.items() if found}
 
@@ -289,7 +289,7 @@ def test_advice_can_be_formatted_for_any_object(
 
 def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
     """The subject with what violations say to write in the place of what they say it about."""
-    constraints = [msgspec.to_builtins(each) for each in judged.constraints]
+    constraints = [msgspec.to_builtins(constraint) for constraint in judged.constraints]
     for violation in violations:
         for key, value in yaml.safe_load(violation.instead).items():
             entry = re.search(r"\[(\d+)\](?:\.(\w+))?$", violation.field)
@@ -311,7 +311,9 @@ def contexts(draw: st.DrawFn) -> AdviceContext:
     """Draw the context of an audit with nodes that have long names."""
     nodes = draw(realistic.node_lists())
     census, members = Census(), Census()
-    for name in draw(st.lists(st.sampled_from([each.name for each in nodes] or [""]), max_size=9)):
+    for name in draw(
+        st.lists(st.sampled_from([listed.name for listed in nodes] or [""]), max_size=9)
+    ):
         carried = draw(realistic.labels | st.just({"app": "web"}))
         census.add(NAMESPACE, carried, name)
         members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Job/x"])))
@@ -325,11 +327,12 @@ def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
     judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
     for row in POLICY_RULES:
         found = row.check(judged, known)
-        violations = [each for each in found if not each.instead.startswith("# ")]
+        violations = [violation for violation in found if not violation.instead.startswith("# ")]
         first = {(violation.field, violation.problem) for violation in violations}
 
         again = {
-            (each.field, each.problem) for each in row.check(obeying(judged, violations), known)
+            (violation.field, violation.problem)
+            for violation in row.check(obeying(judged, violations), known)
         }
 
         assert not first & again

@@ -153,7 +153,7 @@ def test_hard_constraints_are_resolved_as_by_the_scheduler(context: AdviceContex
     soft, wrong = spread(whenUnsatisfiable="ScheduleAnyway"), spread(maxSkew=0)
     judged = deployed(soft, wrong, spread(matchLabelKeys=["tier"]), spread(minDomains=0))
 
-    assert [each.index for each in hard_constraints(judged, context)] == [2]
+    assert [constraint.index for constraint in hard_constraints(judged, context)] == [2]
     assert hard_constraints(deployed(), context) == ()
 
 

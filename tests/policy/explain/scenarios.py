@@ -35,8 +35,12 @@ def scenario(
 def scenarios(draw: st.DrawFn) -> Scenario:
     """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
     pod = draw(clusters.incoming)
-    some = st.lists(clusters.constraints, max_size=3, unique_by=lambda each: each.topology_key)
-    constraints = tuple(replace(each, when_unsatisfiable=DO_NOT_SCHEDULE) for each in draw(some))
+    some = st.lists(
+        clusters.constraints, max_size=3, unique_by=lambda constraint: constraint.topology_key
+    )
+    constraints = tuple(
+        replace(constraint, when_unsatisfiable=DO_NOT_SCHEDULE) for constraint in draw(some)
+    )
     nodes = [
         replace(node, unschedulable=draw(st.booleans())) for node in draw(clusters.node_lists())
     ]
@@ -48,5 +52,5 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     )
 
 
-blocked = scenarios().filter(lambda each: not each.placement().passing)
+blocked = scenarios().filter(lambda scenario: not scenario.placement().passing)
 """Situations in which the pod finds no node."""

@@ -250,7 +250,7 @@ def test_the_first_candidates_of_nodes(
 def test_only_so_many_nodes_are_changed_together() -> None:
     many = [node(f"n{i}") for i in range(MOST_TOGETHER + 4)]
     bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
-    shut = scenario([cordoned(each.name, each.name) for each in many], spread_over())
+    shut = scenario([cordoned(node.name, node.name) for node in many], spread_over())
 
     for search, question in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
         assert max(map(len, search(question, question.placement()))) == MOST_TOGETHER

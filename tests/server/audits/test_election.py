@@ -395,10 +395,10 @@ def test_there_are_never_two_that_lead(turns: list[Turn]) -> None:
             at = AT + timedelta(seconds=now, milliseconds=version)
             spec = claim(stored, me.name, SHORT_DURATION_S, at)
             writes.append(Write(now + turn.delay, now, turn, version, spec))
-        for write in sorted(each for each in writes if each.due <= now):
+        for write in sorted(write for write in writes if write.due <= now):
             writes.remove(write)
             if write.version == version:
                 stored, version = write.spec, version + 1
                 if not write.turn.is_lost:
                     candidates[write.turn.who].until = write.begun + SHORT_DURATION_S * RENEW_SHARE
-        assert sum(each.until > now for each in candidates) <= 1
+        assert sum(candidate.until > now for candidate in candidates) <= 1

@@ -36,8 +36,8 @@ def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> Spr
 
 def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
     made = AuditGauges(most)
-    for each in reports:
-        made.add(each)
+    for audit_report in reports:
+        made.add(audit_report)
     return made
 
 
@@ -118,7 +118,7 @@ def test_the_text_is_as_small_as_is_said() -> None:
 def test_every_metric_is_named_and_read_by_prometheus() -> None:
     text = expose({SKEW: {("shop", 'a"b\\c\n', ZONE): 2.0}}).decode()
 
-    families = {each.name: each for each in text_string_to_metric_families(text)}
-    assert families.keys() == {each.name for each in AUDITED}
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert families.keys() == {metric.name for metric in AUDITED}
     (sample,) = families[SKEW.name].samples
     assert (sample.labels["workload"], sample.value) == ('a"b\\c\n', 2)

@@ -33,8 +33,8 @@ async def audited(server: ApiServer, *found: AuditReport, group: str = GROUP) ->
     """Write what an audit found; returns the problems."""
     reports = PolicyReportWriter(server, group)
     await reports.read_stored()
-    for each in found:
-        await reports.write(each)
+    for audit_report in found:
+        await reports.write(audit_report)
     await reports.delete_stale()
     return reports.problems
 

@@ -55,9 +55,9 @@ def test_two_colons_take_ipv4_as_well() -> None:
 def test_a_name_stands_for_all_its_addresses_on_one_port() -> None:
     sockets = bind("localhost", 0)
 
-    ports = {each.getsockname()[1] for each in sockets}
-    for each in sockets:
-        each.close()
+    ports = {opened.getsockname()[1] for opened in sockets}
+    for opened in sockets:
+        opened.close()
 
     assert len(ports) == 1
 
