@@ -14,6 +14,7 @@ from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import DECODE_ERRORS
+from webhook.doctor import workload
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.conflicts import find_conflicting_policies
@@ -22,13 +23,6 @@ from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Rep
 from webhook.doctor.metrics import read_feature_gates
 from webhook.doctor.objects import ConfigMap, Secret
 from webhook.doctor.webhooks import WebhookConfiguration
-from webhook.doctor.workload import (
-    Deployment,
-    DisruptionBudget,
-    EndpointSlice,
-    ServerPod,
-    ServerService,
-)
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 
@@ -86,11 +80,11 @@ async def collect_installation(
     namespace = (
         target.namespace or _find_service_namespace(configurations) or INSTALLATION_NAMESPACE
     )
-    deployment = await client.get_object(_DEPLOYMENTS, Deployment, name, namespace)
-    found = deployment.or_none or Deployment()
+    deployment = await client.get_object(_DEPLOYMENTS, workload.Deployment, name, namespace)
+    found = deployment.or_none or workload.Deployment()
     configuration = await client.get_object(_CONFIG_MAPS, ConfigMap, name, namespace)
     pods = await client.list_objects(
-        _PODS, ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
+        _PODS, workload.ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
     )
     page = await client.get_text("/metrics", "get on the path /metrics")
     probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
@@ -102,16 +96,16 @@ async def collect_installation(
         kubernetes=kubernetes,
         configurations=configurations,
         mutating=await client.list_objects(REGISTRATIONS[Hook.MUTATE], WebhookConfiguration),
-        service=await client.get_object(_SERVICES, ServerService, name, namespace),
+        service=await client.get_object(_SERVICES, workload.ServerService, name, namespace),
         slices=await client.list_objects(
             _SLICES,
-            EndpointSlice,
+            workload.EndpointSlice,
             namespace,
             {"labelSelector": f"kubernetes.io/service-name={name}"},
         ),
         deployment=deployment,
         pods=pods,
-        budgets=await client.list_objects(_BUDGETS, DisruptionBudget, namespace),
+        budgets=await client.list_objects(_BUDGETS, workload.DisruptionBudget, namespace),
         configuration=configuration,
         authority=await client.get_object(_SECRETS, Secret, f"{name}-ca", namespace),
         serving=await client.get_object(_SECRETS, Secret, found.secret_name, namespace)
@@ -148,7 +142,7 @@ def _find_service_namespace(configurations: Mapping[Hook, Lookup[WebhookConfigur
     return ""
 
 
-def _build_pod_selector(deployment: Deployment) -> str:
+def _build_pod_selector(deployment: workload.Deployment) -> str:
     """Build the label selector of the replicas: identifying labels only, not the version."""
     labels = deployment.labels.items()
     terms = [f"{key}={value}" for key, value in labels if key in IDENTIFYING_LABELS]
@@ -163,7 +157,7 @@ async def _collect_replicas(
     client: DoctorClient,
     namespace: str,
     settings: Mapping[str, str],
-    pods: Lookup[tuple[ServerPod, ...]],
+    pods: Lookup[tuple[workload.ServerPod, ...]],
 ) -> tuple[Replica, ...]:
     """Get the pages of each replica through the API server's proxy."""
     port = settings.get("health-port", str(DEFAULT_HEALTH_PORT))
