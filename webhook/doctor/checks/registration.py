@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from webhook.doctor import drift
-from webhook.doctor.findings import DoctorFinding, DoctorSeverity
+from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
@@ -115,7 +115,7 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
             f"{mutate.name} has failurePolicy: Fail",
             "set Ignore for the mutating webhook, since the validating one reviews the result: "
             f"{patch}",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
     failing = [
         webhook.name for _, webhook in installation.webhooks() if webhook.failure_policy == "Fail"
@@ -161,7 +161,7 @@ def check_validated_pods(installation: Installation) -> Iterator[DoctorFinding]:
             f"{webhook.name} is called for CREATE pods, and denies none for advice: each new pod "
             "waits for a call that changes nothing",
             f"{APPLY}, with validatePods: auto or false",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
 
 
@@ -203,7 +203,7 @@ def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding
                 f"{webhook.name} has the match condition {names}: the API server converts every "
                 "object to evaluate it, which took 0.5 ms per pod when measured",
                 _REMOVE_CONDITION,
-                DoctorSeverity.NOTE,
+                CheckState.NOTE,
             )
 
 
