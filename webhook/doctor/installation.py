@@ -14,10 +14,9 @@ from cryptography import x509
 from webhook.cluster.discovery import ResourcePath
 from webhook.doctor import workload
 from webhook.doctor.configmap import InstalledConfiguration, read_if_valid
-from webhook.doctor.objects import ConfigMap, Secret
+from webhook.doctor.objects import ConfigMap, Secret, Webhook, WebhookConfiguration
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
-from webhook.doctor.webhooks import Webhook, WebhookConfiguration
 from webhook.errors import SourceError
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook

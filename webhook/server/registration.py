@@ -15,7 +15,7 @@ import msgspec
 from certs.inject import WEBHOOK_KINDS
 from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, ApiClient
 from webhook.doctor.drift import find_drift
-from webhook.doctor.webhooks import WebhookConfiguration
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 from webhook.server.context import ServerContext
