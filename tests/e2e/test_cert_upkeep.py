@@ -136,7 +136,7 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(
     api.delete(deleted)
     for replica in (first, second):
         until(partial(absent, replica), "a replica to report it")
-        messages = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
+        messages = [line["message"] for line in replica.lines if line.get("event") == "certificate"]
         assert (
             f"{VALIDATING} does not exist, so that no API server calls for it; it stays absent"
             in messages

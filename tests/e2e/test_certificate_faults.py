@@ -198,7 +198,7 @@ def fighting(certified: Certified, bundle: str) -> Generator[None]:
 
 def repairs(certified: Certified) -> float:
     """How often replicas wrote bundles."""
-    lines = [line.get("says", "") for replica in certified.replicas for line in replica.lines]
+    lines = [line.get("message", "") for replica in certified.replicas for line in replica.lines]
     return sum("authorities into caBundle" in line for line in lines)
 
 

@@ -158,7 +158,7 @@ async def test_a_review_is_answered_with_facts_from_files(
     assert 'evenspread_cache_objects{kind="Service"} 1.0' in metrics
     assert 'evenspread_defaults_applied_total{profile="cluster"} 1.0' in metrics
     events = {line["event"]: line for line in logged(capsysbinary)}
-    assert "services.yaml:9" in events["unreadable"]["says"]
+    assert "services.yaml:9" in events["unreadable"]["message"]
     assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
 
 
@@ -168,7 +168,7 @@ async def test_a_version_newer_than_the_supported_ones_is_logged(
     async with started(settings_in(tmp_path, kube_version="1.99")):
         pass
 
-    [message] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
+    [message] = [line["message"] for line in logged(capsysbinary) if line["event"] == "version"]
     newer = "Kubernetes 1.99 is newer than the supported versions"
     assert message == f"{newer}: the rules of {NEWEST_VERSION} apply"
 
@@ -329,7 +329,7 @@ async def test_a_greeting_may_fail_without_harm(
 
     assert reply.status == 200
     warned = [line for line in logged(capsysbinary) if line["event"] == "greeting"]
-    assert warned[0]["says"].endswith(": no answer")
+    assert warned[0]["message"].endswith(": no answer")
 
 
 async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
@@ -348,7 +348,7 @@ async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
     assert "[+]tasks ok\n" in ready
     assert len(greetings) == 1
     (warned,) = (line for line in logged(capsysbinary) if line["event"] == "greeting")
-    assert warned["says"] == "Broken pipe"
+    assert warned["message"] == "Broken pipe"
 
 
 async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ class ElectionRun:
 
     @property
     def log(self) -> list[str]:
-        return [json.loads(line)["says"] for line in self._stream.getvalue().splitlines()]
+        return [json.loads(line)["message"] for line in self._stream.getvalue().splitlines()]
 
     def election(self) -> Election:
         clocks = Clocks(lambda: self.now, lambda: BEGIN + timedelta(seconds=self.now), self.sleep)
