@@ -109,7 +109,7 @@ def test_lines_of_one_turn_are_written_together() -> None:
     assert stream.getvalue().count(b"\n") == 3
 
 
-def test_a_bug_is_told_by_its_place_and_not_by_its_words() -> None:
+def test_a_bug_is_logged_by_its_place_and_not_by_its_text() -> None:
     log, stream = logged()
 
     def fail() -> None:

@@ -89,9 +89,11 @@ class FakeAudits:
     def value(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"evenspread_{name}", labels)
 
+    def _read_wall_clock(self) -> datetime:
+        return BEGIN + timedelta(seconds=self._now)
+
     def start(self) -> asyncio.Task[None]:
-        wall = lambda: BEGIN + timedelta(seconds=self._now)  # noqa: E731
-        clocks = Clocks(lambda: self._now, wall, self.sleep)
+        clocks = Clocks(lambda: self._now, self._read_wall_clock, self.sleep)
         log = make_log(
             LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
         )
@@ -155,7 +157,7 @@ async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
     assert failure["message"] == "by a bug of evenspread (ZeroDivisionError)"
 
 
-async def test_what_was_left_out_is_told_when_it_changes() -> None:
+async def test_what_was_left_out_is_reported_when_it_changes() -> None:
     result = AuditResult(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
     world = FakeAudits(result, result, DONE, result)
 
