@@ -42,8 +42,7 @@ from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
 
-from certs.state import Authority, Leaf, RotationState, Validity
-from certs.steps import RotationAction, RotationStep
+from certs.state import Authority, Leaf, RotationAction, RotationState, RotationStep, Validity
 
 MOST_FOREIGN = 16
 """Foreign certificates that the Secret lists at a time: 20 KB of the 1 MiB that it may have."""

@@ -12,17 +12,14 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from certs.errors import CertError, ConflictError, PairError
-from certs.inject import Hooks, Published, merge_bundle
+from certs.inject import Hooks, Published, RepairLimit, merge_bundle
 from certs.issue import make_authority, sign_leaf
 from certs.pem import describe_certificate
 from certs.plan import next_step
-from certs.probe import Probe
-from certs.ratelimit import RepairLimit
 from certs.secret import RotationRequest, SecretStore, StoredTrust
-from certs.serving import LiveContext
+from certs.serving import LiveContext, Probe
 from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug
-from certs.state import Leaf, Lifetimes, RotationState
-from certs.steps import RotationAction, RotationStep
+from certs.state import Leaf, Lifetimes, RotationAction, RotationState, RotationStep
 from certs.trust import Trust, validity
 
 MAX_PAUSE_S = 30.0

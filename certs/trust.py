@@ -23,8 +23,7 @@ from certs.pem import (
     read_certificates,
     write_certificates,
 )
-from certs.state import Authority, Validity
-from certs.steps import RotationStep, advance
+from certs.state import Authority, RotationStep, Validity, advance
 
 STATE = "authorities.json"
 """The entry that replicas read."""

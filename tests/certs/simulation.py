@@ -10,8 +10,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from certs.state import Authority, Leaf, Lifetimes, RotationState, Validity
-from certs.steps import RotationAction, RotationStep, advance
+from certs.state import (
+    Authority,
+    Leaf,
+    Lifetimes,
+    RotationAction,
+    RotationState,
+    RotationStep,
+    Validity,
+    advance,
+)
 
 TICK = timedelta(seconds=5)
 START = datetime(2030, 1, 1, tzinfo=UTC)

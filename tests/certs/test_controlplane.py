@@ -12,10 +12,9 @@ from aiohttp import web
 
 from certs.inject import Hooks
 from certs.pem import issued_by
-from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import RotationRequest, SecretStore
-from certs.serving import LiveContext
+from certs.serving import LiveContext, listener_probe
 from certs.source import Notice, SourceEnvironment
 from certs.state import Lifetimes
 from tests.certs.world import real_clock

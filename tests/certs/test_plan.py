@@ -7,8 +7,15 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from certs.plan import MOST_FOREIGN, next_step
-from certs.state import Authority, Leaf, Lifetimes, RotationState, Validity
-from certs.steps import RotationAction, RotationStep
+from certs.state import (
+    Authority,
+    Leaf,
+    Lifetimes,
+    RotationAction,
+    RotationState,
+    RotationStep,
+    Validity,
+)
 from tests.certs.simulation import (
     OVERLAP,
     SECRET_LAG,

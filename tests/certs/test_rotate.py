@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError
 from certs.pem import CertificatePair, issued_by
-from certs.probe import Probe
 from certs.rotate import MAX_PAUSE_S, SelfSource, nearest_time
 from certs.secret import RotationRequest
-from certs.serving import LiveContext, shake_hands
+from certs.serving import LiveContext, Probe, shake_hands
 from certs.source import NoticeSubject
 from certs.state import Lifetimes
 from certs.trust import STATE

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from certs.clients import Clients
 from certs.errors import PairError
 from certs.pem import CertificatePair
-from certs.serving import LiveContext, load, server_context, shake_hands
+from certs.serving import LiveContext, listener_probe, load, server_context, shake_hands
 from tests.certs.world import (
     DAY,
     NOW,
@@ -288,3 +288,45 @@ def test_the_last_usable_pair_is_always_served(attempts: list[str]) -> None:
     assert live.served is expected
     if expected is not None:
         shake_hands(live.context, expected, CA.chain)
+
+
+PAIR = leaf(CA)
+
+
+@pytest.mark.parametrize("clients", [None, Clients(authorities=CA.chain)], ids=["TLS", "mTLS"])
+async def test_the_probe_accepts_the_served_certificate(clients: Clients | None) -> None:
+    live = LiveContext(clients)
+    live.swap(PAIR)
+
+    async with listening(live) as port:
+        await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_another_certificate_is_reported() -> None:
+    live = LiveContext()
+    live.swap(leaf(CA))
+
+    async with listening(live) as port:
+        with pytest.raises(PairError, match=rf"listener 127\.0\.0\.1:{port}: the certificate can"):
+            await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_another_certificate_of_the_same_authority_is_reported() -> None:
+    live = LiveContext()
+    live.swap(leaf(CA))
+    chained = CertificatePair(chain=(*PAIR.chain, *CA.chain), key=PAIR.key)
+
+    async with listening(live) as port:
+        with pytest.raises(PairError, match="another certificate is seen there"):
+            await listener_probe("127.0.0.1", port)(chained)
+
+
+async def test_a_listener_without_a_certificate_is_reported() -> None:
+    async with listening(LiveContext()) as port:
+        with pytest.raises(PairError, match="cannot be seen there"):
+            await listener_probe("127.0.0.1", port)(PAIR)
+
+
+async def test_a_missing_listener_is_reported() -> None:
+    with pytest.raises(PairError, match="cannot be seen there"):
+        await listener_probe("127.0.0.1", 9)(PAIR)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
 from certs.pem import CertificatePair, fingerprint, read_certificates
-from certs.state import Validity
-from certs.steps import RotationAction, RotationStep
+from certs.state import RotationAction, RotationStep, Validity
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
 from tests.certs.world import DAY, NOW, authority, client_pair, leaf
 

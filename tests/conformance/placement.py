@@ -7,6 +7,7 @@ import msgspec
 
 from tests.conformance import cluster
 from tests.conformance.case import Answer, Case
+from tests.policy.placement.clusters import write_status
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
@@ -39,7 +40,10 @@ def answer(case: Case) -> Answer:
     measured = tally_constraints(arriving, spreads, topology, cluster.pods(case["cluster"]))
     placement = place_pod(measured, topology)
     given: Answer = {
-        "filter": {name: str(status) for name, status in placement.statuses.items()},
+        "filter": {
+            name: write_status(status) if spreads.hard else "Skip"
+            for name, status in placement.statuses.items()
+        },
         "preScore": "Skip" if placement.scores is None else "Success",
     }
     if placement.scores is not None and placement.scores.raw:

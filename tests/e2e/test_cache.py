@@ -21,7 +21,7 @@ from tests.e2e.live import converged, following, reviewing, until
 from tests.e2e.relay import relaying
 from tests.faults.plugin import FaultReport
 from webhook.cluster.client import Timeouts
-from webhook.cluster.lines import MAX_LINE_BYTES
+from webhook.cluster.listwatch import MAX_LINE_BYTES
 from webhook.policy.model import OwnerReference
 
 RECONNECTS = 1000

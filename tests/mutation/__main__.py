@@ -28,7 +28,6 @@ MODULES = (
     "webhook/policy/placement/[!_]*.py",
     "webhook/policy/selectors.py",
     "certs/plan.py",
-    "certs/steps.py",
     "certs/state.py",
 )
 """The rules of the API, gates, defaulting, placement, selectors, and the certificate planner."""

@@ -14,9 +14,8 @@ from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
-from certs.probe import PROBE_TIMEOUT_S
 from certs.secret import RotationRequest, SecretStore
-from certs.serving import client_context
+from certs.serving import PROBE_TIMEOUT_S, client_context
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome

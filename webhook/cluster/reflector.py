@@ -42,8 +42,8 @@ import msgspec
 from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
-from webhook.cluster.lines import LineSplitter
 from webhook.cluster.lists import TOO_LARGE, PageReader
+from webhook.cluster.listwatch import LineSplitter
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     FailureReason,

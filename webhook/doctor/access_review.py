@@ -4,12 +4,12 @@ Rights of a ServiceAccount, requested from the API server by SubjectAccessReview
 ``review_rights`` reviews every right that ``rights`` lists; the API server stores no review.
 """
 
-from collections.abc import Iterable
 from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster.discovery import ResourcePath, locate_custom
+from webhook.cluster.discovery import ResourcePath, find_custom_kinds
+from webhook.config import Configuration
 from webhook.doctor.client import DoctorClient, describe_right
 from webhook.doctor.configmap import read_if_valid
 from webhook.doctor.installation import Lookup
@@ -23,9 +23,7 @@ from webhook.doctor.rights import (
     list_needed_rights,
 )
 from webhook.doctor.workload import Deployment
-from webhook.errors import ApiError
-from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KindRow
-from webhook.policy.model import GroupKind
+from webhook.policy.kinds import CUSTOM_KINDS
 
 _REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 
@@ -48,11 +46,12 @@ async def review_rights(
     """
     settings = (deployment or Deployment()).settings
     account = deployment.spec.template.spec.service_account_name if deployment else name
-    configured = read_if_valid(config_map, {})
-    selectors = configured.configuration.owner_selectors if configured else ()
-    templates = configured.configuration.pod_templates if configured else ()
-    owners = await _locate(client, (owner.kind for owner in selectors))
-    custom = await _locate(client, templates)
+    installed = read_if_valid(config_map, {})
+    configured = installed.configuration if installed else Configuration()
+    controllers = {owner.kind for owner in configured.owner_selectors} - CUSTOM_KINDS.keys()
+    owners = await find_custom_kinds(client.api, controllers, [])
+    templates = configured.pod_templates.keys() - CUSTOM_KINDS.keys()
+    custom = await find_custom_kinds(client.api, templates, [])
     needed = (
         *list_needed_rights(name, certificate_mode(settings), (ROLLOUTS, *owners)),
         *list_audit_rights(name, settings, custom),
@@ -65,21 +64,6 @@ async def review_rights(
             found[right] = Lookup(msgspec.json.decode(response.body, type=_Review).status.allowed)
         else:
             found[right] = Lookup(problem=f"needs {describe_right('create', _REVIEWS)}")
-    return found
-
-
-async def _locate(client: DoctorClient, kinds: Iterable[GroupKind]) -> list[KindRow]:
-    """Find the resources of configured kinds; leave out known and absent ones."""
-    found: list[KindRow] = []
-    for kind in kinds:
-        if kind in BUILT_IN_KINDS or kind in CUSTOM_KINDS:
-            continue
-        try:
-            place = await locate_custom(client.api, kind)
-        except ApiError:
-            continue
-        if place is not None:
-            found.append(KindRow(kind.group, "", kind.kind, place.plural))
     return found
 
 

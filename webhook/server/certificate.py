@@ -18,10 +18,9 @@ from certs.files import file_source
 from certs.inject import Hooks
 from certs.issue import service_hosts
 from certs.pem import read_certificates
-from certs.probe import listener_probe
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
-from certs.serving import LiveContext
+from certs.serving import LiveContext, listener_probe
 from certs.source import CertificateSource, Notice, SourceEnvironment
 from certs.standalone import standalone_source
 from certs.state import Lifetimes

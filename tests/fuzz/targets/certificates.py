@@ -28,8 +28,7 @@ from certs.pem import (
 from certs.plan import next_step
 from certs.rotate import nearest_time
 from certs.secret import RotationRequest, SecretStore, StoredTrust
-from certs.state import Leaf, RotationState, Validity
-from certs.steps import RotationAction
+from certs.state import Leaf, RotationAction, RotationState, Validity
 from certs.trust import STATE, Trust
 from tests.fuzz.targets import expect
 from webhook.cluster.protocol import Response

@@ -20,7 +20,7 @@ from tests.fuzz.targets.vocabulary import foreign_words
 from webhook.cluster import listwatch
 from webhook.cluster.discovery import Resource, list_resources, locate_custom
 from webhook.cluster.facts import Cluster
-from webhook.cluster.lines import LineSplitter
+from webhook.cluster.listwatch import LineSplitter
 from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response, status_error
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment

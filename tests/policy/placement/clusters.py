@@ -20,6 +20,7 @@ from webhook.policy.model import (
 )
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Toleration
+from webhook.policy.placement.scoring import FilterStatus
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
@@ -64,6 +65,16 @@ def spread_over(key: str = ZONE, **changed: Any) -> Constraint:
         max_skew=1, topology_key=key, when_unsatisfiable=DO_NOT_SCHEDULE, label_selector=SELECTS_WEB
     )
     return replace(hard, **changed)
+
+
+def write_status(status: FilterStatus) -> str:
+    """Write the result of a filter with hard constraints in kube-scheduler's words."""
+    reason = "node(s) didn't match pod topology spread constraints"
+    if status.passes:
+        return "Success"
+    if status.skew is None:
+        return f"UnschedulableAndUnresolvable: {reason} (missing required label)"
+    return f"Unschedulable: {reason}"
 
 
 KEYS = (ZONE, HOSTNAME, "rack")

@@ -8,7 +8,6 @@ Source: kube-scheduler plugins/podtopologyspread/{filtering,scoring}.go.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from math import floor, log
 
 import msgspec
@@ -19,32 +18,16 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import Topology, carries_keys
 
-SKEW_REASON = "node(s) didn't match pod topology spread constraints"
-MISSING_KEY_REASON = f"{SKEW_REASON} (missing required label)"
-
-
-class Code(StrEnum):
-    """Result code of a scheduler plugin; preempting pods cannot change an unresolvable one."""
-
-    SUCCESS = "Success"
-    SKIP = "Skip"
-    UNSCHEDULABLE = "Unschedulable"
-    UNRESOLVABLE = "UnschedulableAndUnresolvable"
-
 
 class FilterStatus(msgspec.Struct, frozen=True):
     """
     Result of the plugin's filter for one node.
 
     Attributes:
-        code: The node passes with Success, and with Skip if the pod has no hard constraints.
-        reason: In kube-scheduler's words; empty if the node passes.
         spread: The first constraint in order that rejects the node; None if the node passes.
         skew: The skew that exceeds maxSkew; None if the node passes or lacks the topology key.
     """
 
-    code: Code
-    reason: str = ""
     spread: SpreadConstraint | None = None
     skew: int | None = None
 
@@ -53,13 +36,8 @@ class FilterStatus(msgspec.Struct, frozen=True):
         """Whether the pod may go to the node."""
         return self.spread is None
 
-    def __str__(self) -> str:
-        """Format the status as ``Success`` or ``Unschedulable: reason``."""
-        return f"{self.code}: {self.reason}" if self.reason else str(self.code)
 
-
-SUCCESS = FilterStatus(Code.SUCCESS)
-SKIP = FilterStatus(Code.SKIP)
+PASSES = FilterStatus()
 
 
 def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, FilterStatus]:
@@ -69,25 +47,23 @@ def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, Fi
     Returns:
         Node name -> status, in the order of the nodes.
     """
-    if not hard:
-        return {node.name: SKIP for node in topology.nodes}
     return {node.name: filter_node(node, hard) for node in topology.nodes}
 
 
 def filter_node(node: Node, hard: tuple[PodTally, ...]) -> FilterStatus:
-    """Apply the hard constraints, at least one, to one node."""
+    """Apply the hard constraints to one node; without any it passes."""
     for tally in hard:
         spread = tally.spread
         value = node.labels.get(spread.topology_key)
-        # A node without the key is in no domain. Preempting its pods would not give it one.
+        # A node without the key is in no domain.
         if value is None:
-            return FilterStatus(Code.UNRESOLVABLE, MISSING_KEY_REASON, spread)
+            return FilterStatus(spread)
         # The pod's own tolerations and affinity play no part here: a node that does not count can
         # still pass, by the pods of its domain. Other filters reject it if the pod cannot go there.
         skew = tally.skew(value)
         if skew > spread.max_skew:
-            return FilterStatus(Code.UNSCHEDULABLE, SKEW_REASON, spread, skew)
-    return SUCCESS
+            return FilterStatus(spread, skew)
+    return PASSES
 
 
 MAX_SCORE = 100  # of a node, framework ``MaxNodeScore``
