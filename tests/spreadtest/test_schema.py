@@ -50,7 +50,7 @@ ERRORS = {
         "cases:\n- {name: a, object: pod.yaml}",
         "4: cases[0].expect: is missing: write it, as `expect: {verdict: allow}`",
     ),
-    "an expectation that every answer meets": (
+    "an expectation that every response satisfies": (
         case("expect: {}"),
         "6: cases[0].expect: expects nothing: write at least the verdict, as `verdict: allow`",
     ),

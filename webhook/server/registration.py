@@ -95,7 +95,7 @@ class RegistrationWatcher:
     def _report(self, what: str, hook: Hook, text: str, *, warning: bool) -> None:
         message = f"{_KINDS[hook]} {self._context.settings.name}: {text}"
         log = self._context.log
-        (log.warning if warning else log.info)("registration", says=message)
+        (log.warning if warning else log.info)("registration", message=message)
         self._events.record(f"WebhookConfiguration{what}", message, warning=warning)
 
 

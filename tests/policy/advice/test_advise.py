@@ -352,7 +352,7 @@ class CountingFacts:
 
 
 def count_calls(nodes: int, services: int) -> Counter[str]:
-    """Count the questions that an admission asks a cluster of some size."""
+    """Count the calls of the cluster that an admission makes."""
     made = [node(f"n{i}", f"zone-{i % 3}") for i in range(nodes)]
     facts = FakeFacts(
         nodes=made,
