@@ -24,7 +24,7 @@ from webhook.fix.selectors import (
     write_own_selector,
 )
 from webhook.policy.advice.suggestions import nearest_key
-from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
