@@ -1,8 +1,9 @@
 """
 Rotate certificates of our own authority, which all replicas share through a Secret.
 
-``SelfSource`` is the entry point: a loop that reads the cluster, asks ``certs.plan`` for the next
-step and carries it out. It decides nothing itself and keeps no state but the leaf that it serves.
+``SelfSource`` is the entry point: a loop that reads the cluster, gets the next step from
+``certs.plan`` and carries it out. It decides nothing itself and keeps no state but the leaf that it
+serves.
 """
 
 from collections.abc import Sequence

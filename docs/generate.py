@@ -90,7 +90,7 @@ def measures() -> str:
     rows = (
         (code(row.name), row.type, ", ".join(map(code, row.labels)), row.help) for row in METRICS
     )
-    return table(("metric", "type", "labels", "what it says"), rows)
+    return table(("metric", "type", "labels", "meaning"), rows)
 
 
 def skips() -> str:
@@ -185,7 +185,7 @@ def _shown(violates: str, passes: str) -> str:
 
 
 def message_of(rule: str) -> str:
-    """What somebody reads who writes the example that violates a rule."""
+    """Get the message for the violating example of a rule."""
     pod = yaml.safe_load(API_EXAMPLES[rule].violates)["spec"]
     constraints = msgspec.convert(pod["topologySpreadConstraints"], tuple[Constraint, ...])
     if rule in API_RULES:

@@ -32,7 +32,7 @@ def test_one_interpreter_of_each_version_is_found(tmp_path: Path) -> None:
 UNUSABLE = {
     "too old": ("python3.10", "echo 3.10"),
     "a shim of a version that is not selected": ("python3.12", "echo 3.12; exit 127"),
-    "another version than its name says": ("python3.12", "echo 3.11"),
+    "another version than in its name": ("python3.12", "echo 3.11"),
     "a pre-release, or another implementation": ("python3.12", "echo"),
     "no interpreter": ("python3.12-config", "echo 3.12"),
     "free-threaded": ("python3.13t", "echo 3.13"),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """
-Write what a release is made of, as CycloneDX: ``python deploy/release/sbom.py WHEEL FILE``.
+Write the software bill of materials of a release, as CycloneDX: ``sbom.py WHEEL FILE``.
 
 The wheel is installed with exactly the dependencies of requirements/runtime.txt into an environment
-that is thrown away, and that is described: what is told is what an image or a user has.
+that is deleted afterwards. The document describes this environment, and so what an image or a user
+installs.
 """
 
 import sys
@@ -19,7 +20,7 @@ from packaging.utils import parse_wheel_filename
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "requirements" / "runtime.txt"
-SPEC = SchemaVersion.V1_6  # what scanners read today; 1.7 adds nothing that is told here
+SPEC = SchemaVersion.V1_6  # what scanners read today; 1.7 adds nothing that this document needs
 
 
 def install(wheel: Path, environment: Path) -> Path:

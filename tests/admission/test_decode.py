@@ -139,7 +139,7 @@ def test_a_custom_kind_without_a_name_is_shown_by_its_prefix() -> None:
     ],
     ids=["null", "absent"],
 )
-def test_a_review_without_a_kind_concerns_nobody(body: bytes) -> None:
+def test_a_review_without_a_kind_has_no_rules_to_apply(body: bytes) -> None:
     assert decode(body).kind == GroupKind("", "")
 
 
@@ -183,7 +183,7 @@ CUSTOM: dict[str, tuple[Any, Any, str, bool]] = {
 @pytest.mark.parametrize(
     ("obj", "old", "unreadable", "old_unreadable"), CUSTOM.values(), ids=CUSTOM.keys()
 )
-def test_of_a_custom_kind_is_told(
+def test_an_unreadable_custom_kind_is_reported(
     obj: Any, old: Any, unreadable: str, old_unreadable: bool
 ) -> None:
     body = review_body(obj, old=old, kind=CLONE_SET, operation="UPDATE")

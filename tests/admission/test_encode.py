@@ -43,7 +43,7 @@ def given_by(obj: Json, obeyed: Policy) -> tuple[AdmissionRequest, Verdict]:
 
 
 @pytest.mark.parametrize("verdict", [UNTOUCHED, Verdict()], ids=["untouched", "equal to it"])
-def test_a_plain_answer_allows_and_says_nothing(verdict: Verdict) -> None:
+def test_a_plain_answer_allows_without_a_message(verdict: Verdict) -> None:
     assert answered(request(pod()), verdict) == {"allowed": True}
 
 

@@ -21,7 +21,7 @@ PADDING = {"managedFields": [{"x": "y" * LARGE}]}
 
 
 def padded(obj: Json) -> Json:
-    """The same object with metadata that make its review large, and that nobody reads."""
+    """The same object with metadata that make its review large, and that have no reader."""
     return {**obj, "metadata": {**obj["metadata"], **PADDING}}
 
 
@@ -99,7 +99,7 @@ def test_more_members_than_are_decoded_are_denied(members: bytes) -> None:
     assert "more than 600000 members" in answer["status"]["message"]
 
 
-def test_members_that_nobody_reads_do_not_count() -> None:
+def test_members_without_a_reader_do_not_count() -> None:
     body = review_body({**pod(spread()), "x": [[0]] * MOST_MEMBERS})
 
     assert answered(body, Hook.MUTATE)["response"]["allowed"] is True

@@ -1,9 +1,9 @@
 """
 Microsoft's own validator of SARIF, and the JSON Schema of SARIF 2.1.0 that it carries.
 
-They are somebody else's, so they are not kept here: ``python -m tests.audit.multitool`` takes them
-once from an npm package, checks them, and puts them beside the other tools of the tests. npm comes
-with the Node.js that basedpyright runs on.
+They belong to another project, so they are not kept here: ``python -m tests.audit.multitool``
+takes them once from an npm package, checks them, and puts them beside the other tools of the tests.
+npm comes with the Node.js that basedpyright runs on.
 """
 
 import hashlib
@@ -66,20 +66,20 @@ def needed(part: Part) -> Path:
 
 def complaints(program: Path, folder: Path) -> list[tuple[str, list[str]]]:
     """
-    What the validator says of the reports in a folder: ids of its rules that are broken, and how.
+    Validate the reports in a folder: ids of the rules that they break, and how.
 
     Raises:
         CalledProcessError: It failed itself.
     """
-    told = folder / "said.json"
+    output = folder / "output.json"
     subprocess.run(
-        [program, "validate", folder / "*.sarif", "-o", told],
+        [program, "validate", folder / "*.sarif", "-o", output],
         check=True,
         capture_output=True,
         env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},  # needs no ICU then
         timeout=PATIENCE_S,
     )
-    (run,) = json.loads(told.read_bytes())["runs"]
+    (run,) = json.loads(output.read_bytes())["runs"]
     results: list[dict[str, Any]] = run.get("results", [])
     return [(result["ruleId"], result["message"]["arguments"]) for result in results]
 

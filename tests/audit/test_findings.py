@@ -74,7 +74,7 @@ def test_the_action_of_a_rule_is_the_severity_of_its_findings(
 
 
 def test_an_exempted_finding_has_its_reason() -> None:
-    (finding,) = builder().build_exempted(Advice(exempted=(ExemptFinding(ADVICE, "known"),)))
+    finding = builder().build(AuditSeverity.AUDIT, *ExemptFinding(ADVICE, "known"))
 
     assert (finding.severity, finding.reason) == (AuditSeverity.AUDIT, "known")
 

@@ -51,7 +51,7 @@ def test_what_is_a_difference(theirs: Verdict, ours: Verdict, alike: bool) -> No
     assert bool(seen.differences) is not alike
 
 
-def test_validate_says_of_every_planted_list_what_the_api_server_says(
+def test_validate_reports_for_every_planted_list_what_the_api_server_reports(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     version = control_plane.api.call("GET", "/version")

@@ -61,7 +61,7 @@ def test_a_snapshot_may_be_unpacked(tmp_path: Path) -> None:
 BROKEN = {
     "no JSON": (b"nothing", "is no snapshot: JSON is malformed"),
     "cut short": (gzip.compress(b"{}" * 100)[:-9], "is no snapshot: "),
-    "not packed as it says": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
+    "not packed as its first bytes claim": (b"\x1f\x8bxxxxxxxx", "is no snapshot: Unknown"),
     "no UTF-8": (b'{"kind":"\xff"}', "is no snapshot: 'utf-8' codec can't decode"),
     "nested too deeply": (b'{"x":' + b"[" * 100_000, "is no snapshot: maximum recursion depth"),
     "another kind": (

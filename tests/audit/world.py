@@ -170,12 +170,7 @@ def inventory(snapshot: Snapshot) -> Inventory:
 def audit_options(configuration: Configuration = CONFIGURATION, **changes: Any) -> AuditOptions:
     """Build options from a configuration."""
     gates = gates_in_force(configuration, NEWEST_VERSION, "", allow_locked=False)
-    return AuditOptions(
-        make_policy(configuration, gates),
-        configuration.actions,
-        configuration.not_exemptible,
-        **changes,
-    )
+    return AuditOptions(make_policy(configuration, gates), **changes)
 
 
 def report_on(snapshot: Snapshot, options: AuditOptions | None = None) -> AuditReport:

@@ -1,7 +1,7 @@
 """
 What an audit of a large cluster takes, and what it takes to place one pod there.
 
-The audit is a process, measured from its start to its end by what the kernel says of it when it
+The audit is a process, measured from its start to its end by what the kernel reports of it when it
 ends. It is compared with a process that reads and decodes the same snapshot by the same decoder,
 collects no garbage either, and ends. A pod is placed with nothing remembered: the pods of its
 namespace are counted anew, and so are the domains of all nodes.

@@ -3,7 +3,7 @@ Load on one server: connections that are kept open, each with one request under 
 
 No event loop: TLS sockets that do not block and one epoll, which costs less than half of what a
 server on uvloop spends on a call, so that one core of load keeps one core of server busy. The
-requests are written beforehand; every answer has to be a 200, unless the caller says otherwise, and
+requests are written beforehand; every answer has to be a 200, unless the caller allows others, and
 is only timed.
 """
 

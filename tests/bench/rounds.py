@@ -2,7 +2,7 @@
 Rounds of calls, and the CPU time that a server spends on one.
 
 Two things that are compared take turns, A B B A A B ..., so that whatever else the machine does
-meets both.
+encounters both.
 """
 
 import os

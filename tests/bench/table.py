@@ -46,7 +46,7 @@ def circumstances(generator: str, rounds: Sequence[Round]) -> list[str]:
     if max(waited, starved) > QUIET:
         remarks.append(
             f"Others had the servers' core {waited:.0%} of the time{load}: "
-            "p99 says nothing then; CPU a call does, as the kernel counts it for each process."
+            "p99 is meaningless then; CPU a call is not, as the kernel counts it for each process."
         )
     return remarks
 

@@ -31,7 +31,7 @@ def test_all_threads_of_a_process_count(tmp_path: Path) -> None:
     assert cpu.spent(7, tmp_path) == pytest.approx((3.0, 0.75))
 
 
-def test_a_process_that_has_ended_is_told(tmp_path: Path) -> None:
+def test_a_process_that_has_ended_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ProcessLookupError, match="process 7 has no schedstat"):
         cpu.spent(7, tmp_path)
 
@@ -46,7 +46,7 @@ def test_memory_is_read_in_mib(tmp_path: Path) -> None:
     assert cpu.resident_mib(7, tmp_path) == 64.0
 
 
-def test_a_process_without_memory_is_told(tmp_path: Path) -> None:
+def test_a_process_without_memory_is_reported(tmp_path: Path) -> None:
     write(tmp_path, "7/status", "Name:\tx\nState:\tZ (zombie)\n")
 
     with pytest.raises(ProcessLookupError, match="process 7"):

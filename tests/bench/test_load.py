@@ -66,7 +66,7 @@ def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
-def test_the_floor_allows_whatever_it_is_asked(floor: Server) -> None:
+def test_the_floor_allows_every_request(floor: Server) -> None:
     assert load.ask(floor.port, "/mutate", b"{}")["response"]["allowed"] is True
 
 
@@ -95,7 +95,7 @@ def test_a_server_that_refuses_ends_the_measurement(floor: Server) -> None:
         calls.saturate(0.01)
 
 
-def test_nobody_listening_is_told(floor: Server) -> None:
+def test_a_missing_listener_is_reported(floor: Server) -> None:
     with pytest.raises(LoadError, match="port 1:"):
         Load(1, "/mutate", [b"{}"]).__enter__()
 

@@ -35,7 +35,7 @@ def verdict_on(request: Request, folder: Path) -> Verdict:
 
 
 @pytest.mark.parametrize("what", AGAINST_FLOOR)
-def test_every_request_is_answered_as_its_row_says(what: str, tmp_path: Path) -> None:
+def test_every_request_is_answered_as_its_row_expects(what: str, tmp_path: Path) -> None:
     request, _ = AGAINST_FLOOR[what]
     verdict = verdict_on(request, tmp_path)
 
@@ -88,7 +88,7 @@ def test_every_pod_that_churns_has_a_replica_set_of_its_own(tmp_path: Path) -> N
     )
 
 
-def test_the_namespace_has_as_many_services_as_asked() -> None:
+def test_the_namespace_has_as_many_services_as_requested() -> None:
     items = servers.cluster(5_000)["items"]
 
     assert sum(item["kind"] == "Service" for item in items) == 5_000

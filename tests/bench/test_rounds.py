@@ -14,7 +14,7 @@ Transfer/sec:      3.51MB
 """
 
 
-def test_a_round_tells_cpu_and_rate() -> None:
+def test_a_round_has_cpu_and_rate() -> None:
     done = Round(calls=10_000, seconds=0.5, running=0.4, waiting=0.05)
 
     assert done.cpu == pytest.approx(40e-6)
@@ -22,7 +22,7 @@ def test_a_round_tells_cpu_and_rate() -> None:
     assert done.busy == pytest.approx(0.9)
 
 
-def test_wrk_tells_calls_and_seconds() -> None:
+def test_wrk_reports_calls_and_seconds() -> None:
     assert read_wrk(WRK_OUTPUT) == (27_843, 2.1)
 
 

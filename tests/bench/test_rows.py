@@ -31,7 +31,7 @@ def test_a_disturbed_row_cannot_be_missed(values: list[float], mark: Mark) -> No
     assert Row("what", "", "", values, Must(5), disturbed=True).mark is mark
 
 
-def test_a_row_tells_the_median_and_the_quartiles() -> None:
+def test_a_row_has_the_median_and_the_quartiles() -> None:
     row = Row("what", "floor 40 us", "60 us", [1.0, 5.0, 2.0, 4.0, 3.0], Must(3))
 
     assert row.value == 3.0

@@ -51,8 +51,8 @@ NOISES = {
 
 
 @pytest.mark.parametrize("noisy", NOISES.values(), ids=NOISES)
-def test_others_on_the_machine_are_told(noisy: Round) -> None:
-    assert "p99 says nothing" in circumstances("own", [noisy])[-1]
+def test_other_load_on_the_machine_is_reported(noisy: Round) -> None:
+    assert "p99 is meaningless" in circumstances("own", [noisy])[-1]
 
 
 def test_without_load_there_is_nothing_to_remark() -> None:
@@ -86,7 +86,7 @@ ON_REQUEST = {
 
 
 @pytest.mark.parametrize("flag", ON_REQUEST)
-def test_what_has_to_be_built_first_is_measured_only_if_it_is_asked_for(flag: str) -> None:
+def test_what_has_to_be_built_first_is_measured_only_on_request(flag: str) -> None:
     neither = {"with_peer": False, "with_plane": False}
 
     steps = all_steps(**neither | {flag: True})
@@ -94,7 +94,7 @@ def test_what_has_to_be_built_first_is_measured_only_if_it_is_asked_for(flag: st
     assert steps.keys() - all_steps(**neither).keys() == ON_REQUEST[flag]
 
 
-def test_wrong_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--rounds", "0"])
 

@@ -1,8 +1,8 @@
 """
 Replicas, one Secret and two webhook configurations, as a history to examine afterwards.
 
-Time is counted in ticks. Nothing here decides: each replica reads, asks the planner, and does
-what it says, one phase at a time, so that anything may happen between two phases.
+Time is counted in ticks. Nothing here decides: each replica reads, gets a step from the planner,
+and does it, one phase at a time, so that anything may happen between two phases.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rotation as the real kube-apiserver meets it: three replicas, a webhook that must not fail."""
+"""Rotation with the real kube-apiserver: three replicas, a webhook that must not fail."""
 
 import asyncio
 import time

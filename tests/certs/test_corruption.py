@@ -1,4 +1,4 @@
-"""Whatever certificate files hold: a pair that serves, or an error that says so."""
+"""Damaged certificate files: each gives a pair that serves, or an error with the reason."""
 
 import base64
 import re

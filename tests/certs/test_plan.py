@@ -47,7 +47,7 @@ def authority(
     leaving: bool = False,
     foreign: timedelta | None = None,
 ) -> Authority:
-    """Everything as long ago as it says; None: never."""
+    """Each event as many seconds ago as given; None: never."""
     return Authority(
         name=name,
         validity=Validity(start=NOW - age, end=NOW - age + lifetime),
@@ -108,7 +108,7 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         {"first"},
     ),
     "a signer, and nothing served": (state(SIGNER, leaf=None), RotationAction.SIGN_LEAF, set()),
-    "what is served is published by whoever serves it": (
+    "what is served is published by the replica that serves it": (
         state(authority("signer", published=None), everywhere=EMPTY, anywhere=EMPTY),
         RotationAction.INJECT,
         set(),
@@ -416,7 +416,7 @@ CASES: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.ADD_CA,
         set(),
     ),
-    "a revocation waits for nobody who fights for a bundle": (
+    "a revocation waits for no client that fights for a bundle": (
         revoked(SIGNER, everywhere=EMPTY, anywhere=EMPTY),
         RotationAction.ADD_CA,
         set(),

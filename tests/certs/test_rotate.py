@@ -353,13 +353,13 @@ async def test_a_certificate_that_only_a_bundle_contains_leaves_after_a_week(fle
 @pytest.mark.parametrize("moment", range(1, 41))
 async def test_a_revocation_survives_that_a_replica_is_killed_at_any_call(moment: int) -> None:
     fleet = Fleet()
-    witness = fleet.add()
+    observer = fleet.add()
     await fleet.settle()
     (old,) = await revoke(fleet)
 
-    # The replica lives alone and is killed before a call; then a new one replaces it.
+    # The replica runs alone and is killed before a call; then a new one replaces it.
     victim = fleet.add()
-    fleet.replicas.remove(witness)
+    fleet.replicas.remove(observer)
     count = iter(range(1, 10_000))
     fleet.cluster.faults.append(lambda _request: kill_at(next(count), moment))
     try:
@@ -367,7 +367,7 @@ async def test_a_revocation_survives_that_a_replica_is_killed_at_any_call(moment
     except KilledError:
         fleet.replicas.remove(victim)
     fleet.cluster.faults.clear()
-    fleet.replicas.append(witness)
+    fleet.replicas.append(observer)
     fleet.check()
     fleet.add()
     await fleet.live(75 * SECOND, step=3 * SECOND)
@@ -415,15 +415,15 @@ KILLED_AT = range(1, 41)  # calls: of a whole rotation, and some more
 @pytest.mark.parametrize("moment", KILLED_AT)
 async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: int) -> None:
     fleet = Fleet(lifetimes=SHORT)
-    witness = fleet.add()
+    observer = fleet.add()
     await fleet.settle()
     fleet.world.now += 2 * SECOND
     await fleet.cluster.secret.request_rotation(RotationRequest.CA, fleet.world.now)
 
-    # The replica lives alone, is killed before a call, which is after the one before, and is
-    # replaced. The witness is not killed, but too slow to do anything.
+    # The replica runs alone, is killed before a call, which is after the one before, and is
+    # replaced. The observer is not killed, but too slow to do anything.
     victim = fleet.add()
-    fleet.replicas.remove(witness)
+    fleet.replicas.remove(observer)
     count = iter(range(1, 10_000))
     fleet.cluster.faults.append(lambda _request: kill_at(next(count), moment))
     try:
@@ -432,7 +432,7 @@ async def test_a_rotation_survives_that_a_replica_is_killed_at_any_call(moment: 
         fleet.replicas.remove(victim)
     fleet.cluster.faults.clear()
     fleet.check()
-    fleet.replicas.append(witness)
+    fleet.replicas.append(observer)
     fleet.check()
     fleet.add()
     await fleet.live(40 * SECOND, step=SECOND / 2)

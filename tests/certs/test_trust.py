@@ -81,7 +81,7 @@ def test_a_forgotten_authority_leaves_no_certificate() -> None:
 
 
 def test_foreign_certificates_are_stored_in_a_list_that_an_earlier_release_ignores() -> None:
-    other = client_pair(FIRST, "somebody").leaf
+    other = client_pair(FIRST, "stranger").leaf
     trust = rotated().add_foreign([leaf(FIRST).leaf, other], NOW + DAY)
     trust = trust.advance(step(RotationAction.DROP, FIRST), NOW)
 
@@ -93,7 +93,7 @@ def test_foreign_certificates_are_stored_in_a_list_that_an_earlier_release_ignor
 
 
 def test_a_foreign_authority_is_as_old_as_it_is_if_we_created_it() -> None:
-    stranger = client_pair(FIRST, "somebody")
+    stranger = client_pair(FIRST, "stranger")
     trust = Trust().add_foreign([FIRST.leaf, stranger.leaf], NOW + DAY)
 
     assert {authority.name: authority.validity.start for authority in trust.authorities} == {

@@ -108,7 +108,7 @@ def strict_client(
 
 @contextlib.asynccontextmanager
 async def listening(live: LiveContext) -> AsyncGenerator[int]:
-    """A real server on a real port, which says whom it let in: ``hello`` once read from."""
+    """A real server on a real port, which reports whom it let in: ``hello`` once read from."""
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, EOFError):

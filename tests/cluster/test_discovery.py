@@ -10,6 +10,7 @@ from webhook.cluster.discovery import (
     Resource,
     ResourcePath,
     SkippedObject,
+    find_custom_kinds,
     list_resources,
     locate,
 )
@@ -17,7 +18,8 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
 from webhook.config.models import OwnerSelector
-from webhook.errors import ApiError
+from webhook.errors import ApiError, SourceError
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.paths import TemplatePath
 
@@ -231,3 +233,29 @@ def test_only_the_cache_limits_the_selector_of_a_service(selector: Any) -> None:
     else:
         with pytest.raises(SelectorSizeError):
             service.decode(data)
+
+
+ROLLOUT_KIND = GroupKind("argoproj.io", "Rollout")
+FLEET = GroupKind("example.com", "Fleet")
+
+
+async def test_custom_kinds_are_found_where_they_exist() -> None:
+    problems: list[SourceError] = []
+
+    server = ApiServer()
+    server.define("argoproj.io/v1", "Rollout")
+
+    found = await find_custom_kinds(server, [ROLLOUT_KIND, FLEET, POD], problems)
+
+    assert [(row.api_version, row.plural) for row in found] == [("argoproj.io/v1", "rollouts")]
+    assert problems == []
+
+
+async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:
+    problems: list[SourceError] = []
+    error = ApiError("https://api", "is broken", "unreachable")
+
+    server = ApiServer(answers={"GET /apis": error})
+
+    assert await find_custom_kinds(server, [ROLLOUT_KIND], problems) == []
+    assert problems == [error]

@@ -273,7 +273,7 @@ async def test_labels_of_a_namespace_are_looked_up_if_a_profile_needs_them() -> 
         assert here.fetch(request(pod())) is None
 
 
-async def test_a_namespace_that_cannot_be_had_fits_no_profile_that_asks_for_it() -> None:
+async def test_a_namespace_that_cannot_be_read_fits_no_profile_that_requires_it() -> None:
     async with world() as here:
         fetching = here.fallback.fetch(request(pod()), NAMESPACE_POLICY, LONG_TIMEOUT_S)
         assert fetching is not None

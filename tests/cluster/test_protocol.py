@@ -25,7 +25,7 @@ CASES: dict[str, tuple[int, bytes, str, str]] = {
     "a status that is no UTF-8": (500, b'{"message":"\xff"}', "server-error", "here: answered 500"),
     "a redirect": (302, b"", "refused", "here: answered 302"),
     "an event": (0, status(500, "ill"), "server-error", "here: answered 500: ill"),
-    "an event that says nothing": (0, b"[]", "refused", "here: answered 0"),
+    "an event without members": (0, b"[]", "refused", "here: answered 0"),
     "a version that is forgotten": (410, status(410, "old"), "expired", "here: answered 410: old"),
     "an event about that": (0, status(410, "old"), "expired", "here: answered 410: old"),
 }
@@ -88,7 +88,7 @@ ERRORS: dict[str, tuple[Exception, str]] = {
         WrappingError(os_error=ssl.SSLError(1, "wrong version number")),
         "the TLS handshake failed: ",
     ),
-    "an error of our own says it itself": (SourceError("here", "is shut"), "here: is shut"),
+    "an error of our own has the text itself": (SourceError("here", "is shut"), "here: is shut"),
     "several lines become one": (
         ValueError("while parsing\n  in line 2"),
         "ValueError: while parsi",

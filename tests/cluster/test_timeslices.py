@@ -9,7 +9,7 @@ SLICE = 4  # steps
 
 
 class Clock:
-    """Goes on by a step each time that work says so."""
+    """Advances by a step each time that work calls it."""
 
     def __init__(self) -> None:
         self.now = 0

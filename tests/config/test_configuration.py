@@ -118,7 +118,7 @@ def test_system_defaults_exist_only_while_their_gate_is_on() -> None:
     assert after.profiles == checked.profiles
 
 
-def test_the_policy_is_what_the_configuration_says() -> None:
+def test_the_policy_follows_the_configuration() -> None:
     checked = check("mode: recommend\nfieldDefaults: all\nexempt: {namespaces: []}")
     gates = resolve(parse_version("1.36"), {})
 

@@ -13,7 +13,7 @@ from tests.controlplane.credentials import Credentials
 from tests.controlplane.options import Options
 from tests.controlplane.processes import Process, free_port
 
-NOBODY = "192.0.2.1"
+UNUSED_ADDRESS = "192.0.2.1"
 """
 Address to advertise: one of a network for documentation (RFC 5737), so it is unused.
 
@@ -104,11 +104,11 @@ class ApiServer:
             f"--etcd-servers={self._etcd_url}",
             "--bind-address=127.0.0.1",
             f"--secure-port={self.port}",
-            f"--advertise-address={NOBODY}",
+            f"--advertise-address={UNUSED_ADDRESS}",
             "--endpoint-reconciler-type=none",  # no pod uses the Service kubernetes
             f"--tls-cert-file={trust.serving}",
             f"--tls-private-key-file={trust.serving}",
-            # Nobody has a client certificate, but the other components want to know their CAs.
+            # No client has a certificate, but the other components want to know their CAs.
             f"--client-ca-file={trust.ca}",
             f"--requestheader-client-ca-file={trust.ca}",
             "--requestheader-username-headers=X-Remote-User",

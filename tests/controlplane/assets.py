@@ -27,7 +27,7 @@ CACHE = Path("~/.cache/evenspread/envtest")  # expanded late: a test may have an
 
 
 class AssetsError(Exception):
-    """There is no control plane to start; the message says how to get one."""
+    """There is no control plane to start; the message contains how to get one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tests.controlplane.waiting import PATIENCE_S, until
 
 TETHER = Path(__file__).with_name("tether.py")
 
-# The kernel takes the *thread* that forked for the parent of a tethered program: one that lives
+# The kernel takes the *thread* that forked for the parent of a tethered program: one that runs
 # as long as this process must do it, not the thread of a test.
 _SPAWNER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="controlplane-spawner")
 

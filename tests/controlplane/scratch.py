@@ -1,7 +1,7 @@
 """
 A folder that goes with the process that made it.
 
-Its owner removes it. An owner that was killed cannot, so the next one does: the name says whose
+Its owner removes it. An owner that was killed cannot, so the next one does: the name shows whose
 it was. One control plane leaves some 100 MB, mostly etcd's preallocated log.
 """
 

@@ -23,19 +23,19 @@ def test_kubebuilder_assets_come_first(tmp_path: Path) -> None:
     assert found.program("etcd") == tmp_path / "etcd"
 
 
-def test_a_folder_without_a_component_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_component_is_reported(tmp_path: Path) -> None:
     (programs(tmp_path) / "kube-scheduler").unlink()
 
     with pytest.raises(AssetsError, match="has no kube-scheduler: add it, or unset"):
         assets.locate({"KUBEBUILDER_ASSETS": str(tmp_path)})
 
 
-def test_an_unknown_version_is_told_with_the_known_ones() -> None:
+def test_an_unknown_version_is_reported_with_the_known_ones() -> None:
     with pytest.raises(AssetsError, match=r"'1\.2\.3'; use one of 1\.36\.3, 1\.37\.0"):
         assets.locate({"EVENSPREAD_KUBERNETES_VERSION": "1.2.3"})
 
 
-def test_without_a_build_the_way_to_one_is_told(
+def test_without_a_build_the_way_to_one_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -97,7 +97,7 @@ def test_an_old_go_gives_way_to_the_one_kept_from_pypi(
     assert build.go_program(needed=(1, 26, 0), cache=tmp_path) == kept
 
 
-def test_a_step_that_fails_is_told_with_what_it_said() -> None:
+def test_a_step_that_fails_is_reported_with_its_output() -> None:
     with pytest.raises(build.BuildError, match=r"/bin/sh -c failed with 3:\nno module"):
         build.run(["/bin/sh", "-c", "echo no module >&2; exit 3"])
 

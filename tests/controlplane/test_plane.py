@@ -88,7 +88,7 @@ def test_kubectl_speaks_to_it(control_plane: ControlPlane) -> None:
     assert done.stdout == f"configmap/{namespace} created\n"
 
 
-def test_kubectls_failure_is_told_or_returned(control_plane: ControlPlane) -> None:
+def test_kubectls_failure_is_raised_or_returned(control_plane: ControlPlane) -> None:
     with pytest.raises(KubectlError, match=r"kubectl get pod/none: exit 1\nError from server"):
         control_plane.kubectl("get", "pod/none")
 

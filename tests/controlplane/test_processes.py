@@ -95,7 +95,7 @@ def test_a_paused_process_is_stopped_and_goes_on(sleeper: Process) -> None:
     until(lambda: "(stopped)" not in status.read_text(), "it to go on")
 
 
-def test_one_that_ends_by_itself_is_told_with_its_log(tmp_path: Path) -> None:
+def test_one_that_ends_by_itself_is_reported_with_its_log(tmp_path: Path) -> None:
     command = ("/bin/sh", "-c", "echo the port is taken; exit 1")
     process = Process("server", command, log=tmp_path / "server.log")
     process.start()
@@ -104,7 +104,7 @@ def test_one_that_ends_by_itself_is_told_with_its_log(tmp_path: Path) -> None:
         process.wait_until(lambda: False)
 
 
-def test_one_that_does_not_get_ready_is_told_in_time(sleeper: Process) -> None:
+def test_one_that_does_not_get_ready_is_reported_in_time(sleeper: Process) -> None:
     sleeper.start()
 
     with pytest.raises(ProcessError, match="sleep to be ready"):

@@ -22,7 +22,7 @@ def test_the_folder_of_an_owner_that_is_gone_is_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [made]
 
 
-def test_the_folder_of_an_owner_that_lives_stays(tmp_path: Path) -> None:
+def test_the_folder_of_an_owner_that_runs_stays(tmp_path: Path) -> None:
     first = new_folder(tmp_path)
     parents = tmp_path / f"{PREFIX}-{os.getppid()}-abcdefgh"
     parents.mkdir()

@@ -27,7 +27,7 @@ def granted(objects: dict[str, Json], role: str) -> dict[tuple[str, str], list[s
     }
 
 
-def test_they_are_off_unless_asked_for(helm: Helm) -> None:
+def test_they_are_off_unless_configured(helm: Helm) -> None:
     assert not [name for name in by_name(helm.objects({})) if name.endswith("-audit")]
 
 

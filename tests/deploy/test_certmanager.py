@@ -67,7 +67,7 @@ def test_the_certificate_is_for_the_service_that_the_webhooks_name(made: Objects
     assert set(certificate(made)["usages"]) == {"digital signature", "server auth"}
 
 
-def test_the_bundle_is_injected_and_written_by_nobody_else(made: Objects) -> None:
+def test_the_bundle_is_injected_and_has_no_other_writer(made: Objects) -> None:
     for hook in hooks(made):
         assert hook["metadata"]["annotations"] == {INJECT: f"{NAMESPACE}/{NAME}"}
         assert all("caBundle" not in webhook["clientConfig"] for webhook in hook["webhooks"])

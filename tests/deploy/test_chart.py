@@ -116,7 +116,7 @@ def test_opting_in_is_by_a_label_of_the_namespace(helm: Helm) -> None:
         assert expression == {"key": "evenspread.io/enabled", "operator": "In", "values": ["true"]}
 
 
-def test_objects_can_be_labelled_past_the_webhooks_only_if_asked_for(helm: Helm) -> None:
+def test_objects_can_be_labelled_past_the_webhooks_only_if_configured(helm: Helm) -> None:
     assert all("objectSelector" not in webhook for webhook in hooks(helm, {}))
     for webhook in hooks(helm, {"skipInSelector": True}):
         (expression,) = webhook["objectSelector"]["matchExpressions"]
@@ -207,7 +207,7 @@ def test_custom_kinds_reach_configuration_webhooks_and_role(helm: Helm) -> None:
     } in objects["ClusterRole/evenspread"]["rules"]
 
 
-def test_a_certificate_of_somebody_else_needs_no_right_to_secrets(helm: Helm) -> None:
+def test_a_foreign_certificate_needs_no_right_to_secrets(helm: Helm) -> None:
     objects = by_name(helm.objects({"certificate": {"mode": "files", "secretName": "serving"}}))
 
     assert "Secret/evenspread-ca" not in objects
@@ -271,7 +271,7 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     assert "--name=spreader" in text
 
 
-def test_a_network_policy_limits_ingress_to_two_ports_and_egress_if_asked_for(helm: Helm) -> None:
+def test_a_network_policy_limits_ingress_to_two_ports_and_egress_if_configured(helm: Helm) -> None:
     to_api_server = [{"to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}], "ports": [{"port": 443}]}]
     default, limited = (
         by_name(helm.objects(values))["NetworkPolicy/evenspread"]["spec"]

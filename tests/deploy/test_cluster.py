@@ -63,7 +63,7 @@ def release(plane: ControlPlane, helm: Helm) -> Release:
     return Release(plane, helm)
 
 
-def test_it_can_be_removed_when_somebody_has_deleted_its_webhooks(
+def test_it_can_be_removed_when_its_webhooks_are_deleted(
     plane: ControlPlane, release: Release
 ) -> None:
     release.install({})

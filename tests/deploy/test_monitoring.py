@@ -65,13 +65,13 @@ def served() -> set[str]:
     return {f"{row.name}{part}" for row in METRICS for part in parts.get(row.type, ("",))}
 
 
-def test_every_query_asks_for_a_metric_that_exists() -> None:
+def test_every_query_names_a_metric_that_exists() -> None:
     queried = set().union(*map(metrics_of, queries()))
 
     assert queried - served() == ELSEWHERE
 
 
-def test_every_reason_that_is_asked_for_is_in_the_reference() -> None:
+def test_every_reason_of_a_query_is_in_the_reference() -> None:
     reference = (DEPLOY.parent / "docs" / "reference.md").read_text()
 
     for query in queries():
@@ -98,7 +98,7 @@ def test_there_is_an_alert_for_each_fault_with_its_runbook() -> None:
         assert alert["labels"]["severity"] in ("warning", "critical")
 
 
-def test_the_chart_says_where_the_runbooks_are(helm: Helm) -> None:
+def test_the_chart_links_to_the_runbooks(helm: Helm) -> None:
     values = {**MONITORING, "prometheusRule": {"enabled": True, "runbooks": "https://wiki/spread"}}
 
     (group,) = by_name(helm.objects(values))["PrometheusRule/evenspread"]["spec"]["groups"]

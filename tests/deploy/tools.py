@@ -37,7 +37,7 @@ ACTIONLINT = Program("actionlint", "1.7.12", "github.com/rhysd/actionlint/cmd/ac
 
 
 class ToolError(Exception):
-    """A program is missing; the message says how to get it."""
+    """A program is missing; the message contains how to get it."""
 
 
 def main() -> int:

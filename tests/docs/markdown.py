@@ -1,7 +1,7 @@
 """
 The pages, and what stands in them: code blocks, links, headings.
 
-A block of commands is run by a test, unless a mark before it says what it would need:
+A block of commands is run by a test, unless a mark before it names what it needs:
 ``<!-- needs: kind -->``. What needs CONTROL_PLANE is run as well, where one has been built.
 """
 

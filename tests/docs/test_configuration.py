@@ -88,7 +88,7 @@ def test_tables_name_no_field_that_is_not_there(
     assert named <= {field for model in models for field in fields_of(model)}
 
 
-def test_what_is_said_of_an_empty_configuration_is_so() -> None:
+def test_the_statement_about_an_empty_configuration_is_true() -> None:
     configuration = check(
         read_document("{apiVersion: evenspread.io/v1alpha1, kind: SpreadConfiguration}", "x"), str
     )

@@ -20,7 +20,7 @@ NAMES = {
 """Names of authorities are made by chance; those of the page stand for them."""
 
 
-def test_the_report_is_what_a_doctor_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     lacks = "needs get on pods/proxy in namespace evenspread"
     hidden = Replica(replica().name, Lookup(problem=lacks), Lookup(problem=lacks))
     found = build_installation(authority=secret("ca.crt", STRANGER), replicas=(hidden,))

@@ -55,7 +55,7 @@ def test_the_picture_is_small() -> None:
     assert (ROOT / "docs" / "pictures" / "report.png").stat().st_size < 200_000
 
 
-def test_every_command_is_told_of() -> None:
+def test_every_command_is_mentioned() -> None:
     text = README.read_text()
 
     assert {command for command in COMMANDS if f"`evenspread {command}" not in text} <= {

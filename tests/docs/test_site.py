@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Reader:
-    """Somebody who opens one page after another, and what the browser had to say."""
+    """A reader who opens one page after another, and the messages of the browser."""
 
     def __init__(self, browser: Browser, size: Any, scheme: Any) -> None:
         self.page: Page = browser.new_page(viewport=size, color_scheme=scheme)

@@ -2,8 +2,8 @@
 Transcripts of a terminal: commands after ``$``, and below each one what it prints.
 
 ``...`` stands for anything. A command that serves goes on in the background until the page is at
-its end; the ports that it says are free ones, and stand for those of the page, which leaves out the
-lines of its log.
+its end; the ports that it prints are free ones, and stand for those of the page, which leaves out
+the lines of its log.
 """
 
 import os

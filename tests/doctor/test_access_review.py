@@ -69,7 +69,7 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
             "GET /apis/example.com/v1": respond(KINDS),
         }
     )
-    fleets = (KindRow("example.com", "", "Fleet", "fleets"),)
+    fleets = (KindRow("example.com", "v1", "Fleet", "fleets"),)
 
     found = await review_rights(
         client, "evenspread", "shop", auditing, ConfigMap({"config.yaml": TEMPLATES})
@@ -84,7 +84,7 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
 OWNERS: dict[str, tuple[dict[str, Response], tuple[KindRow, ...]]] = {
     "a controller that exists": (
         {"GET /apis": respond(GROUPS), "GET /apis/example.com/v1": respond(KINDS)},
-        (ROLLOUTS, KindRow("example.com", "", "Fleet", "fleets")),
+        (ROLLOUTS, KindRow("example.com", "v1", "Fleet", "fleets")),
     ),
     "a controller that does not exist": ({"GET /apis": respond({"groups": []})}, (ROLLOUTS,)),
     "a discovery that fails": ({"GET /apis": refuse("broken", 500)}, (ROLLOUTS,)),

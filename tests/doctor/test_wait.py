@@ -50,7 +50,7 @@ async def test_the_wait_goes_on_until_both_answer() -> None:
     assert clock.now == PAUSE_S
 
 
-async def test_an_api_server_that_restarts_is_asked_again() -> None:
+async def test_an_api_server_that_restarts_is_called_again() -> None:
     assert await wait(ApiError("https://api", "cannot be reached", "unreachable"), ANSWER)
 
 
@@ -65,7 +65,7 @@ FAILURES: dict[str, tuple[Response, str]] = {
 
 
 @pytest.mark.parametrize(("response", "message"), FAILURES.values(), ids=FAILURES)
-async def test_the_wait_ends_and_says_why(response: Response, message: str) -> None:
+async def test_the_wait_ends_and_reports_why(response: Response, message: str) -> None:
     with pytest.raises(SourceError, match=f"no replica answered within 3 s for {message}"):
         await wait(response)
 

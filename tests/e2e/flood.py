@@ -30,7 +30,7 @@ class FloodCall(NamedTuple):
     Attributes:
         due: Seconds from the beginning of the load to the time at which it was due.
         seconds: From then to the answer.
-        again: Whether the answer says when to call again.
+        again: Whether the answer has Retry-After.
     """
 
     due: float
@@ -106,7 +106,7 @@ class Flood:
                 select.select([], [wire], [], PATIENCE_S)
 
     def _read(self, descriptor: int) -> tuple[int, bool] | None:
-        """Read what has come; the status, and whether it says when to call again, once whole."""
+        """Read an answer; once it is whole, give its status and whether it has Retry-After."""
         try:
             data = self._wires[descriptor].recv(LONGEST_READ)
         except ssl.SSLWantReadError:  # a session ticket, or a part of a record

@@ -1,4 +1,4 @@
-"""A server of somebody who has stolen the key of a CA: it answers in place of evenspread."""
+"""A server with the stolen key of a CA, which answers in place of evenspread."""
 
 import base64
 import json
@@ -72,7 +72,7 @@ def impostor(certified: Certified) -> Generator[Impostor]:
     """
     Let the API server call an impostor by the name of the Service, beside the replicas.
 
-    It has a webhook of its own, with ``Ignore``, because nobody can help calls that it swallows.
+    It has a webhook of its own, with ``Ignore``, because calls that it swallows cannot be helped.
     """
     tls = server_context(None)
     load(tls, steal(certified.plane.api.read(certified.secret), certified.host))

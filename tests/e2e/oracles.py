@@ -1,7 +1,7 @@
 """
 What must hold after a fault, whatever it was: the oracles that the fault cases share.
 
-``Ledger`` compares what clients were told with what is stored; ``webhook_errors`` is the API
+``Ledger`` compares the responses to clients with what is stored; ``webhook_errors`` is the API
 server's own count of calls that failed; ``check_caches`` and ``check_process`` look at a replica.
 """
 
@@ -78,7 +78,7 @@ class Ledger(NamedTuple):
 
     def check(self, *, incomplete: frozenset[str] = frozenset()) -> None:
         """
-        Assert that what is stored is what clients were told, each pod with all its defaults.
+        Assert that what is stored agrees with the responses, each pod with all its defaults.
 
         Args:
             incomplete: Names of pods that may lack all defaults, since a call failed open.
@@ -118,7 +118,7 @@ def webhook_errors(apiserver: ApiServer) -> float:
 
 def admission_annotations(apiserver: ApiServer) -> Counter[str]:
     """
-    What the audit log says of webhooks, counted.
+    Count the entries of the audit log about webhooks.
 
     ``failed-open``: calls that were let pass; ``mutated``: calls that changed the object.
     """
@@ -174,7 +174,7 @@ def check_process(replica: Replica) -> None:
 
 class ReadinessProbe:
     """
-    Asks a replica whether it is ready, again and again; a context manager.
+    Polls whether a replica is ready; a context manager.
 
     Attributes:
         successes: How often it was.

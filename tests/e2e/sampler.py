@@ -4,7 +4,7 @@ Takes samples of /livez until standard input ends: a line for each, ``began stat
 A program of its own, so that no thread of a test delays it, and without imports that take time.
 ``began`` is CLOCK_MONOTONIC in seconds, which is the same in all processes of a machine;
 ``measured`` are milliseconds of wall clock. A machine that does other things delays both sides, so
-``own`` leaves out what the kernel says that the threads of both have waited for a core.
+``own`` leaves out the time in which, by the kernel's count, the threads of both waited for a core.
 """
 
 import http.client

@@ -120,7 +120,7 @@ def test_lists_of_several_pages_are_read_to_their_end(
     assert sum("continue" in query for query in lists) >= 1
 
 
-def test_who_may_not_list_is_told_so(
+def test_a_user_without_the_right_to_list_gets_an_error(
     new_control_plane: NewControlPlane, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plane = new_control_plane(scheduler=False)

@@ -188,7 +188,7 @@ def test_reports_go_with_their_workloads_and_those_of_others_stay(fleet: Fleet) 
     assert reports(fleet.plane) == {"default": kept}
     leader = fleet.audited()
     messages = [
-        line["says"] for line in leader.lines if line["event"] == "audit" and "says" in line
+        line["message"] for line in leader.lines if line["event"] == "audit" and "message" in line
     ]
     assert messages == [
         "Report default/evenspread: belongs to another client, and is left unchanged"

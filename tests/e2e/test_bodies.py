@@ -164,7 +164,7 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
         calls=len(HUGE) * AT_ONCE * AGAIN + len(bystander.latencies),
         failed=0,
         outcome=f"memory {before // MIB} MiB, {growth // MIB} more at most; others p99 "
-        f"{bystander.p99 * 1e3:.0f} ms, {bystander.busy} of them told to call again",
+        f"{bystander.p99 * 1e3:.0f} ms, {bystander.busy} of them refused with Retry-After",
     )
 
 

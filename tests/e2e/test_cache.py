@@ -280,7 +280,7 @@ async def test_a_half_open_connection_is_noticed(
 
 
 @pytest.mark.fault(28)
-async def test_a_lost_permission_is_told_and_its_return_noticed(
+async def test_a_lost_permission_is_reported_and_its_return_noticed(
     plane: ControlPlane, fault_report: FaultReport
 ) -> None:
     account = {"namespace": "default", "name": "reader"}

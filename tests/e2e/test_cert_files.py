@@ -122,8 +122,8 @@ def test_the_old_certificate_is_served_until_a_good_one_stands_there(
     until(lambda: swaps(replica, "failure") == failures + 1, "the fault to be counted")
     last = [line for line in replica.lines if line["event"] == "certificate"][-1]
     assert last["level"] == "warning"
-    assert message in last["says"]
-    assert last["says"].endswith("; the old certificate is served on")
+    assert message in last["message"]
+    assert last["message"].endswith("; the old certificate is served on")
     assert message in replica.page("/readyz?verbose")
     assert replica.ready
     assert served(replica) == old
@@ -182,7 +182,7 @@ def test_who_is_not_trusted_warns_and_stays_ready(
     until(lambda: replica.metric("ca_bundle_in_sync") == 0, "the bundles to be found wanting")
     assert replica.ready
     (warning,) = [
-        line for line in replica.lines if "caBundle does not lead" in str(line.get("says"))
+        line for line in replica.lines if "caBundle does not lead" in str(line.get("message"))
     ]
     assert warning["level"] == "warning"
     for kind in webhooks.KINDS:

@@ -67,14 +67,14 @@ def test_people_read_the_same(certified: Certified) -> None:
     assert "DAYS LEFT" in shown.stdout
 
 
-def test_a_rotation_is_asked_of_a_secret_that_is_there(certified: Certified) -> None:
+def test_a_rotation_needs_a_secret_that_exists(certified: Certified) -> None:
     done = certified.run("rotate", "--ca", name="nobody")
 
     title = f"Secret {certified.namespace}/nobody-ca"
     assert (done.returncode, done.stderr) == (3, f"error: {title}: does not exist\n")
 
 
-def test_a_bundle_of_somebody_else_is_a_finding(certified: Certified) -> None:
+def test_a_foreign_bundle_is_a_finding(certified: Certified) -> None:
     bundle = base64.b64encode(authority().certificate_pem()).decode()
     made = configurations("foreign", {"evenspread.test/nowhere": "yes"})
     for configuration in made:
@@ -136,7 +136,7 @@ def test_a_deleted_configuration_is_reported_and_not_created_again(
     api.delete(deleted)
     for replica in (first, second):
         until(partial(absent, replica), "a replica to report it")
-        messages = [line["says"] for line in replica.lines if line.get("event") == "certificate"]
+        messages = [line["message"] for line in replica.lines if line.get("event") == "certificate"]
         assert (
             f"{VALIDATING} does not exist, so that no API server calls for it; it stays absent"
             in messages
@@ -273,7 +273,7 @@ def test_rotations_leave_no_key_behind(certified: Certified) -> None:
     assert "PRIVATE KEY" not in replica.log.read_text()
 
 
-def test_no_secret_is_told(certified: Certified) -> None:
+def test_no_secret_is_printed(certified: Certified) -> None:
     """Neither the command nor a replica repeats what the Secret holds."""
     secret = certified.plane.api.read(certified.secret)
     state = json.loads(base64.b64decode(secret["data"]["authorities.json"]))

@@ -63,7 +63,7 @@ def listed(certified: Certified) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_consistent(certified: Certified) -> bool:
-    """Whether all agree: the Secret, both bundles, and what every replica serves and says."""
+    """Whether all agree: the Secret, both bundles, and what every replica serves and reports."""
     try:
         trusted, known = listed(certified)
         bundles = [frozenset(map(fingerprint, bundle)) for bundle in certified.published]
@@ -198,7 +198,7 @@ def fighting(certified: Certified, bundle: str) -> Generator[None]:
 
 def repairs(certified: Certified) -> float:
     """How often replicas wrote bundles."""
-    lines = [line.get("says", "") for replica in certified.replicas for line in replica.lines]
+    lines = [line.get("message", "") for replica in certified.replicas for line in replica.lines]
     return sum("authorities into caBundle" in line for line in lines)
 
 
@@ -304,7 +304,7 @@ def request_rotation(certified: Certified) -> None:
 
 
 def is_rotated(certified: Certified, old: Any) -> bool:
-    """Whether the old CA is gone; meanwhile whoever trusts a bundle trusts what is served."""
+    """Whether the old CA is gone; meanwhile a client that trusts a bundle trusts what is served."""
     (replica,) = certified.replicas
     for bundle in certified.published:
         if replica.ready:

@@ -85,7 +85,7 @@ def signing(certified: Certified, old: x509.Certificate) -> bool:
 
 
 def over(certified: Certified, old: x509.Certificate) -> bool:
-    """Nobody trusts the old authority any more."""
+    """No client trusts the old authority any more."""
     return all(len(bundle) == 1 and old not in bundle for bundle in certified.published)
 
 

@@ -1,5 +1,6 @@
 """Replicas whose clocks are off, jump or stand still: no handshake and no creation fails."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,15 +67,18 @@ def test_replicas_with_other_clocks_serve_on_and_change_nothing(
         ):
             for replica, shift in zip(certified.replicas, SHIFTS, strict=True):
                 replica.set_clock(shift)
-                until(lambda: complains(replica), "a warning", patience_s=PATIENCE_S)  # noqa: B023
+                until(partial(complains, replica), "a warning", patience_s=PATIENCE_S)
                 assert replica.ready
             certified.rotate()
             go_on(load)
             assert serials(certified) == before
             for replica in certified.replicas:
                 replica.set_clock(0)
-            renewed = lambda: set(serials(certified)).isdisjoint(before)  # noqa: E731
-            until(renewed, "the rotation, now that clocks agree", patience_s=PATIENCE_S)
+            until(
+                lambda: set(serials(certified)).isdisjoint(before),
+                "the rotation, now that clocks agree",
+                patience_s=PATIENCE_S,
+            )
             go_on(load)
         ledger = Ledger.of(plane.api, namespace, load)
         ledger.check()

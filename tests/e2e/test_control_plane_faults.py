@@ -126,7 +126,7 @@ def stir(plane: ControlPlane, namespace: str, name: str) -> None:
 
 
 def count_tries(port: int) -> int:
-    """How often a server that has nobody to call tries it, after LONG_BACKOFF_S."""
+    """How often a server without an API server tries to connect, after LONG_BACKOFF_S."""
     with Refusals(port) as refusals:
         start = monotonic()
         until(lambda: monotonic() > start + LONG_BACKOFF_S, "long pauses", patience_s=OUTAGE_S)

@@ -390,7 +390,7 @@ def _expired(ward: Ward) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_installation_is_told_with_what_to_do(ward: Ward, case: str) -> None:
+def test_a_broken_installation_is_reported_with_what_to_do(ward: Ward, case: str) -> None:
     break_it, expected = BROKEN[case]
 
     with break_it(ward):
@@ -416,11 +416,11 @@ def test_it_is_healthy_again_after_all_that(ward: Ward) -> None:
     assert recovered(ward).code == 0
 
 
-def test_what_may_not_be_looked_at_is_said_and_is_no_problem(ward: Ward) -> None:
+def test_what_may_not_be_read_is_reported_and_is_no_problem(ward: Ward) -> None:
     namespace = ward.plane.create_namespace()
-    nobody = ward.plane.kubeconfig_of(namespace, "default")
+    powerless = ward.plane.kubeconfig_of(namespace, "default")
 
-    report = ward.examine("-n", NAMESPACE, kubeconfig=nobody)
+    report = ward.examine("-n", NAMESPACE, kubeconfig=powerless)
 
     assert (report.code, report.problems) == (0, {})
     assert report.checks.keys() - report.unseen.keys() == {"kubernetes"}
@@ -448,7 +448,7 @@ def test_an_api_server_passes_the_same_answer_on_once_and_nothing_is_done_to_a_p
     assert "annotations" not in reply.body["metadata"]
 
 
-def test_a_listener_is_asked_what_it_serves(ward: Ward) -> None:
+def test_the_certificate_of_a_listener_is_read(ward: Ward) -> None:
     foreign = base64.b64encode(authority().certificate_pem()).decode()
     with (
         ward.patched("ClusterRole/evenspread", ("replace", patching(ward), ["get"])),
@@ -459,7 +459,7 @@ def test_a_listener_is_asked_what_it_serves(ward: Ward) -> None:
     assert "ca-bundle" in report.problems
 
 
-def test_it_is_told_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_reported_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> None:
     recovered(ward)
     with ward.hooks_patched(("replace", "/timeoutSeconds", 30), kinds=("Validating",)):
         code = main(["doctor", "--kubeconfig", str(ward.plane.apiserver.kubeconfig), *ward.health])
@@ -472,7 +472,7 @@ def test_it_is_told_in_words(ward: Ward, capsys: pytest.CaptureFixture[str]) -> 
     assert lines[-1] == f"{len(CHECKS)} checks: 1 problem, {len(CHECKS) - 1} ok", "\n".join(lines)
 
 
-def test_nobody_there_is_another_exit_code(
+def test_an_unreachable_server_has_another_exit_code(
     ward: Ward, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = ward.plane.apiserver.kubeconfig.read_text()

@@ -263,7 +263,7 @@ def explained(answer: Json) -> Counter[str]:
     return counts
 
 
-def test_explain_says_what_the_scheduler_does(
+def test_explain_predicts_what_the_scheduler_does(
     new_control_plane: NewControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plane = new_control_plane(

@@ -1,5 +1,5 @@
 """
-Whatever is created or updated, ``apiserver.predict_response`` says what a real kube-apiserver does.
+For every create and update, ``apiserver.predict_response`` predicts a real kube-apiserver.
 
 In the long form for every version, with all gates that it has, on and off.
 """

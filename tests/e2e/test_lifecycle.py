@@ -182,7 +182,7 @@ def drain(enforced: Enforced, node: str) -> None:
     enforced.kubectl("drain", node, f"--pod-selector={OURS}", f"--timeout={GONE_S:g}s")
 
 
-def test_without_replicas_fail_refuses_but_locks_nobody_out(enforced: Enforced) -> None:
+def test_without_replicas_fail_refuses_but_administrators_can_repair(enforced: Enforced) -> None:
     namespace = enforced.namespace()
     enforced.to_nothing()
 

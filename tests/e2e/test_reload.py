@@ -106,7 +106,7 @@ def test_changes_under_load_lose_no_call_and_are_seen_at_once(
     assert max(late) < POLL_S + SLACK_S
 
 
-def test_a_bad_version_is_told_in_log_metric_and_event(
+def test_a_bad_version_is_reported_in_log_metric_and_event(
     control_plane: ControlPlane, follower: Replica, namespace: str
 ) -> None:
     api = control_plane.api

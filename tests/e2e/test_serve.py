@@ -19,5 +19,5 @@ def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
     assert "objects, updated " in lines[2]
 
 
-def test_the_api_server_tells_the_version_to_judge_by(replica: Replica) -> None:
+def test_the_version_of_the_api_server_selects_the_rules(replica: Replica) -> None:
     assert replica.metric("build_info", kubernetes="1.36") == 1

@@ -195,7 +195,7 @@ def rotation(plane: ControlPlane) -> None:
 
 
 def emptied(plane: ControlPlane) -> None:
-    """Somebody empties a caBundle, and it is written again."""
+    """A user empties a caBundle, and it is written again."""
     before = bundles(plane)
     path = plane.api.path_of(webhooks_of(webhooks.KINDS[0]))
     patch = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
@@ -267,7 +267,7 @@ def requested_rights(plane: ControlPlane) -> Iterator[tuple[Right, int]]:
 
 
 def confined(pod: RunningPod) -> None:
-    """It runs as nobody, may do nothing that a user may not, and can write nowhere."""
+    """It runs as the user nobody, may do nothing that a user may not, and can write nowhere."""
     proc = Path(f"/proc/{pod.process.pid}")
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
     mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines()]
@@ -303,7 +303,7 @@ def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, he
     assert {r for r, _ in requests if not any(grant.covers(r) for grant in grants)} == set()
 
 
-def test_callers_without_a_certificate_get_no_verdict_if_the_chart_asks_for_one(
+def test_callers_without_a_certificate_get_no_verdict_if_the_chart_requires_one(
     control_plane_assets: Assets, helm: Helm, tmp_path: Path
 ) -> None:
     require_containers()

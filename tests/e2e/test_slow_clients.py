@@ -1,4 +1,4 @@
-"""Clients that send or read slowly: each connection ends in time, and nobody else notices."""
+"""Clients that send or read slowly: each connection ends in time, and no other client notices."""
 
 import asyncio
 import time

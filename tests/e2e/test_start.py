@@ -26,7 +26,7 @@ def powerless(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Replica]:
         yield started
 
 
-def test_without_facts_calls_are_asked_to_come_again(powerless: Replica) -> None:
+def test_without_facts_calls_are_refused_with_retry_after(powerless: Replica) -> None:
     until(lambda: "403" in powerless.page("/readyz"), "all kinds to be refused")
     tls = ssl.create_default_context(cafile=powerless.folder / "state/ca.crt")
     connection = http.client.HTTPSConnection(

@@ -80,7 +80,7 @@ def test_a_subresource_that_cannot_change_a_template_costs_no_call(
     until(scales_without_a_call, "a moment in which no controller updates the object")
 
 
-def test_what_a_user_says_of_its_deletion_evades_nothing(
+def test_deletion_members_set_by_a_user_evade_nothing(
     control_plane: ControlPlane, hooked: str
 ) -> None:
     leaving = {
@@ -155,14 +155,14 @@ def pod_specs(value: Any) -> Iterator[Json]:
 def test_no_secret_of_an_object_is_repeated(
     control_plane: ControlPlane, replica: Replica, hooked: str
 ) -> None:
-    api, told = control_plane.api, []
+    api, texts = control_plane.api, []
     for kind in VERSIONS:
         for name, constraint in (("good", GOOD), ("bad", BAD)):
             obj = secretive(kind, name, hooked, constraint)
             reply = api.request("POST", api.collection_of(obj), obj)
-            told += [*reply.warnings, *([json.dumps(reply.body)] if name == "bad" else [])]
+            texts += [*reply.warnings, *([json.dumps(reply.body)] if name == "bad" else [])]
     events = [event for event in api.items("v1", "Event") if "evenspread" in str(event)]
 
     pages = [replica.page(path) for path in ("/metrics", "/readyz?verbose=1")]
-    for text in (*told, *pages, json.dumps(events), replica.log.read_text()):
+    for text in (*texts, *pages, json.dumps(events), replica.log.read_text()):
         assert CANARY not in text

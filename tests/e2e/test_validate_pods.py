@@ -120,7 +120,7 @@ def test_a_pod_that_is_looked_at_twice_is_warned_of_once(install: Install) -> No
     assert [warning[:6] for warning in reply.warnings] == ["TSC101"]
 
 
-def test_nobody_is_warned_of_a_pod_of_a_controller(install: Install) -> None:
+def test_a_pod_of_a_controller_causes_no_warning(install: Install) -> None:
     installed = install({})
     owner = workload("ReplicaSet", "web", installed.namespace, LABELS)
     made = installed.create({**owner, "spec": {**owner["spec"], "replicas": 0}}).body

@@ -262,7 +262,7 @@ ACTIONS: dict[str, tuple[Json, Action, int, list[str]]] = {
 @pytest.mark.parametrize(
     ("obj", "action", "lines", "refused"), ACTIONS.values(), ids=ACTIONS.keys()
 )
-def test_the_configuration_says_what_is_done_about_drops(
+def test_the_configuration_decides_what_is_done_about_drops(
     obj: Json, action: Action, lines: int, refused: list[str]
 ) -> None:
     config = replace(MIN_DOMAINS_OFF, actions={**DEFAULT_ACTIONS, "TSC111": action})
@@ -283,7 +283,7 @@ def test_the_whole_list_is_refused_at_its_place() -> None:
     assert finding.error.message == "Forbidden: feature gate EvenPodsSpread is off"
 
 
-def test_drops_are_told_apart_by_gate() -> None:
+def test_drops_are_counted_by_gate() -> None:
     (drop,) = amend_constraints(
         request(pod(spread(minDomains=1))), MIN_DOMAINS_OFF, FakeFacts()
     ).drops

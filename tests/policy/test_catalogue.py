@@ -52,7 +52,7 @@ def test_no_policy_rule_denies_unless_it_is_configured() -> None:
     assert {*DEFAULT_ACTIONS.values()} == {Action.WARN, Action.AUDIT}
 
 
-def test_an_invalid_exemption_is_told_the_annotation() -> None:
+def test_a_finding_of_an_invalid_exemption_names_the_annotation() -> None:
     assert EXEMPT_ANNOTATION in CATALOGUE[REFUSED_EXEMPTION].fix
 
 

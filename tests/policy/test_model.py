@@ -137,7 +137,7 @@ def test_nulls_in_a_list_are_empty_constraints(listed: list[dict[str, Any] | Non
 
 
 OWNERS = {
-    "nobody": ((), None),
+    "no owner": ((), None),
     "no controller": ((OwnerReference(name="a"),), None),
     "the controller among owners": (
         (OwnerReference(name="a"), OwnerReference(name="b", controller=True)),
@@ -167,7 +167,7 @@ def test_a_template_has_labels_and_constraints() -> None:
     assert template.constraints == (Constraint(1),)
 
 
-def test_a_node_is_schedulable_and_untainted_unless_it_is_said() -> None:
+def test_a_node_is_schedulable_and_untainted_by_default() -> None:
     node = Node("n", {})
 
     assert not node.taints

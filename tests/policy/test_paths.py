@@ -16,6 +16,7 @@ from webhook.policy.paths import (
     parse_path,
     parse_pointer,
     walk_path,
+    without_nulls,
 )
 
 OBJECT: dict[str, Any] = {"spec": {"items": [{"a": 1}, None]}, "null": None}
@@ -57,6 +58,10 @@ FIELDS: dict[str, tuple[FieldPath, str]] = {
     "a member of an item": (("items", 3, "kind"), "items[3].kind"),
     "an item at the top": ((0, "a"), "[0].a"),
 }
+
+
+def test_nulls_are_left_out_of_objects_alone() -> None:
+    assert without_nulls(OBJECT) == {"spec": {"items": [{"a": 1}, None]}}
 
 
 @pytest.mark.parametrize(("path", "written"), FIELDS.values(), ids=FIELDS.keys())

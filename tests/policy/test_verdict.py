@@ -296,7 +296,7 @@ RECOMMENDED: dict[str, tuple[Json, list[str]]] = {
 
 
 @pytest.mark.parametrize(("obj", "warnings"), RECOMMENDED.values(), ids=RECOMMENDED.keys())
-def test_recommend_mode_tells(obj: Json, warnings: list[str]) -> None:
+def test_recommend_mode_warns(obj: Json, warnings: list[str]) -> None:
     verdict = mutate(obj, RECOMMENDING)
 
     assert verdict.allowed
@@ -304,7 +304,7 @@ def test_recommend_mode_tells(obj: Json, warnings: list[str]) -> None:
     assert list(verdict.warnings) == warnings
 
 
-def test_recommend_mode_tells_of_the_pods_of_a_workload_that_it_would_patch() -> None:
+def test_recommend_mode_reports_the_pods_of_a_workload_that_it_would_patch() -> None:
     adding = policy(profile(merge=Merge.PER_TOPOLOGY_KEY), mode=Mode.RECOMMEND)
 
     verdict = mutate(deployment(spread(whenUnsatisfiable="")), adding)
@@ -338,7 +338,7 @@ def test_long_and_unprintable_warnings_are_made_to_fit() -> None:
     assert r"größe\ngröße" in warning
 
 
-def test_a_pod_is_given_its_defaults_and_told_so() -> None:
+def test_a_pod_is_given_its_defaults_and_a_warning() -> None:
     patched = applied(pod(), mutate(pod()))
 
     selected = {"matchLabels": {"app": "web"}}
@@ -552,7 +552,7 @@ def test_the_patch_of_any_workload_applies(
 
 
 @given(strategies.situations, st.sampled_from(Hook))
-def test_recommend_mode_changes_nothing_and_tells_what_would_be(
+def test_recommend_mode_changes_nothing_and_reports_what_would_be(
     situation: Situation, hook: Hook
 ) -> None:
     obj, in_force, known = situation
@@ -608,7 +608,7 @@ def test_advice_warns_in_the_validating_hook() -> None:
     assert advised(Hook.MUTATE).advice is None
 
 
-def test_advice_denies_where_the_configuration_says_so() -> None:
+def test_advice_denies_where_configured() -> None:
     verdict = advised(Hook.VALIDATE, actions={**DEFAULT_ACTIONS, "TSC101": Action.DENY})
 
     assert not verdict.allowed
@@ -718,7 +718,7 @@ def as_stored(obj: Json) -> Json:
 
 
 @given(realistic.objects(pods=True), realistic.node_lists(), st.sampled_from(FieldDefaults))
-def test_the_mutating_hook_says_what_the_validating_one_would(
+def test_the_mutating_hook_reports_what_the_validating_one_would(
     obj: Json, nodes: list[Node], field_defaults: FieldDefaults
 ) -> None:
     known = FakeFacts(services_of=WEB.services_of, nodes=nodes)
@@ -794,7 +794,7 @@ DENYING_DROPS = policy(
 )
 
 
-def test_a_field_that_a_gate_holds_back_is_denied_where_the_configuration_says_so() -> None:
+def test_a_field_that_a_gate_holds_back_is_denied_where_configured() -> None:
     verdict = mutate(HELD_BACK, DENYING_DROPS)
 
     assert not verdict.allowed

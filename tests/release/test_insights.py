@@ -149,7 +149,7 @@ def test_what_it_links_to_is_in_the_repository() -> None:
     assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
-def test_its_tools_are_used_where_it_says() -> None:
+def test_its_tools_are_used_where_it_claims() -> None:
     release = next(file for file in FILES if file.name == "release.yml").read_text()
     makefile = (ROOT / "Makefile").read_text()
     security = INSIGHTS["repository"]["security"]

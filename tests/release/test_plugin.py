@@ -114,7 +114,7 @@ def test_equal_input_makes_equal_archives(made: Path, wheel: Path, tmp_path: Pat
 
 
 @downloads
-def test_the_manifest_says_what_krew_asks_for(made: Path) -> None:
+def test_the_manifest_has_what_krew_requires(made: Path) -> None:
     manifest = yaml.safe_load((made / "evenspread.yaml").read_text())
 
     assert manifest["apiVersion"] == "krew.googlecontainertools.github.com/v1alpha2"
@@ -127,7 +127,7 @@ def test_the_manifest_says_what_krew_asks_for(made: Path) -> None:
     assert chosen(made)["bin"] == LAUNCHER.name
 
 
-def test_the_launcher_says_which_pythons_it_needs(tmp_path: Path) -> None:
+def test_the_launcher_reports_which_pythons_it_needs(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "PYTHONS").write_text("2.6\n2.7\n")
     shutil.copy(LAUNCHER, tmp_path)

@@ -45,6 +45,6 @@ def test_it_names_the_release_and_everything_that_is_pinned(sbom: str) -> None:
 
 
 @downloads
-def test_it_says_nothing_of_the_machine(sbom: str) -> None:
+def test_it_contains_nothing_of_the_machine(sbom: str) -> None:
     assert str(Path.home()) not in sbom
     assert "file:" not in sbom

@@ -129,7 +129,7 @@ class Reply(NamedTuple):
 
     @property
     def response(self) -> dict[str, Any]:
-        """What the review in it says."""
+        """The review in the body."""
         answer = json.loads(self.body)
         assert answer["apiVersion"] == "admission.k8s.io/v1"
         assert answer["kind"] == "AdmissionReview"

@@ -144,7 +144,7 @@ async def test_http_1_0_is_answered_and_closed() -> None:
     assert rest == b""
 
 
-async def test_a_caller_that_asks_to_close_is_obeyed() -> None:
+async def test_a_connection_is_closed_at_the_request_of_the_caller() -> None:
     async with serving() as server:
         wire = await server.connect()
 
@@ -206,7 +206,7 @@ async def test_a_verdict_that_cannot_be_counted_is_answered() -> None:
     assert 0 < len(server.lines) < 20
 
 
-async def test_a_bug_is_a_500_and_tells_its_uid_to_the_log_alone() -> None:
+async def test_a_bug_is_a_500_and_its_uid_is_in_the_log_alone() -> None:
     def fail(*_: object) -> None:
         raise LookupError("canary from the body")
 

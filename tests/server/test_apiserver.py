@@ -51,7 +51,7 @@ async def found(folder: Path, *answers: Answer, **settings: Any) -> Found:
 
 
 def messages(stream: io.BytesIO) -> list[str]:
-    return [line["says"] for line in logged(stream)]
+    return [line["message"] for line in logged(stream)]
 
 
 async def test_the_version_is_that_of_the_api_server(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_the_api_server_is_served(version: ssl.TLSVersion, tmp_path: Path)
     assert not second.closes
 
 
-async def test_any_client_of_the_ca_is_served_where_no_name_is_asked_for(tmp_path: Path) -> None:
+async def test_any_client_of_the_ca_is_served_where_no_name_is_required(tmp_path: Path) -> None:
     async with serving(live=guarded()) as server:
         wire = await server.connect(client(tmp_path, MISNAMED))
 

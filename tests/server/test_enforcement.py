@@ -76,5 +76,5 @@ async def test_a_reload_is_reported(with_events: bool) -> None:
     assert (invalid, value("evenspread_config_valid")) == (0, 1)
     assert value(reloads, {"result": "failure"}) == value(reloads, {"result": "success"}) == 1
     failure, success = (line for line in logged(stream) if line["event"] == "reload")
-    assert (failure["level"], failure["says"]) == ("error", "no")
-    assert (success["level"], success["says"]) == ("info", "a; b")
+    assert (failure["level"], failure["message"]) == ("error", "no")
+    assert (success["level"], success["message"]) == ("info", "a; b")

@@ -76,7 +76,7 @@ async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:
 
     lines = await recorded(server, record, 5)
 
-    assert [line["says"].rpartition(": ")[2] for line in lines] == [
+    assert [line["message"].rpartition(": ")[2] for line in lines] == [
         "the API server answered 403",
         "gave no answer in time",
         "the API server answered 403",

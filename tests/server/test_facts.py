@@ -85,7 +85,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     assert age == math.inf
 
 
-def test_before_it_is_listed_nobody_is_served() -> None:
+def test_before_it_is_listed_no_call_is_served() -> None:
     live = LiveFacts((), reflector_environment(cluster()), Metrics(), lambda: None)
 
     with pytest.raises(NotSyncedError):
@@ -231,7 +231,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
     assert supervisor.check()["tasks"].detail.startswith("facts restarted once, ")
 
 
-async def test_what_is_asked_when_it_stops_is_given_up() -> None:
+async def test_a_lookup_in_flight_when_it_stops_is_cancelled() -> None:
     source = cluster()
     live = LiveFacts((), reflector_environment(source), Metrics(), lambda: None)
 

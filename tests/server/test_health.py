@@ -124,7 +124,7 @@ async def test_broken_http_is_answered_with_a_text_reply() -> None:
     assert (reply.status, reply.body) == (400, b"the request is broken HTTP\n")
 
 
-def test_readiness_grows_with_its_parts_and_tells_the_phase_last() -> None:
+def test_readiness_grows_with_its_parts_and_shows_the_phase_last() -> None:
     readiness = Readiness()
     readiness.checks.append(lambda: {"cache": ReadinessCondition(ok=True)})
     readiness.checks.append(lambda: {"certificate": ReadinessCondition(ok=False)})

@@ -43,7 +43,7 @@ class Watched:
 
     @property
     def messages(self) -> list[tuple[str, str]]:
-        return [(line["level"], line["says"]) for line in logged(self._stream)]
+        return [(line["level"], line["message"]) for line in logged(self._stream)]
 
     @property
     def drift(self) -> float | None:

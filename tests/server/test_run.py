@@ -158,7 +158,7 @@ async def test_a_review_is_answered_with_facts_from_files(
     assert 'evenspread_cache_objects{kind="Service"} 1.0' in metrics
     assert 'evenspread_defaults_applied_total{profile="cluster"} 1.0' in metrics
     events = {line["event"]: line for line in logged(capsysbinary)}
-    assert "services.yaml:9" in events["unreadable"]["says"]
+    assert "services.yaml:9" in events["unreadable"]["message"]
     assert events["injected"]["keys"] == ["kubernetes.io/hostname"]
 
 
@@ -168,12 +168,12 @@ async def test_a_version_newer_than_the_supported_ones_is_logged(
     async with started(settings_in(tmp_path, kube_version="1.99")):
         pass
 
-    [message] = [line["says"] for line in logged(capsysbinary) if line["event"] == "version"]
+    [message] = [line["message"] for line in logged(capsysbinary) if line["event"] == "version"]
     newer = "Kubernetes 1.99 is newer than the supported versions"
     assert message == f"{newer}: the rules of {NEWEST_VERSION} apply"
 
 
-async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -> None:
+async def test_it_serves_although_its_greeting_has_no_reader(tmp_path: Path) -> None:
     def reader_gone(_line: str) -> None:
         raise BrokenPipeError
 
@@ -181,7 +181,7 @@ async def test_it_serves_although_nobody_can_read_its_greeting(tmp_path: Path) -
         assert (await server.page("/livez"))[0] == 200
 
 
-async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None:
+async def test_it_prints_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None:
     async with started(settings_in(tmp_path)) as server:
         pass
 
@@ -191,7 +191,7 @@ async def test_it_says_where_it_serves_and_how_to_try_it(tmp_path: Path) -> None
     assert server.lines[1].endswith("/mutate")
 
 
-async def test_it_says_how_to_try_it_with_a_certificate(tmp_path: Path) -> None:
+async def test_it_prints_how_to_try_it_with_a_certificate(tmp_path: Path) -> None:
     callers = authority()
     pair = client_pair(callers, "me")
     (tmp_path / "callers.crt").write_bytes(callers.certificate_pem())
@@ -329,7 +329,7 @@ async def test_a_greeting_may_fail_without_harm(
 
     assert reply.status == 200
     warned = [line for line in logged(capsysbinary) if line["event"] == "greeting"]
-    assert warned[0]["says"].endswith(": no answer")
+    assert warned[0]["message"].endswith(": no answer")
 
 
 async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
@@ -348,7 +348,7 @@ async def test_a_greeting_whose_reader_has_gone_is_not_repeated(
     assert "[+]tasks ok\n" in ready
     assert len(greetings) == 1
     (warned,) = (line for line in logged(capsysbinary) if line["event"] == "greeting")
-    assert warned["says"] == "Broken pipe"
+    assert warned["message"] == "Broken pipe"
 
 
 async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:
@@ -364,12 +364,16 @@ async def test_the_state_is_kept_between_two_runs(tmp_path: Path) -> None:
 
 FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]] = {
     "an authority, but no cluster": (lambda _: {"tls": "self"}, ConfigError, "--tls: self"),
-    "an authority in a namespace that nobody names": (
+    "an authority without the name of its namespace": (
         lambda _: {"standalone": False, "kubeconfig": "none"},
         ConfigError,
         "--namespace: is needed",
     ),
-    "files that nobody names": (lambda _: {"tls": "files"}, ConfigError, "--tls-dir: is needed"),
+    "files without the name of their folder": (
+        lambda _: {"tls": "files"},
+        ConfigError,
+        "--tls-dir: is needed",
+    ),
     "files that are not there": (
         lambda folder: {"tls": "files", "tls_dir": str(folder)},
         PairError,
@@ -409,7 +413,7 @@ FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]]
 
 
 @pytest.mark.parametrize(("members", "error", "text"), FAULTS.values(), ids=FAULTS)
-async def test_what_is_wrong_is_told_before_it_listens(
+async def test_invalid_settings_are_reported_before_it_listens(
     members: Callable[[Path], dict[str, Any]], error: type[Exception], text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -443,7 +447,7 @@ async def test_a_signal_ends_the_wait_for_the_api_server(tmp_path: Path) -> None
             await serving
 
 
-async def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+async def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     async with started(settings_in(tmp_path)) as server:
         port = urlsplit(server.ready.health).port
 

@@ -1,4 +1,4 @@
-"""A server process whose log nobody reads, or nobody can read any more."""
+"""A server process whose log has no reader, or none any more."""
 
 import asyncio
 import fcntl
@@ -70,7 +70,7 @@ async def connect(url: str, tls: ssl.SSLContext | None = None) -> Wire:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncGenerator[Child]:
-    """Start a server and read its log up to where it says where it serves, and no further."""
+    """Start a server and read its log up to the line with its addresses, and no further."""
     log, stderr = os.pipe()
     fcntl.fcntl(stderr, fcntl.F_SETPIPE_SZ, 4096)
     command = "-m webhook serve --standalone --port 0 --health-port 0 --log-level debug --state"
@@ -97,7 +97,7 @@ def read_addresses(log: int) -> tuple[str, str]:
     return found[1], found[2]
 
 
-async def test_a_log_that_nobody_reads_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_log_without_a_reader_delays_no_call(tmp_path: Path) -> None:
     async with served(tmp_path) as child:
         await child.deny(MOST_PENDING // LINE + 50)
         alive = await child.page("/livez")

@@ -85,7 +85,7 @@ class ServerContext:
 
 
 class Failing:
-    """A task that ends as it is told to, once after the other, and then goes on."""
+    """A task with a given end for each of its first starts; later ones run on."""
 
     def __init__(self, *ends: Task) -> None:
         self.starts = 0
@@ -158,7 +158,7 @@ FAULTS: dict[str, tuple[Task, str, str]] = {
 
 
 @pytest.mark.parametrize(("end", "error", "where"), FAULTS.values(), ids=FAULTS)
-async def test_a_fault_is_told_counted_shown_and_the_task_restarted(
+async def test_a_fault_is_reported_counted_shown_and_the_task_restarted(
     end: Task, error: str, where: str
 ) -> None:
     world, task = ServerContext(), Failing(end)
@@ -208,7 +208,7 @@ async def test_a_task_that_returns_is_finished() -> None:
     assert (world.log, world.detail, world.pauses) == ([], "", [])
 
 
-async def test_the_tasks_of_a_server_are_told_apart() -> None:
+async def test_the_tasks_of_a_server_have_different_names() -> None:
     world = ServerContext()
     first, second = Failing(fail, fail), Failing(recurse)
 
@@ -274,7 +274,7 @@ async def test_stopping_waits_for_the_end_of_a_task_and_is_no_fault() -> None:
     assert (world.log, world.restarts("election")) == ([], 0)
 
 
-async def test_a_fault_while_stopping_is_told_and_restarts_nothing() -> None:
+async def test_a_fault_while_stopping_is_reported_and_restarts_nothing() -> None:
     world = ServerContext()
 
     async def tidy_up_badly() -> None:

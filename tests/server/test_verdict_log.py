@@ -75,7 +75,7 @@ def verdict_lines(
     return [json.loads(line) for line in log_verdict(decoded, policy).splitlines()]
 
 
-def test_only_the_line_of_a_dry_run_says_so() -> None:
+def test_only_the_line_of_a_dry_run_is_marked() -> None:
     (real,) = verdict_lines(POD)
     (dry,) = verdict_lines(POD, dryRun=True)
 
@@ -107,7 +107,7 @@ def test_a_denial_names_rules_and_fields_and_no_values() -> None:
     assert "canary" not in json.dumps(line)
 
 
-def test_recommend_mode_says_what_would_be_denied() -> None:
+def test_recommend_mode_logs_what_would_be_denied() -> None:
     broken = {"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
     pod = {**POD, "spec": {"topologySpreadConstraints": [broken]}}
 

@@ -68,9 +68,9 @@ def test_a_good_soak_misses_nothing() -> None:
     ],
 )
 def test_each_bound_that_is_missed_is_named(report: SoakReport, miss: str) -> None:
-    (said,) = report.misses
-    assert said.startswith(miss) or miss in said
-    assert f"MISSED: {said}" in report.as_text()
+    (message,) = report.misses
+    assert message.startswith(miss) or miss in message
+    assert f"MISSED: {message}" in report.as_text()
 
 
 def test_a_short_soak_may_be_slow() -> None:

@@ -80,7 +80,7 @@ def test_patched_object_is_what_the_patch_makes_of_it(folder: Path) -> None:
     assert (found.skipped, found.audit_annotations["profile"]) == ("", "cluster")
 
 
-def test_denial_tells_its_rules_and_its_message(folder: Path) -> None:
+def test_denial_has_its_rules_and_its_message(folder: Path) -> None:
     found = answer(files.POD + files.BROKEN, folder)
 
     assert found.denied == ("TSC001", "TSC003")
@@ -89,7 +89,7 @@ def test_denial_tells_its_rules_and_its_message(folder: Path) -> None:
     assert found.patch == ()
 
 
-def test_warnings_of_the_second_webhook_are_told_too(folder: Path) -> None:
+def test_warnings_of_the_second_webhook_are_reported_too(folder: Path) -> None:
     pod = files.POD + MISSING_ITSELF
 
     assert answer(pod, folder, Hook.MUTATE, action="deny").warnings == ()
@@ -105,7 +105,7 @@ def test_advice_on_a_pod_comes_from_the_first_webhook_while_no_rule_denies(folde
     assert answer(pod, folder).warnings == (warning,)
 
 
-def test_what_both_webhooks_say_is_told_once(folder: Path) -> None:
+def test_a_warning_of_both_webhooks_is_reported_once(folder: Path) -> None:
     found = answer(files.POD + files.BROKEN, folder, mode="recommend")
 
     assert len(found.warnings) == 1

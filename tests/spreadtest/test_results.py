@@ -134,7 +134,7 @@ def test_a_suite_a_file_and_a_case_a_case() -> None:
     assert (suites.tests, suites.failures, suites.errors) == (3, 1, 1)
 
 
-def test_case_says_where_it_stands() -> None:
+def test_case_contains_its_file_and_line() -> None:
     passed, failed = next(iter(read_junit()))
 
     assert (passed.classname, passed.name) == ("tests/denials.yaml", "in order")
@@ -142,7 +142,7 @@ def test_case_says_where_it_stands() -> None:
     assert passed.result == []
 
 
-def test_failure_says_what_is_wrong() -> None:
+def test_failure_contains_what_is_wrong() -> None:
     _, failed = next(iter(read_junit()))
     (failure,) = failed.result
 
@@ -156,7 +156,7 @@ def test_failure_says_what_is_wrong() -> None:
     ]  # fmt: skip
 
 
-def test_error_says_what_could_not_be_read_junit() -> None:
+def test_error_contains_what_could_not_be_read_junit() -> None:
     _, (broken,) = read_junit()
     (error,) = broken.result
 

@@ -50,7 +50,7 @@ ERRORS = {
         "cases:\n- {name: a, object: pod.yaml}",
         "4: cases[0].expect: is missing: write it, as `expect: {verdict: allow}`",
     ),
-    "an expectation that every answer meets": (
+    "an expectation that every response satisfies": (
         case("expect: {}"),
         "6: cases[0].expect: expects nothing: write at least the verdict, as `verdict: allow`",
     ),
@@ -137,11 +137,8 @@ def test_all_errors_are_reported_at_once() -> None:
 def test_every_member_of_an_expectation_is_answered_and_compared() -> None:
     written = {field.alias for field in Expectation.model_fields.values()}
 
-    assert (
-        written
-        == set(VIEWS)
-        == {field.encode_name for field in msgspec.structs.fields(CaseResponse)}
-    )
+    assert written == {field.encode_name for field in msgspec.structs.fields(CaseResponse)}
+    assert written > set(VIEWS)
 
 
 def test_there_is_no_reason_without_a_name() -> None:

@@ -92,7 +92,7 @@ def test_lines_of_one_turn_are_written_together(timers: Timers, pipe: Pipe) -> N
     assert timers.later == []
 
 
-def test_a_pipe_that_nobody_reads_is_not_waited_for(timers: Timers, pipe: Pipe) -> None:
+def test_a_pipe_without_a_reader_is_not_waited_for(timers: Timers, pipe: Pipe) -> None:
     lines = timers.lines(pipe.stream)
 
     for _ in range(2000):  # three pipes full
@@ -117,7 +117,7 @@ def test_what_a_slow_reader_has_left_is_written_later(timers: Timers, pipe: Pipe
         lines.take(LINE)
         held += pipe.read(PIECE)
         timers.wait()
-        assert timers.soon == []  # whoever waits for the reader does not try at each line
+        assert timers.soon == []  # a writer that waits for the reader does not try at each line
     held += pipe.read()
 
     assert set(held.splitlines()) == {LINE}
@@ -239,7 +239,7 @@ def test_a_terminal_that_is_stopped_is_not_waited_for(timers: Timers) -> None:
         for length in range(1, 500):
             lines.take(b"x" * length)
             timers.turn()
-        assert timers.later  # nobody reads it
+        assert timers.later  # it has no reader
     os.close(keyboard)
 
 

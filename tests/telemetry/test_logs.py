@@ -82,7 +82,7 @@ def test_no_text_can_forge_a_line_or_command_a_terminal(
 def test_what_was_logged_can_be_read_back(value: str) -> None:
     log, stream = logged()
 
-    log.info("said", value=value)
+    log.info("value", value=value)
 
     assert json.loads(stream.getvalue())["value"] == value
 
@@ -109,7 +109,7 @@ def test_lines_of_one_turn_are_written_together() -> None:
     assert stream.getvalue().count(b"\n") == 3
 
 
-def test_a_bug_is_told_by_its_place_and_not_by_its_words() -> None:
+def test_a_bug_is_logged_by_its_place_and_not_by_its_text() -> None:
     log, stream = logged()
 
     def fail() -> None:
@@ -137,7 +137,7 @@ def test_libraries_are_heard_without_their_tracebacks() -> None:
     library.warning("nor this")
 
     warned, failed = (json.loads(line) for line in stream.getvalue().splitlines())
-    assert (warned["event"], warned["said"]) == ("library", "first")
+    assert (warned["event"], warned["message"]) == ("library", "first")
     assert (failed["event"], failed["error"], failed["library"]) == ("bug", "KeyError", "library")
     assert "canary" not in stream.getvalue().decode()
 
@@ -200,7 +200,7 @@ def test_an_event_that_cannot_be_rendered_is_a_line_with_its_name(
 def test_unusual_values_are_written(format_: LogFormat, value: object) -> None:
     log, stream = logged(format_)
 
-    log.info("said", value=value)
+    log.info("value", value=value)
 
     assert b"unwritable" not in stream.getvalue()
     assert stream.getvalue().count(b"\n") == 1
@@ -216,7 +216,7 @@ def test_a_library_whose_message_cannot_be_formatted_is_heard(text: str) -> None
 
     line = json.loads(stream.getvalue())
     assert line["library"] == "library"
-    assert line["said"] == "a message that cannot be formatted, from pool.py:7"
+    assert line["message"] == "a message that cannot be formatted, from pool.py:7"
 
 
 def test_what_is_there_cannot_be_imported_meanwhile() -> None:

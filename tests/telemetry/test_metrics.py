@@ -75,7 +75,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
     assert b"Kind7" not in metrics.exposition()
 
 
-def test_kinds_of_the_policy_in_force_are_told_apart() -> None:
+def test_kinds_of_the_policy_in_force_have_labels_of_their_own() -> None:
     metrics = Metrics()
     kind = GroupKind("argoproj.io", "Rollout")
     gates = resolve(NEWEST_VERSION, {}, source="test", allow_locked=False)

@@ -63,11 +63,6 @@ class FindingBuilder:
             for item in items:
                 yield self.build(severity, item)
 
-    def build_exempted(self, advice: Advice) -> Iterator[AuditFinding]:
-        """Build the findings that an annotation exempts."""
-        for item, reason in advice.exempted:
-            yield self.build(AuditSeverity.AUDIT, item, reason)
-
     def build_warnings(
         self, warnings: Iterable[ApiWarning], known: Sequence[AuditFinding]
     ) -> list[AuditFinding]:

@@ -5,12 +5,12 @@ Lists of a cluster: the objects of an API server become a snapshot.
 user may not list becomes a problem; all other kinds are still read.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
-from webhook.cluster.discovery import locate_custom
+from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import OwnerSelector
@@ -89,19 +89,16 @@ class ClusterListing:
 
     async def _read_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         """Read a list; if it expires, start again."""
-        tries = 1
-        while True:
+        for tries in range(1, LIST_TRIES + 1):
             try:
                 await self._read_pages(listed, namespace, report)
             except ApiError as error:
                 if error.reason in _FATAL:
                     raise
-                if not isinstance(error, ExpiredError) or tries == LIST_TRIES:
-                    self.problems.append(error)
-                    return
-                tries += 1
-            else:
-                return
+                if isinstance(error, ExpiredError) and tries < LIST_TRIES:
+                    continue
+                self.problems.append(error)
+            return
 
     async def _read_pages(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0
@@ -116,26 +113,3 @@ class ClusterListing:
             report(listed.kind, number)
         self.snapshot.extend(found)
         self.problems += problems
-
-
-async def find_custom_kinds(
-    source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
-) -> list[KindRow]:
-    """
-    Find the request paths of custom kinds; leave out kinds that the API server does not have.
-
-    Args:
-        kinds: The kinds of the configuration, built-in ones included.
-        problems: Receives the errors of kinds that cannot be looked up.
-    """
-    found: list[KindRow] = []
-    for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
-        try:
-            place = await locate_custom(source, kind)
-        except ApiError as error:
-            problems.append(error)
-            continue
-        if place is not None:
-            version = place.root.rpartition("/")[2]
-            found.append(KindRow(kind.group, version, kind.kind, place.plural))
-    return found

@@ -5,8 +5,8 @@ Scan: every rule applied to every subject, as an ``AuditReport``.
 never runs, so the report has no further findings about it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -29,7 +29,7 @@ from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import predict, rules
-from webhook.policy.catalogue import DEFAULT_ACTIONS, TYPE_INVALID, Action
+from webhook.policy.catalogue import TYPE_INVALID
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
@@ -44,16 +44,12 @@ class AuditOptions:
     The options of an audit.
 
     Attributes:
-        policy: Gates and profiles.
-        actions: Rule -> action for its findings.
-        not_exemptible: Rules from which no annotation exempts.
+        policy: Gates, profiles, and the actions of rules.
         rules: The rules to apply; empty for all.
         namespaces: The namespaces to audit; empty for all.
     """
 
     policy: Policy
-    actions: Mapping[str, Action] = field(default_factory=lambda: DEFAULT_ACTIONS)
-    not_exemptible: frozenset[str] = frozenset()
     rules: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
 
@@ -153,16 +149,10 @@ class Scanner:
         ]
         exempted: list[AuditFinding] = []
         if not found:
-            advice = advise(
-                subject,
-                self._context,
-                self._options.actions,
-                not_exemptible=self._options.not_exemptible,
-                rows=self._rows,
-            )
+            advice = advise(subject, self._context, self._rows)
             found += builder.build_advice(advice)
             found += builder.build_warnings(answer.warned, found)
-            exempted += builder.build_exempted(advice)
+            exempted += (builder.build(AuditSeverity.AUDIT, *item) for item in advice.exempted)
         included = [item for item in found if self._options.includes_rule(item.rule)]
         return SubjectFindings(
             tuple(sorted(included, key=lambda item: SEVERITY_RANKS[item.severity])), tuple(exempted)

@@ -20,7 +20,7 @@ from webhook.errors import SourceError
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
-from webhook.policy.paths import is_array, is_object
+from webhook.policy.paths import without_nulls
 from webhook.policy.placement.census import FINISHED, ObservedStatus
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
@@ -162,7 +162,7 @@ def write_snapshot(snapshot: Snapshot, file: str) -> None:
     Raises:
         SourceError: The file cannot be written.
     """
-    plain = _remove_nulls(msgspec.json.decode(msgspec.json.encode(snapshot, enc_hook=Origin.store)))
+    plain = without_nulls(msgspec.json.decode(msgspec.json.encode(snapshot, enc_hook=Origin.store)))
     data = gzip.compress(msgspec.json.encode(plain), COMPRESSION_LEVEL, mtime=0)
     try:
         File(file).write_bytes(data)
@@ -208,10 +208,3 @@ def _restore(kind: type, stored: Any) -> Origin:
 
 
 _decode = msgspec.json.Decoder(Snapshot, dec_hook=_restore).decode
-
-
-def _remove_nulls(value: Any) -> Any:
-    """Remove members that are null, which most are."""
-    if is_object(value):
-        return {key: _remove_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_remove_nulls(item) for item in value] if is_array(value) else value

@@ -19,13 +19,13 @@ from webhook.audit.listing import (
     LISTED_BUILT_IN,
     LISTED_CLUSTER_SCOPED,
     LISTED_PODS,
-    find_custom_kinds,
 )
 from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster import wire
+from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config import Configuration

@@ -82,8 +82,6 @@ def audit(
         write_snapshot(collected, save_snapshot)
     question = AuditOptions(
         policy=requested.policy,
-        actions=configuration.actions,
-        not_exemptible=configuration.not_exemptible,
         rules=rules,
         namespaces=frozenset(filter(None, [namespace])),
     )

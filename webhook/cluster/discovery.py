@@ -4,7 +4,7 @@ The kinds that a cluster stores: how to decode their objects, and where an API s
 ``list_resources`` is the one table of decoders, for objects of API servers and of files.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
@@ -22,8 +22,8 @@ from webhook.cluster.quota import (
     check_selector_size,
 )
 from webhook.cluster.store import Store
-from webhook.errors import ApiError
-from webhook.policy.kinds import BUILT_IN_KINDS
+from webhook.errors import ApiError, SourceError
+from webhook.policy.kinds import BUILT_IN_KINDS, KindRow
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
@@ -230,3 +230,26 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
     names = (found.name for found in listed if found.kind == custom.kind)
     plural = next((name for name in names if "/" not in name), None)  # no subresource
     return None if plural is None else ResourcePath(root, plural)
+
+
+async def find_custom_kinds(
+    source: ApiClient, kinds: Collection[GroupKind], problems: list[SourceError]
+) -> list[KindRow]:
+    """
+    Find the request paths of custom kinds; leave out kinds that the API server does not have.
+
+    Args:
+        kinds: The kinds of the configuration, built-in ones included.
+        problems: Receives the errors of kinds that cannot be looked up.
+    """
+    found: list[KindRow] = []
+    for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
+        try:
+            place = await locate_custom(source, kind)
+        except ApiError as error:
+            problems.append(error)
+            continue
+        if place is not None:
+            version = place.root.rpartition("/")[2]
+            found.append(KindRow(kind.group, version, kind.kind, place.plural))
+    return found

@@ -60,16 +60,10 @@ class DefaultConstraint(StrictModel):
     @property
     def constraint(self) -> Constraint:
         """The constraint to inject."""
-        return Constraint(
-            max_skew=self.max_skew,
-            topology_key=self.topology_key,
-            when_unsatisfiable=self.when_unsatisfiable,
-            label_selector=None if self.label_selector is None else LabelSelector(),
-            min_domains=self.min_domains,
-            node_affinity_policy=self.node_affinity_policy,
-            node_taints_policy=self.node_taints_policy,
-            match_label_keys=self.match_label_keys if self.keeps_keys else (),
-        )
+        members = self.model_dump()  # named as in ``Constraint``
+        if self.label_selector is not None:
+            members["label_selector"] = LabelSelector()
+        return Constraint(**members if self.keeps_keys else members | {"match_label_keys": ()})
 
     @model_validator(mode="after")
     def check(self) -> Self:

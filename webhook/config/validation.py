@@ -17,7 +17,7 @@ from webhook.config import messages
 from webhook.config.messages import RefusalError, ValidationFailure
 from webhook.errors import CombinedConfigError, ConfigError, ManifestError
 from webhook.manifests import Document, parse
-from webhook.policy.paths import FieldPath, is_array, is_object, walk_path
+from webhook.policy.paths import FieldPath, is_object, walk_path, without_nulls
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -136,13 +136,7 @@ def read_document(text: str, source: str) -> Document:
         errors = [ConfigError("must be a mapping: write at least apiVersion and kind", source)]
     if errors:
         raise CombinedConfigError(errors)
-    return replace(documents[0], value=_without_nulls(documents[0].value))
-
-
-def _without_nulls(value: Any) -> Any:
-    if is_object(value):
-        return {key: _without_nulls(held) for key, held in value.items() if held is not None}
-    return [_without_nulls(item) for item in value] if is_array(value) else value
+    return replace(documents[0], value=without_nulls(documents[0].value))
 
 
 def _existing(value: Any, path: FieldPath) -> FieldPath:

@@ -1,14 +1,14 @@
 """
 Drift of a webhook configuration: what it has that no installation of evenspread has.
 
-Entry point: ``find_drift``. Whoever may patch a configuration can let evenspread review, and so
-change, any object; RBAC cannot limit that right to the ``caBundle``. Values that operators choose,
-such as ``failurePolicy``, are no drift. No I/O.
+Entry point: ``find_drift``. A client that may patch a configuration can let evenspread review,
+and so change, any object; RBAC cannot limit that right to the ``caBundle``. Values that operators
+choose, such as ``failurePolicy``, are no drift. No I/O.
 """
 
 from collections.abc import Collection, Iterator
 
-from webhook.doctor.webhooks import Webhook, WebhookConfiguration, WebhookRule
+from webhook.doctor.objects import Webhook, WebhookConfiguration, WebhookRule
 from webhook.policy.kinds import KIND_ROWS
 from webhook.policy.request import Hook
 

@@ -109,7 +109,7 @@ def list_audit_rights(
 
 def build_review(right: Right, namespace: str, account: str) -> dict[str, object]:
     """
-    Build the SubjectAccessReview that asks whether a ServiceAccount has a right.
+    Build the SubjectAccessReview that checks whether a ServiceAccount has a right.
 
     Source: k8s.io/api authorization/v1; the groups are those of a ServiceAccount's tokens.
     """

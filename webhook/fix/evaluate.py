@@ -80,8 +80,7 @@ class Evaluation:
         self.problems: Sequence[SourceError] = collector.problems
         self._inventory = Inventory(collector.snapshot, configuration.owner_selectors)
         self.grounds = AdviceContext(options.policy, self._inventory.cluster, self._inventory.state)
-        audit = AuditOptions(options.policy, configuration.actions, configuration.not_exemptible)
-        self._scanner = Scanner(audit, self.grounds)
+        self._scanner = Scanner(AuditOptions(options.policy), self.grounds)
 
     def evaluate_objects(self) -> Iterator[EvaluatedObject]:
         """Evaluate the objects that have a pod template."""

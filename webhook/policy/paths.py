@@ -58,6 +58,13 @@ def find_value(value: Any, path: FieldPath, default: Any = None) -> Any:
     return found[-1] if len(found) > len(path) else default
 
 
+def without_nulls(value: Any) -> Any:
+    """Return a value without the members of its objects that are null, at any depth."""
+    if is_object(value):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(item) for item in value] if is_array(value) else value
+
+
 def format_path(path: FieldPath) -> str:
     """Write a path as kube-apiserver does: ``spec.selector[x.io/y]``, ``spec.taints[0].key``."""
     steps = (f".{step}" if _is_name(str(step)) else f"[{step}]" for step in path)

@@ -70,7 +70,7 @@ async def find_version(context: ServerContext) -> Version:
         version = await _wait_for_version(context.api, context.log)
     if version > NEWEST_VERSION:
         newer = f"Kubernetes {version} is newer than the supported versions"
-        context.log.warning("version", says=f"{newer}: the rules of {NEWEST_VERSION} apply")
+        context.log.warning("version", message=f"{newer}: the rules of {NEWEST_VERSION} apply")
     return version
 
 
@@ -88,7 +88,7 @@ async def _wait_for_version(api: "Api", log: Log) -> Version:
                 raise
             if str(error) != last_problem:
                 last_problem = str(error)
-                log.warning("version", says=last_problem)
+                log.warning("version", message=last_problem)
             await backoff.pause()
 
 
@@ -113,7 +113,7 @@ def build_reflector_environment(
     def report_restart(kind: str, reason: str, message: str) -> None:
         metrics.restarts.labels(kind, reason).inc()
         if message:
-            log.warning("watch", kind=kind, reason=reason, says=message)
+            log.warning("watch", kind=kind, reason=reason, message=message)
         else:
             log.debug("watch", kind=kind, reason=reason)
 
@@ -125,7 +125,9 @@ def build_reflector_environment(
         if key not in named and len(named) < MOST_NAMED:
             named.add(key)
             about = {"namespace": skipped.namespace, "name": skipped.name}
-            log.warning("skipped", kind=kind, **about, reason=skipped.reason, says=skipped.message)
+            log.warning(
+                "skipped", kind=kind, **about, reason=skipped.reason, message=skipped.message
+            )
 
     return ReflectorEnvironment(
         source=api,

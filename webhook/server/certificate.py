@@ -54,7 +54,7 @@ def build_certificate(
     def report(notice: Notice) -> None:
         result = "success" if notice.ok else "failure"
         metrics.rotations.labels(notice.subject, result).inc()
-        (log.info if notice.ok else log.warning)("certificate", says=notice.text)
+        (log.info if notice.ok else log.warning)("certificate", message=notice.text)
         if events is not None and not notice.ok:
             events.record("CertificateProblem", notice.text, warning=True)
 

@@ -39,7 +39,7 @@ class Enforcement:
         self._metrics.config_valid.set(1)
         self.apply_policy(configuration, policy)
         for message in configuration.notices:
-            self._log.warning("configuration", says=message)
+            self._log.warning("configuration", message=message)
 
     def apply_policy(self, configuration: Configuration, policy: Policy) -> None:
         """Put a policy in force, and follow the custom controllers of its configuration."""
@@ -59,7 +59,7 @@ class Enforcement:
         advice = advise(self._admission.context.policy, self._facts.facts)
         self._metrics.config_advice.set(len(advice))
         for message in advice:
-            self._log.warning("advice", says=message)
+            self._log.warning("advice", message=message)
 
     def reload(self, configuration: Configuration, policy: Policy) -> None:
         """Put a changed configuration in force, and report it."""
@@ -67,7 +67,7 @@ class Enforcement:
         self._metrics.config_valid.set(1)
         self._metrics.reloads.labels("success").inc()
         notices = "; ".join(configuration.notices)
-        self._log.info("reload", result="success", says=notices)
+        self._log.info("reload", result="success", message=notices)
         if self._events is not None:
             self._events.record("ConfigurationLoaded", notices or "in force", warning=False)
 
@@ -75,7 +75,7 @@ class Enforcement:
         """Report a changed configuration that is invalid."""
         self._metrics.config_valid.set(0)
         self._metrics.reloads.labels("failure").inc()
-        self._log.error("reload", result="failure", says=str(error))
+        self._log.error("reload", result="failure", message=str(error))
         if self._events is not None:
             message = f"{error}; the old configuration stays in force"
             self._events.record("ConfigurationInvalid", message, warning=True)

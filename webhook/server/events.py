@@ -50,7 +50,9 @@ class EventRecorder:
         while True:
             problem = await self._write(await self._queue.get())
             if problem and problem != last_problem:
-                self._context.log.warning("event", says=f"an Event could not be written: {problem}")
+                self._context.log.warning(
+                    "event", message=f"an Event could not be written: {problem}"
+                )
             last_problem = problem
 
     def _event(self, reason: str, message: str, event_type: str) -> dict[str, Any]:

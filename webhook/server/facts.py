@@ -93,7 +93,7 @@ class FileFacts:
     def _read(self) -> Cluster:
         loaded = load_cluster([self._path] if self._path else [], owners=self._owners)
         for problem in loaded.problems:
-            self._log.warning("unreadable", says=str(problem))
+            self._log.warning("unreadable", message=str(problem))
         self._metrics.cache_objects.clear()
         for kind, size in _sizes(loaded.cluster):
             self._metrics.cache_objects.labels(kind).set(size)

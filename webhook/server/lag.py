@@ -1,8 +1,8 @@
 """
 Event-loop lag: how late a timer is because the event loop was busy with something else.
 
-``watch_lag`` is the entry point. A blocked event loop answers no probe and no scrape, so this shows
-afterwards what nobody could see meanwhile.
+``watch_lag`` is the entry point. A blocked event loop answers no probe and no scrape; this metric
+shows the blockage afterwards.
 """
 
 from collections.abc import Awaitable, Callable

@@ -15,7 +15,7 @@ import msgspec
 from certs.inject import WEBHOOK_KINDS
 from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, ApiClient
 from webhook.doctor.drift import find_drift
-from webhook.doctor.webhooks import WebhookConfiguration
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 from webhook.server.context import ServerContext
@@ -95,7 +95,7 @@ class RegistrationWatcher:
     def _report(self, what: str, hook: Hook, text: str, *, warning: bool) -> None:
         message = f"{_KINDS[hook]} {self._context.settings.name}: {text}"
         log = self._context.log
-        (log.warning if warning else log.info)("registration", says=message)
+        (log.warning if warning else log.info)("registration", message=message)
         self._events.record(f"WebhookConfiguration{what}", message, warning=warning)
 
 

@@ -198,7 +198,7 @@ async def _greet(
     try:
         await asyncio.to_thread(greet, at)
     except (EvenspreadError, OSError) as error:
-        server.context.log.warning("greeting", says=describe_error(error))
+        server.context.log.warning("greeting", message=describe_error(error))
 
 
 @contextmanager

@@ -153,7 +153,7 @@ class Expectation(_Part):
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Refuse an expectation that every response meets."""
+        """Refuse an expectation that every response satisfies."""
         if not self.written:
             raise refusal("expects nothing: write at least the verdict, as `verdict: allow`")
         return self

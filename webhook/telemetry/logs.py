@@ -202,7 +202,7 @@ class _Bridge(logging.Handler):
             message = record.getMessage().partition("\n")[0]
         except Exception:  # noqa: BLE001  # invalid arguments, or a method of one raises
             message = f"a message that cannot be formatted, from {record.filename}:{record.lineno}"
-        self._log.warning("library", library=record.name, said=message)
+        self._log.warning("library", library=record.name, message=message)
 
 
 @contextmanager

@@ -49,12 +49,12 @@ def _audit(projects: Iterator[tuple[str, list[Path]]], scratch: Path) -> int:
     cluster = scratch / "cluster.yaml"
     cluster.write_text(json.dumps(audits.nodes()))
     ways = {"no cluster": (), "3 zones": ("--cluster", str(cluster))}
-    said: dict[str, list[audits.Outcome]] = {way: [] for way in ways}
+    outcomes_of: dict[str, list[audits.Outcome]] = {way: [] for way in ways}
     for module, parts in projects:
         for way, options in ways.items():
-            said[way].append(audits.total(audits.audit(part, *options) for part in parts))
-            print(f"{module}, {way}: {said[way][-1]}", flush=True)
-    for way, outcomes in said.items():
+            outcomes_of[way].append(audits.total(audits.audit(part, *options) for part in parts))
+            print(f"{module}, {way}: {outcomes_of[way][-1]}", flush=True)
+    for way, outcomes in outcomes_of.items():
         added = audits.total(outcomes)
         print(f"{len(outcomes)} projects, {way}: {added}; {added.unread} are no YAML")
     return 0
@@ -64,8 +64,8 @@ def _compare(projects: Iterator[tuple[str, list[Path]]]) -> int:
     bare = Options(controllers=False, scheduler=False, service_accounts=False)
     seen = Comparison()
     with ControlPlane(assets.locate(), bare) as plane:
-        told = plane.api.call("GET", "/version")
-        version = f"{told['major']}.{told['minor']}"
+        reply = plane.api.call("GET", "/version")
+        version = f"{reply['major']}.{reply['minor']}"
         for module, parts in projects:
             for part in parts:
                 compare(part, plane.api, version, seen)

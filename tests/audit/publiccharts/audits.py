@@ -13,15 +13,15 @@ SECONDS = 300  # of an audit; the longest, of Kyverno's 1 200 manifests, took 9
 
 
 class Outcome(NamedTuple):
-    """What audits said: of how many workloads, what they could not read, rule -> findings."""
+    """Results of audits: number of workloads, of unreadable documents, rule -> findings."""
 
     workloads: int
     unread: int
     rules: Counter[str]
 
     def __str__(self) -> str:
-        told = (f"{rule} {number}" for rule, number in sorted(self.rules.items()))
-        return f"{self.workloads} workloads, {', '.join(told) or 'no finding'}"
+        counts = (f"{rule} {number}" for rule, number in sorted(self.rules.items()))
+        return f"{self.workloads} workloads, {', '.join(counts) or 'no finding'}"
 
 
 def total(outcomes: Iterable[Outcome]) -> Outcome:

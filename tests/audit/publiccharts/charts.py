@@ -72,7 +72,7 @@ def _is_shown(path: Path) -> bool:
 
 def render(chart: Path, folder: Path, helm: Path) -> None:
     """
-    Render a chart, as it comes and with replicas; says so if it cannot be rendered.
+    Render a chart, with its defaults and with replicas; report a chart that cannot be rendered.
 
     It is rendered from a copy, without the charts that it names and does not carry.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.controlplane.build import go_program
 from tests.deploy.tools import CACHE
 
-NEEDS_GO = (1, 27, 0)  # of all below; asks external-dns 0.23
+NEEDS_GO = (1, 27, 0)  # of all below; external-dns 0.23 requires it
 SECONDS = 300  # of one command; the longest took 40, for Istio's module
 
 MODULES = (

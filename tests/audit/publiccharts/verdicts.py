@@ -1,5 +1,5 @@
 """
-What ``evenspread validate`` says of manifests, against a server-side dry run of the same objects.
+Compare ``evenspread validate`` with a server-side dry run of the same objects.
 
 Published manifests seldom have constraints, and hardly ever wrong ones. So each object is asked
 about twice: as it is, and with a list planted that breaks an API rule, or is its mended version.
@@ -83,9 +83,9 @@ class Comparison:
 
 def agree(theirs: Verdict, ours: Verdict) -> bool:
     """
-    Whether ``validate`` says of constraints what the API server says.
+    Whether ``validate`` reports of constraints what the API server reports.
 
-    An object that is refused before its constraints were looked at says nothing about them; but
+    An object that is refused before its constraints are validated has no message about them; but
     one that ``validate`` cannot decode must not be accepted.
     """
     if theirs.undecodable or ours.undecodable:
@@ -149,7 +149,7 @@ def _plant(obj: Json, path: TemplatePath, constraints: list[Json]) -> Json | Non
 
 
 def validated(objects: list[Json], version: str) -> list[Verdict]:
-    """What the command says of objects, in their order."""
+    """The verdicts of the command, in the order of the objects."""
     with tempfile.TemporaryDirectory(prefix="validated-") as scratch:
         file = Path(scratch, "objects.json")
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
@@ -171,7 +171,7 @@ def validated(objects: list[Json], version: str) -> list[Verdict]:
 
 
 def asked(api: Api, obj: Json) -> Verdict:
-    """What the API server says of an object."""
+    """The verdict of the API server about an object."""
     try:
         path = api.collection_of(obj)
     except (ApiError, KeyError):  # it serves no such version, or no such kind in it

@@ -42,7 +42,7 @@ THRESHOLDS = {
 
 
 @pytest.mark.parametrize(("threshold", "failures"), THRESHOLDS.values(), ids=THRESHOLDS.keys())
-def test_the_threshold_tells_what_is_a_failure(
+def test_the_threshold_decides_what_is_a_failure(
     threshold: AuditSeverity | None, failures: int
 ) -> None:
     made = report(finding(), finding(severity=AuditSeverity.AUDIT))
@@ -50,7 +50,7 @@ def test_the_threshold_tells_what_is_a_failure(
     assert read(made, threshold).failures == failures
 
 
-def test_a_failure_says_where_what_and_what_instead() -> None:
+def test_a_failure_contains_where_what_and_what_instead() -> None:
     (case,) = cases(read(report(finding(), source="web.yaml"), AuditSeverity.WARN))
     (failure,) = case.result
 

@@ -91,7 +91,7 @@ def _check_chain(pair: CertificatePair) -> None:
         try:
             alternative_names_of(certificate)
         except PairError as error:
-            expect(str(error), "an error says nothing")
+            expect(str(error), "an error has no message")
 
 
 def _check_single(certificates: bytes, key: bytes) -> None:
@@ -108,7 +108,7 @@ def _check_single(certificates: bytes, key: bytes) -> None:
 
 def _check_silence(error: CertError, key: bytes) -> None:
     text = str(error).encode(errors="surrogateescape")
-    expect(text, "an error says nothing")
+    expect(text, "an error has no message")
     expect(not any(line in text for line in _secret_lines(key)), "an error repeats the key")
 
 

@@ -63,7 +63,7 @@ def _check_file(text: str, *, is_scheduler: bool) -> None:
         for single in error.errors:
             place = _place(single.where)
             expect(place, f"an error names no place: {single}")
-            expect(single.problem, "an error says nothing")
+            expect(single.problem, "an error has no message")
             if place and place[1] == SOURCE and place[2]:
                 expect(1 <= int(place[2][1:]) <= lines, f"a line that is not in the file: {single}")
         return
@@ -86,7 +86,7 @@ def _check_policy(configuration: Configuration) -> None:
     try:
         gates = gates_in_force(configuration, NEWEST_VERSION)
     except CombinedConfigError as error:
-        expect(str(error), "an error says nothing")
+        expect(str(error), "an error has no message")
         return
     requested = policy(configuration, gates)
     for hook in Hook:

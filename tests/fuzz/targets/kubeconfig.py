@@ -42,7 +42,7 @@ def check(data: bytes) -> None:
         error = kubeconfig_error(str(_FILE), context)
         if error is not None:
             expect(str(_FILE) in str(error), "an error without its file")
-            expect(error.problem, "an error says nothing")
+            expect(error.problem, "an error has no message")
     if not any(word in data for word in (*_PLUGINS, *_DEVICES)):
         asyncio.run(_check_settings())
 
@@ -55,6 +55,6 @@ async def _check_settings() -> None:
         expect(str(_FILE) in str(error), "an error without its file")
         return
     except Exception as error:  # noqa: BLE001 - the library's; the caller describes any of them
-        expect(describe_error(error), "an error says nothing")
+        expect(describe_error(error), "an error has no message")
         return
     expect(isinstance(connection.host, str), "no address")

@@ -51,7 +51,7 @@ def _check_item(item: Document | ManifestError, text: str) -> None:
     lines = text.count("\n") + 1
     if isinstance(item, ManifestError):
         expect(1 <= item.line <= lines, f"line {item.line} of {lines}: {item.problem}")
-        expect(item.problem, "an error says nothing")
+        expect(item.problem, "an error has no message")
         return
     for (path, value), _ in zip(_values(item.value), range(MOST_POSITIONS), strict=False):
         expect(1 <= item.line(path) <= lines, f"{path} is at line {item.line(path)} of {lines}")
@@ -160,4 +160,4 @@ def _check_objects(data: bytes, text: str) -> None:
                 case ManifestError():
                     expect(1 <= item.line <= lines, f"line {item.line} of {lines}")
                 case _:
-                    expect(str(item), "an error says nothing")
+                    expect(str(item), "an error has no message")

@@ -127,7 +127,7 @@ def _check_settings(text: str) -> None:
         try:
             parse(text)
         except ConfigError as error:
-            expect(str(error), "an error says nothing")
+            expect(str(error), "an error has no message")
     lasting = parse_duration(text)
     expect(lasting is None or lasting >= timedelta(0), "a duration is negative")
     try:

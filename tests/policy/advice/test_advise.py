@@ -1,3 +1,4 @@
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -101,19 +102,20 @@ CONSEQUENCES: dict[str, tuple[Subject, Mapping[str, Action], dict[str, list[str]
 def test_consequences(
     judged: Subject, actions: Mapping[str, Action], expected: dict[str, list[str]]
 ) -> None:
-    assert rules(advise(judged, admission(), actions)) == expected
+    assert rules(advise(judged, admission(config=policy(actions=actions)))) == expected
 
 
 def test_a_rule_may_allow_no_exemption() -> None:
-    found = advise(
-        exempt("TSC101=why"), admission(), JUST_101, not_exemptible=frozenset({"TSC101"})
-    )
+    config = policy(actions=JUST_101, not_exemptible=frozenset({"TSC101"}))
+    found = advise(exempt("TSC101=why"), admission(config=config))
 
     assert rules(found) == {"warned": ["TSC101"], "refused": ["TSC101"]}
 
 
 def test_an_exemption_is_listed_with_its_reason() -> None:
-    (exempted,) = advise(exempt("TSC101=counted elsewhere"), admission(), JUST_101).exempted
+    (exempted,) = advise(
+        exempt("TSC101=counted elsewhere"), admission(config=policy(actions=JUST_101))
+    ).exempted
 
     assert exempted.reason == "counted elsewhere"
 
@@ -141,7 +143,7 @@ def test_a_disabled_field_is_reported_and_hidden_from_other_rules() -> None:
 
 
 def test_a_denial_has_the_format_of_the_api_rules() -> None:
-    advice = advise(deployed(WRONG), admission(), DENYING)
+    advice = advise(deployed(WRONG), admission(config=policy(actions=DENYING)))
 
     (violation,) = advice.violations
     assert (violation.rule, violation.error.reason) == ("TSC101", FORBIDDEN)
@@ -152,8 +154,8 @@ def test_a_denial_has_the_format_of_the_api_rules() -> None:
 
 
 def test_a_denial_can_be_a_warning_instead() -> None:
-    denying = advise(deployed(WRONG), admission(), DENYING)
-    warning = advise(deployed(WRONG), admission(), JUST_101)
+    denying = advise(deployed(WRONG), admission(config=policy(actions=DENYING)))
+    warning = advise(deployed(WRONG), admission(config=policy(actions=JUST_101)))
 
     assert denying.without_denial().lines() == warning.lines()
     assert denying.without_denial().denied == ()
@@ -161,7 +163,7 @@ def test_a_denial_can_be_a_warning_instead() -> None:
 
 
 def test_refused_exemptions_come_before_warnings() -> None:
-    lines = advise(exempt("TSC101"), admission(), JUST_101).lines()
+    lines = advise(exempt("TSC101"), admission(config=policy(actions=JUST_101))).lines()
 
     assert [line[:40] for line in lines] == [
         "TSC101 metadata.annotations[evenspread.i",
@@ -275,7 +277,8 @@ def test_every_rule_has_something_sensible_to_say_about_anything(
 def test_advice_can_be_formatted_for_any_object(
     judged: Subject, known: AdviceContext, configured: Mapping[str, Action]
 ) -> None:
-    advice = advise(judged, known, {**DEFAULT_ACTIONS, **configured})
+    config = replace(known.policy, actions={**DEFAULT_ACTIONS, **configured})
+    advice = advise(judged, dataclasses.replace(known, policy=config))
 
     assert len(advice.violations) == len(advice.denied)
     assert len(advice.lines()) <= LINES
@@ -349,7 +352,7 @@ class CountingFacts:
 
 
 def count_calls(nodes: int, services: int) -> Counter[str]:
-    """Count the questions that an admission asks a cluster of some size."""
+    """Count the calls of the cluster that an admission makes."""
     made = [node(f"n{i}", f"zone-{i % 3}") for i in range(nodes)]
     facts = FakeFacts(
         nodes=made,
@@ -363,8 +366,9 @@ def count_calls(nodes: int, services: int) -> Counter[str]:
         spread(topologyKey="zone", labelSelector=None),
         spread(topologyKey="kubernetes.io/hostname"),
     )
-    advise(judged, AdviceContext(policy(profile()), counting), DENYING)
-    advise(deployed(), AdviceContext(policy(profile()), counting), DENYING)
+    config = policy(profile(), actions=DENYING)
+    advise(judged, AdviceContext(config, counting))
+    advise(deployed(), AdviceContext(config, counting))
     return counting.calls
 
 

@@ -129,7 +129,7 @@ def test_without_match_label_keys_an_empty_selector_stays_empty() -> None:
     assert counts_no_pod(judged.constraints[0], judged, NO_MATCH_LABEL_KEYS)
 
 
-def test_running_pods_tell_the_labels_of_the_next_one() -> None:
+def test_the_labels_of_the_next_pod_are_those_of_running_pods() -> None:
     judged = subject(
         workload(spread(matchLabelKeys=[HASH])),
         running=(running("a1", labels={"app": "web", HASH: "new"}),),

@@ -165,6 +165,6 @@ PODS: dict[str, tuple[object, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("pod", "asks"), PODS.values(), ids=PODS.keys())
-def test_host_ports_that_a_pod_requests(pod: object, asks: bool) -> None:
-    assert requests_host_ports(msgspec.json.encode(pod)) is asks
+@pytest.mark.parametrize(("pod", "requested"), PODS.values(), ids=PODS.keys())
+def test_host_ports_that_a_pod_requests(pod: object, requested: bool) -> None:
+    assert requests_host_ports(msgspec.json.encode(pod)) is requested

@@ -45,7 +45,7 @@ def apart(required: bool = True, labels: Json | None = None, **term: Any) -> Sub
 
 
 def ports(*listed: Json) -> Json:
-    """Make the part of a specification that asks for ports."""
+    """Make the part of a specification that requests ports."""
     return {"containers": [{"name": "web", "image": "web", "ports": list(listed)}]}
 
 
@@ -120,7 +120,7 @@ BARE: dict[str, tuple[Subject, Policy, bool]] = {
         deployed(template_spec=ports({"containerPort": 80, "hostPort": 80})), NONE, False
     ),
     "a port of its own": (deployed(template_spec=ports({"containerPort": 80})), NONE, True),
-    "a port of its own that says so": (
+    "a port of its own that is explicit": (
         deployed(template_spec=ports({"containerPort": 80, "hostPort": 0})), NONE, True
     ),
     "the network of the node, and a port": (

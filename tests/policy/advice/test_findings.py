@@ -51,7 +51,7 @@ def test_a_finding_is_a_cause_of_a_denial() -> None:
     assert error.message == "Forbidden: maxSkew 9 is too much; write instead: maxSkew: 1"
 
 
-def test_a_denial_without_yaml_says_what_to_do() -> None:
+def test_a_denial_without_yaml_contains_what_to_do() -> None:
     reported = AdviceFinding("TSC103", FIELD, "a key is missing", "# label the nodes")
 
     assert reported.error.message == "Forbidden: a key is missing; label the nodes"

@@ -157,7 +157,7 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
     "one node is left": (deployed(spread(), HOST), SMALL, [running("a1", "b1", "b2")], None),
     "a soft constraint": (deployed(spread(whenUnsatisfiable=SOFT)), SMALL, FULL, None),
     "no constraint": (deployed(), SMALL, FULL, None),
-    "no node that the pod asks for": (
+    "no node that the pod requires": (
         deployed(spread(), template_spec={"nodeSelector": {"disk": "ssd"}}), SMALL, [], None
     ),
     "no nodes": (deployed(spread()), [], [], None),

@@ -72,8 +72,8 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
         f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others come last',
     ),
-    "not on all, but on all that the pod asks for": (judged(spread(), **IN_B), UNZONED, "", ""),
-    "not on all that the pod asks for": (
+    "not on all, but on all that the pod requires": (judged(spread(), **IN_B), UNZONED, "", ""),
+    "not on all that the pod requires": (
         judged(spread(), **required([among("x1", "a1", key=HOSTNAME)])), UNZONED,
         "", f'topologyKey "{ZONE}" is on 1 of 2 nodes: the others get none',
     ),

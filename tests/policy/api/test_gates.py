@@ -137,7 +137,7 @@ def test_a_version_yet_to_come_is_judged_as_the_newest() -> None:
 
 
 TEXTS: dict[str, tuple[str, dict[str, bool]]] = {
-    "nothing asks for nothing": ("", {}),
+    "an empty text sets no gate": ("", {}),
     "one gate": ("MinDomains=true", {"MinDomains": True}),
     "several gates, spaces, an empty part": (" A=T ,B = 0,, ", {"A": True, "B": False}),
     "the last of equal names counts": ("A=true,A=false", {"A": False}),

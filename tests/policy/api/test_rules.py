@@ -175,7 +175,7 @@ PLACES: dict[str, tuple[Constraint, list[str]]] = {
 
 
 @pytest.mark.parametrize(("judged", "places"), PLACES.values(), ids=PLACES.keys())
-def test_the_syntax_of_a_selector_is_told_at(judged: Constraint, places: list[str]) -> None:
+def test_the_syntax_of_a_selector_is_reported_at(judged: Constraint, places: list[str]) -> None:
     found = check((judged,), PATH, MERGED)
 
     assert [violation.error.field for violation in found] == [

@@ -43,7 +43,7 @@ NO_VERSIONS = {
 
 
 @pytest.mark.parametrize("text", NO_VERSIONS.values(), ids=NO_VERSIONS.keys())
-def test_what_is_no_version_is_said_so(text: str) -> None:
+def test_what_is_no_version_is_refused(text: str) -> None:
     with pytest.raises(VersionError) as raised:
         parse_version(text)
 
@@ -96,7 +96,7 @@ NO_SPANS = {
 
 
 @pytest.mark.parametrize("text", NO_SPANS.values(), ids=NO_SPANS.keys())
-def test_what_names_no_versions_is_said_so(text: str) -> None:
+def test_what_names_no_versions_is_refused(text: str) -> None:
     with pytest.raises(VersionError):
         parse_version_range(text)
 

@@ -82,7 +82,7 @@ FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
 
 
 @pytest.mark.parametrize(("creation", "config", "warned"), FORECASTS.values(), ids=FORECASTS.keys())
-def test_it_is_told_if(creation: AdmissionRequest, config: Policy, warned: bool) -> None:
+def test_a_warning_is_given_if(creation: AdmissionRequest, config: Policy, warned: bool) -> None:
     assert forecast_defaults(creation, config, WEB) == ((WARNING,) if warned else ())
 
 

@@ -102,13 +102,13 @@ SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
         SkipReason.MIRROR_POD,
     ),
     "the pod is bound": (template(pod(nodeName="n")), DEFAULTS, WEB, SkipReason.BOUND),
-    "the pod asks for it": (
+    "the pod requires it": (
         template(pod(labels={"app": "web", "evenspread.io/skip": "true"})),
         DEFAULTS,
         WEB,
         SkipReason.SKIP_LABEL,
     ),
-    "the pod asks for the contrary": (
+    "the pod requires the contrary": (
         template(pod(labels={"app": "web", "evenspread.io/skip": "false"})),
         DEFAULTS,
         WEB,
@@ -374,7 +374,7 @@ def test_nothing_is_completed_if_nothing_selects_the_pod() -> None:
     assert complete_selectors((NULL,), template(pod()), NAMESPACE, FakeFacts()) == (NULL,)
 
 
-def test_a_pod_s_owner_is_told_as_a_source() -> None:
+def test_a_pod_s_owner_is_named_as_a_source() -> None:
     known = FakeFacts(
         services_of={
             NAMESPACE: [ServiceSelector("b", {"app": "web"}), ServiceSelector("a", {"app": "web"})]

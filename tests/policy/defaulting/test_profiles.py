@@ -71,7 +71,7 @@ def test_a_profile_fits_a_namespace(
     assert profile(namespace_selector=selected).fits_namespace(labels) is expected
 
 
-def test_a_policy_needs_namespaces_if_a_profile_asks_for_their_labels() -> None:
+def test_a_policy_needs_namespaces_if_a_profile_matches_their_labels() -> None:
     asking = replace(profile(), namespace_selector=selector())
 
     assert policy(profile(), asking).needs_namespaces
@@ -85,7 +85,7 @@ def test_the_system_defaults_are_those_of_kube_scheduler() -> None:
     assert listed == [(HOSTNAME, 3, "ScheduleAnyway"), (ZONE, 5, "ScheduleAnyway")]
 
 
-def test_a_policy_is_careful_unless_it_is_told_otherwise() -> None:
+def test_a_policy_is_careful_by_default() -> None:
     assert policy().mode is Mode.APPLY
     assert policy().field_defaults is FieldDefaults.WHEN_UNSATISFIABLE
     assert policy().exempt_namespaces == {"kube-system"}

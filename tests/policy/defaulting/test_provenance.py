@@ -69,7 +69,7 @@ def test_any_text_may_stand_there(written: str, constraints: tuple[Constraint, .
 
 
 @given(strategies.any_lists, st.sets(st.integers(0, 3)))
-def test_what_was_told_is_recognised(
+def test_what_was_recorded_is_recognised(
     constraints: tuple[Constraint, ...], written: set[int]
 ) -> None:
     ours = [entry for i, entry in enumerate(constraints) if i in written]

@@ -148,7 +148,7 @@ def test_a_custom_kind_may_be_called_replication_controller() -> None:
     assert derived.selector == selector(contradicting("web"), requirement("x", "Exists"), app="db")
 
 
-def test_an_owner_that_is_no_controller_is_not_asked_for() -> None:
+def test_an_owner_that_is_no_controller_is_not_looked_up() -> None:
     owner = owned_by("ReplicaSet", controller=False)
     facts = cluster(ReplicaSet=selector(app="web"))
 
@@ -179,7 +179,7 @@ def test_a_selector_of_many_expressions_is_not_small() -> None:
     assert not derived.is_small
 
 
-def test_the_keys_of_a_selector_are_those_it_says_anything_about() -> None:
+def test_the_keys_of_a_selector_are_those_it_contains() -> None:
     facts = cluster({"app": "web"}, ReplicaSet=selector(requirement("x", "Exists"), app="web"))
 
     derived = derive_selector(owned("ReplicaSet"), NAMESPACE, facts)

@@ -63,7 +63,7 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
             "make constraint 0 (zone) ScheduleAnyway",
         ],
     ),
-    "the pod asks for what no node has": (
+    "the pod requires what no node has": (
         scenario(ZONES, demands=Demands(pairs=(("disk", "ssd"),))),
         ["take disk=ssd out of nodeSelector", "add 1 node with disk=ssd"],
     ),

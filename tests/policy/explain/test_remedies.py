@@ -43,7 +43,7 @@ Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
-    "a skew is raised as far as the emptiest open domain asks": (
+    "a skew is raised as far as the emptiest open domain requires": (
         raise_max_skew,
         scenario(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
         [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
@@ -184,7 +184,7 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ["add 1 node with zone=new-zone-1", "add 1 node with zone=new-zone-2"],
         ],
     ),
-    "a node that the pod asks for, in the first domain of all": (
+    "a node that the pod requires, in the first domain of all": (
         add_nodes,
         scenario([], spread_over(), demands=SSD),
         [
@@ -192,7 +192,7 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ["add 1 node with disk=ssd, zone=new-zone-1"],
         ],
     ),
-    "the zone that the pod asks for": (
+    "the zone that the pod requires": (
         add_nodes,
         scenario([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
         [["add 1 node with zone=x"], ["add 1 node with zone=x"]],
@@ -205,7 +205,7 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ["add 1 node with zone=new-zone-1, rack=r"],
         ],
     ),
-    "all that one node asks for, the least first": (
+    "all that one node requires, the least first": (
         combine_changes,
         scenario(
             [replace(cordoned("n1"), taints=(GPU, UNSCHEDULABLE)), node("n2", disk="ssd")],
@@ -228,7 +228,7 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ],
         ],
     ),
-    "a node that asks for nothing but a skew": (
+    "a node that requires nothing but a skew": (
         combine_changes,
         scenario([node("n1", "a", disk="ssd")], spread_over(min_domains=2),
                   demands=SSD, pods={"n1": 1}),

@@ -131,7 +131,7 @@ def test_a_toleration_is_added_to_those_there_are() -> None:
     assert [spread.key for spread in demands(both).tolerations or ()] == ["gpu", "spot"]
 
 
-def test_programs_tell_edits_apart() -> None:
+def test_programs_can_distinguish_edits() -> None:
     written = msgspec.to_builtins(RaiseMaxSkew(0, ZONE, 1, 2))
 
     assert written == {

@@ -70,7 +70,7 @@ def main() -> int:
 
 def take(source: Source, to: Path) -> None:
     """
-    Take a file out of a module; it gets its name last, so that nobody sees half of it.
+    Take a file out of a module; it gets its name last, so that no reader sees half of it.
 
     Raises:
         BuildError: The module cannot be had.

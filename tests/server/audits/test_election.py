@@ -1,4 +1,4 @@
-"""The shell around a Lease: what it asks and writes, and when work begins and ends."""
+"""The shell around a Lease: what it reads and writes, and when work begins and ends."""
 
 import asyncio
 import io
@@ -89,7 +89,7 @@ class ElectionRun:
 
     @property
     def log(self) -> list[str]:
-        return [json.loads(line)["says"] for line in self._stream.getvalue().splitlines()]
+        return [json.loads(line)["message"] for line in self._stream.getvalue().splitlines()]
 
     def election(self) -> Election:
         clocks = Clocks(lambda: self.now, lambda: BEGIN + timedelta(seconds=self.now), self.sleep)
@@ -173,7 +173,7 @@ NO_LEASES = {
 
 
 @pytest.mark.parametrize("answer", NO_LEASES.values(), ids=NO_LEASES)
-async def test_a_200_that_is_no_lease_is_told_once_and_asked_again(
+async def test_a_200_that_is_no_lease_is_reported_once_and_requested_again(
     run: ElectionRun, answer: bytes
 ) -> None:
     run.outage = Response(200, answer)
@@ -227,7 +227,7 @@ async def test_work_ends_before_another_replica_may_begin(run: ElectionRun, outa
         await settled(lambda: run.working)
 
 
-async def test_one_that_somebody_else_took_is_let_go_at_once(run: ElectionRun) -> None:
+async def test_one_that_another_client_took_is_let_go_at_once(run: ElectionRun) -> None:
     async with run.running():
         await settled(lambda: run.working)
         run.hold("them")
@@ -235,7 +235,9 @@ async def test_one_that_somebody_else_took_is_let_go_at_once(run: ElectionRun) -
         assert run.lease["spec"]["holderIdentity"] == "them"
 
 
-async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done(run: ElectionRun) -> None:
+async def test_a_lease_that_is_not_there_is_reported_once_and_nothing_is_done(
+    run: ElectionRun,
+) -> None:
     run.server.delete(PATH)
 
     async with run.running():
@@ -247,7 +249,7 @@ async def test_a_lease_that_is_not_there_is_told_once_and_nothing_is_done(run: E
     assert message.endswith("answered 404: not found; the manifests contain one")
 
 
-async def test_that_somebody_else_was_faster_is_no_problem(run: ElectionRun) -> None:
+async def test_that_another_client_was_faster_is_no_problem(run: ElectionRun) -> None:
 
     def race(request: Request) -> None:
         if request.method == "PUT" and not run.holders:
@@ -292,7 +294,7 @@ def test_a_lease_may_be_claimed(spec: LeaseSpec, later: float, may: bool) -> Non
     assert may_claim(ObservedLease(spec, since=100), "me", 100 + later) is may
 
 
-def test_a_lease_is_as_old_as_it_says_the_same() -> None:
+def test_a_lease_ages_as_long_as_its_spec_stays_the_same() -> None:
     first = observe(None, THEIRS, 10)
     same = observe(first, msgspec.structs.replace(THEIRS), 20)
     renewed = observe(same, msgspec.structs.replace(THEIRS, renew_time=format_micro_time(AT)), 30)

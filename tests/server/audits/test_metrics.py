@@ -41,7 +41,7 @@ def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
     return made
 
 
-def test_skew_and_what_is_asked_for() -> None:
+def test_skew_and_max_skew() -> None:
     samples = gauges(audit(EVERYTHING)).samples()
 
     assert samples[SKEW] == {WEB: 3}
@@ -50,7 +50,7 @@ def test_skew_and_what_is_asked_for() -> None:
     assert samples[AUDIT_WORKLOADS] == {(): 3}
 
 
-def test_a_workload_that_asks_for_nothing_has_no_max_skew() -> None:
+def test_a_workload_without_constraints_has_no_max_skew() -> None:
     samples = gauges(report(spreads=(spread(2, None),))).samples()
 
     assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {})
@@ -60,7 +60,7 @@ SEVERAL = {
     "the one that is exceeded by more": ((spread(3, 2), spread(3, 1)), 1),
     "the one that is exceeded, not the one of more pods": ((spread(9, 9), spread(3, 1)), 1),
     "of equals the first": ((spread(3, 1), spread(3, 1)), 1),
-    "one that asks for something, if that is exceeded": ((spread(3, None), spread(3, 2)), 2),
+    "one with a maxSkew, if it is exceeded": ((spread(3, None), spread(3, 2)), 2),
 }
 
 
@@ -106,7 +106,7 @@ def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
     assert gauges(*reports, most=3).samples() == gauges(*reversed(reports), most=3).samples()
 
 
-def test_the_text_is_as_small_as_is_said() -> None:
+def test_the_text_is_as_small_as_documented() -> None:
     rows = [SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_SKEW_ROWS)]
     samples: Samples = {
         metric: {row.labels: 1.0 for row in rows} for metric in (SKEW, MAX_SKEW, DOMAINS)

@@ -135,7 +135,7 @@ async def test_nothing_is_written_if_the_reports_cannot_be_read(status: int, pro
     assert server.writes == []
 
 
-def test_a_digest_is_that_of_what_is_told() -> None:
+def test_a_digest_is_that_of_what_is_written() -> None:
     content = {"results": [{"b": 1, "a": 2}], "summary": {"fail": 1}}
     stored = {"summary": {"fail": 1}, "results": [{"a": 2, "b": 1}], "metadata": {"uid": "u"}}
 

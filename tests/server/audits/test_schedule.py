@@ -89,9 +89,11 @@ class FakeAudits:
     def value(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"evenspread_{name}", labels)
 
+    def _read_wall_clock(self) -> datetime:
+        return BEGIN + timedelta(seconds=self._now)
+
     def start(self) -> asyncio.Task[None]:
-        wall = lambda: BEGIN + timedelta(seconds=self._now)  # noqa: E731
-        clocks = Clocks(lambda: self._now, wall, self.sleep)
+        clocks = Clocks(lambda: self._now, self._read_wall_clock, self.sleep)
         log = make_log(
             LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
         )
@@ -137,7 +139,7 @@ async def test_of_an_audit_that_fails_the_one_before_is_shown_on() -> None:
     assert EXPECTED_SAMPLE in exposition
     assert world.value("audits_total", result="failure") == 1
     (_, failure) = world.log
-    assert (failure["level"], failure["says"]) == ("error", "the API server answered 403")
+    assert (failure["level"], failure["message"]) == ("error", "the API server answered 403")
 
 
 async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
@@ -152,10 +154,10 @@ async def test_a_bug_of_an_audit_is_one_that_failed() -> None:
     assert world.value("audits_total", result="success") == 1
     bug, failure, _ = world.log
     assert (bug["event"], bug["error"]) == ("bug", "ZeroDivisionError")
-    assert failure["says"] == "by a bug of evenspread (ZeroDivisionError)"
+    assert failure["message"] == "by a bug of evenspread (ZeroDivisionError)"
 
 
-async def test_what_was_left_out_is_told_when_it_changes() -> None:
+async def test_what_was_left_out_is_reported_when_it_changes() -> None:
     result = AuditResult(exposition=b"", workloads=0, pods=0, findings=0, problems=("one", "two"))
     world = FakeAudits(result, result, DONE, result)
 
@@ -163,7 +165,7 @@ async def test_what_was_left_out_is_told_when_it_changes() -> None:
     await settled(lambda: len(world.begun) == 5)
     await ended(task)
 
-    assert [line["says"] for line in world.log if "says" in line] == ["one", "two"] * 2
+    assert [line["message"] for line in world.log if "message" in line] == ["one", "two"] * 2
 
 
 async def test_the_log_has_a_line_for_each_audit() -> None:
@@ -238,4 +240,4 @@ async def test_the_holder_of_the_lease_starts_an_audit(tmp_path: Path) -> None:
 
     (audit,) = (line for line in logged(stream) if line["event"] == "audit")
     assert audit["result"] == "failure"
-    assert audit["says"].startswith("the audit process cannot be started: ")
+    assert audit["message"].startswith("the audit process cannot be started: ")

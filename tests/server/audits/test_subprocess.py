@@ -112,7 +112,7 @@ async def test_the_configuration_of_the_order_counts(tmp_path: Path) -> None:
     assert outcome.findings == 1
 
 
-async def test_what_could_not_be_read_is_told() -> None:
+async def test_what_could_not_be_read_is_reported() -> None:
     broken = EVERYTHING.replace("containers: []", "tolerations: 5")
 
     outcome = await done(serve_objects(broken))
@@ -159,7 +159,7 @@ async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
     )
 
 
-async def test_a_process_that_dies_is_told_with_its_last_words() -> None:
+async def test_a_process_that_dies_is_reported_with_its_last_words() -> None:
     command = (sys.executable, "-c", "import sys; sys.exit('one\\ntwo')")
 
     problem = await failed(serve_objects(NODES), command=command)
@@ -214,7 +214,7 @@ sys.stdout.buffer.write(frame(encode(AuditFailure("done"))))
 """
 
 
-async def test_what_it_says_on_standard_error_never_blocks_it() -> None:
+async def test_what_it_writes_to_standard_error_never_blocks_it() -> None:
     assert await failed(serve_objects(NODES), command=(sys.executable, "-c", TALKATIVE)) == "done"
 
 
@@ -243,7 +243,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def test_of_many_last_words_the_last_are_told() -> None:
+async def test_of_many_last_words_the_last_are_reported() -> None:
     program = "import sys; sys.exit('x' * 10_000_000 + '\\n' + 'y' * 10_000)"
 
     problem = await failed(serve_objects(NODES), command=(sys.executable, "-c", program))

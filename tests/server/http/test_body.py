@@ -227,7 +227,7 @@ async def test_bodies_together_are_bounded() -> None:
     assert server.rejected("bodies") == 1
 
 
-async def test_a_body_shorter_than_it_says_ends_with_its_connection() -> None:
+async def test_a_body_shorter_than_its_length_ends_with_its_connection() -> None:
     async with serving() as server:
         wire = await server.connect()
         wire.send(call(review())[:-1])

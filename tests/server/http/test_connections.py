@@ -116,7 +116,11 @@ CROWDS: dict[str, tuple[list[Act], float, list[str]]] = {
         9,
         ["b"],
     ),
-    "nobody goes while all may wait": (filled(("a", "1", 5), ("b", "2", 5), ("c", "2", 5)), 9, []),
+    "no connection is closed while all may wait": (
+        filled(("a", "1", 5), ("b", "2", 5), ("c", "2", 5)),
+        9,
+        [],
+    ),
     "a caller that Go has closed goes first": (
         filled(("a", "1", 0), ("b", "2", 50), ("c", "2", 50)),
         91,
@@ -165,7 +169,7 @@ def test_a_hostile_address_never_evicts_a_caller_of_a_smaller_one(
     assert all(key.startswith("hostile") for key in gone)
 
 
-def test_a_table_of_none_takes_nobody() -> None:
+def test_a_table_of_size_zero_takes_no_connection() -> None:
     assert not Connections[str](0, 90, 6, lambda _: None).admit("a", 0, "")
 
 

@@ -11,10 +11,10 @@ from webhook.server.http.limits import Limits
 LIMITS = Limits(drain_least=10, drain_quiet=5, drain_most=45)
 
 CASES = {
-    "nobody has come for long": (100.0, 0.0, 100.0, 10.0),
+    "no call for long": (100.0, 0.0, 100.0, 10.0),
     "half of the least is over": (100.0, 0.0, 105.0, 5.0),
     "the least is over, and it is quiet": (100.0, 104.0, 110.0, 0.0),
-    "the least is over, but somebody just came": (100.0, 109.0, 110.0, 4.0),
+    "the least is over, but there was a call just now": (100.0, 109.0, 110.0, 4.0),
     "it was never quiet": (100.0, 145.0, 145.0, 0.0),
     "the last call is near the end": (100.0, 143.0, 143.0, 2.0),
 }

@@ -290,7 +290,7 @@ async def test_a_malformed_review_proves_nothing() -> None:
     assert rest == b""
 
 
-async def test_five_hundred_hostile_connections_shut_nobody_out() -> None:
+async def test_five_hundred_hostile_connections_shut_no_client_out() -> None:
     async with serving(Limits(connections=16)) as server:
         caller = await server.connect()
         await caller.ask(call(review()))
@@ -316,7 +316,7 @@ async def occupy(server: Running, source: str) -> Wire:
     return wire
 
 
-async def test_an_address_that_fills_all_places_shuts_nobody_out() -> None:
+async def test_an_address_that_fills_all_places_shuts_no_client_out() -> None:
     async with serving(Limits(connections=16, answered=0)) as server:
         caller = await occupy(server, "127.0.0.2")
         hostile = [await occupy(server, "127.0.0.3") for _ in range(40)]
@@ -373,7 +373,7 @@ async def test_broken_http_is_refused_and_the_connection_closed(sent: bytes, sta
     assert server.rejected("malformed") >= 1
 
 
-async def test_a_body_longer_than_it_says_is_broken_http() -> None:
+async def test_a_body_longer_than_its_length_is_broken_http() -> None:
     async with serving() as server:
         wire = await server.connect()
 

@@ -71,8 +71,7 @@ def advise_request(
         return NO_ADVICE
     if constraints is not None:
         subject = subject.with_constraints(constraints)
-    context = AdviceContext(policy, facts)
-    return advise(subject, context, policy.actions, not_exemptible=policy.not_exemptible)
+    return advise(subject, AdviceContext(policy, facts))
 
 
 def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Action:

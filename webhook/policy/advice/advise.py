@@ -13,7 +13,7 @@ The caller decides whether denying is possible: only the validating webhook sees
 will be stored.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -26,7 +26,7 @@ from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import Action
 
 
 class ExemptFinding(NamedTuple):
@@ -75,12 +75,7 @@ NO_ADVICE = Advice()
 
 
 def advise(
-    subject: Subject,
-    context: AdviceContext,
-    actions: Mapping[str, Action] = DEFAULT_ACTIONS,
-    *,
-    not_exemptible: frozenset[str] = frozenset(),
-    rows: Iterable[PolicyRule] = POLICY_RULES,
+    subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule] = POLICY_RULES
 ) -> Advice:
     """
     Run the rules on a subject.
@@ -90,14 +85,15 @@ def advise(
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
-    findings = list(_run_rules(subject, context, actions, rows))
-    exempt = exemptions.parse_exemptions(subject.metadata.annotations, not_exemptible)
+    policy = context.policy
+    findings = list(_run_rules(subject, context, rows))
+    exempt = exemptions.parse_exemptions(subject.metadata.annotations, policy.not_exemptible)
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in findings:
         if finding.rule not in exempt.reasons:
-            by_action[_limit_action(actions[finding.rule], subject)].append(finding)
+            by_action[_limit_action(policy.actions[finding.rule], subject)].append(finding)
     warns = _limit_action(Action.WARN, subject) is Action.WARN
     return Advice(
         denied=tuple(by_action[Action.DENY]),
@@ -113,16 +109,13 @@ def advise(
 
 
 def _run_rules(
-    subject: Subject,
-    context: AdviceContext,
-    actions: Mapping[str, Action],
-    rows: Iterable[PolicyRule],
+    subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule]
 ) -> Iterator[AdviceFinding]:
     # All rules but one see the constraints without the fields that feature gates disable, which
     # is what kube-scheduler acts on. TSC111 reports exactly those fields.
     in_force = _without_gated(subject, context.gates)
     for row in rows:
-        if actions[row.id] is Action.OFF:
+        if context.policy.actions[row.id] is Action.OFF:
             continue
         if context.cluster is not None or row.scope is RuleScope.EVERYWHERE:
             judged = subject if row.as_written else in_force

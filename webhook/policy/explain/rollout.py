@@ -2,8 +2,8 @@
 What if: place the replicas of a workload one after another on an edited cluster.
 
 ``roll_out`` is the entry point. Running pods stay where they are, as in Kubernetes; those of
-removed nodes are placed again. Among equally good nodes kube-scheduler chooses at random and asks
-other plugins; here the node with the fewest counted pods is chosen, and the first of those.
+removed nodes are placed again. Among equally good nodes kube-scheduler consults other plugins and
+chooses at random; here the node with the fewest counted pods is chosen, and the first of those.
 """
 
 from collections import Counter

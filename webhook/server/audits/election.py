@@ -176,7 +176,7 @@ class Election:
             await self._lead(work, renewed)
 
     async def _lead(self, work: Work, renewed: float) -> None:
-        self._log.info("lease", says="held: this replica audits")
+        self._log.info("lease", message="held: this replica audits")
         self.leads = True
         working = asyncio.create_task(work(), name="audits")
         holding = asyncio.create_task(self._hold(renewed), name="lease")
@@ -200,7 +200,7 @@ class Election:
             observed = self._observed
             if observed is not None and observed.spec.holder_identity != self._candidate.identity:
                 break
-        self._log.warning("lease", says="lost: another replica audits")
+        self._log.warning("lease", message="lost: another replica audits")
 
     async def _try(self) -> float | None:
         """
@@ -264,7 +264,7 @@ class Election:
             return
         self._logged_problem = str(error)
         hint = "; the manifests contain one" if error.status == HTTPStatus.NOT_FOUND else ""
-        self._log.warning("lease", says=f"no audit begins: {error}{hint}")
+        self._log.warning("lease", message=f"no audit begins: {error}{hint}")
 
     async def _pause(self) -> None:
         await self._clocks.sleep(self._candidate.duration_s * RETRY_SHARE)

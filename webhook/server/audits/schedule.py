@@ -77,7 +77,7 @@ class AuditSchedule:
         took_s = self._clocks.now() - begun
         if isinstance(result, AuditFailure):
             self._metrics.audits.labels("failure").inc()
-            self._log.error("audit", result="failure", says=result.problem)
+            self._log.error("audit", result="failure", message=result.problem)
             return took_s
         self._metrics.audits.labels("success").inc()
         self._metrics.show_audit(result.exposition, self._clocks.wall().timestamp(), took_s)
@@ -92,7 +92,7 @@ class AuditSchedule:
         if result.problems != self._logged_problems:
             self._logged_problems = result.problems
             for problem in result.problems:
-                self._log.warning("audit", says=problem)
+                self._log.warning("audit", message=problem)
         return took_s
 
     async def _try(self) -> AuditResult | AuditFailure:

@@ -39,7 +39,7 @@ GRACE_S = 2.0  # seconds for a process to end after it has closed its pipes; it 
 
 
 class _Started(NamedTuple):
-    """A process, and the transport that ends it whoever else holds its pipes."""
+    """A process, and the transport that ends it even if another process holds its pipes."""
 
     process: Process
     transport: asyncio.SubprocessTransport

@@ -100,8 +100,7 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
         EvenspreadError: The audit is not possible.
     """
     configuration, policy = read_policy(order.sources)
-    options = AuditOptions(policy, configuration.actions, configuration.not_exemptible)
-    sweep, gauges = ClusterSweep(server, configuration, options), AuditGauges()
+    sweep, gauges = ClusterSweep(server, configuration, AuditOptions(policy)), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
         await reports.read_stored()

@@ -1,8 +1,8 @@
 """
 Requests: the caller's timeout in the request target, and the body, limited in size and time.
 
-``read_target`` and ``Bodies.read`` are the entry points, and ``is_whole`` for requests that nobody
-parses. The body is not decoded here.
+``read_target`` and ``Bodies.read`` are the entry points, and ``is_whole`` for requests that are not
+parsed. The body is not decoded here.
 """
 
 import asyncio
