@@ -17,7 +17,7 @@ from webhook.fix import selectors
 from webhook.fix.changes import Change, FixObstacle, Put, Remove, Solution, find_differences
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice.suggestions import nearest_key
-from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 

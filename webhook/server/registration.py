@@ -100,11 +100,10 @@ class RegistrationWatcher:
 
 
 def _without_bundles(content: Any) -> Webhooks:
-    webhooks: dict[str, Mapping[str, Any]] = {}
-    for webhook in content.get("webhooks") or ():
-        client = {**webhook["clientConfig"], "caBundle": None}
-        webhooks[webhook["name"]] = {**webhook, "clientConfig": client}
-    return webhooks
+    return {
+        webhook["name"]: {**webhook, "clientConfig": {**webhook["clientConfig"], "caBundle": None}}
+        for webhook in content.get("webhooks") or ()
+    }
 
 
 def _list_changes(before: Webhooks, after: Webhooks) -> Iterator[str]:
