@@ -12,12 +12,7 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from certs.errors import PairError
-from certs.pem import (
-    alternative_names_of,
-    pair_errors,
-    read_der,
-    write_certificates,
-)
+from certs.pem import alternative_names_of, pair_errors, read_der, write_certificates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,7 @@ from cryptography import x509
 
 from certs.errors import PairError, StoreError
 from certs.issue import AUTHORITY_NAME, BACKDATE
-from certs.pem import (
-    CertificatePair,
-    fingerprint,
-    name_of,
-    read_certificates,
-    write_certificates,
-)
+from certs.pem import CertificatePair, fingerprint, name_of, read_certificates, write_certificates
 from certs.state import Authority, RotationStep, Validity, advance
 
 STATE = "authorities.json"

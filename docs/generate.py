@@ -27,8 +27,9 @@ from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
 from webhook.fix.remedies import FIX_REMEDIES
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.api import rules, warnings
+from webhook.policy.api import rules
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
+from webhook.policy.api.predict import DEPRECATED_KEYS, list_warnings
 from webhook.policy.api.rules import API_RULES, ValidationOptions
 from webhook.policy.api.versions import NEWEST_VERSION, OLDEST_VERSION, Version
 from webhook.policy.catalogue import API_WARNINGS, CATALOGUE, TOO_MANY_CONSTRAINTS
@@ -130,8 +131,7 @@ def api_warnings() -> str:
 def deprecated() -> str:
     """The node labels that TSC020 warns about."""
     rows = (
-        (code(key), since, code(successor))
-        for key, (since, successor) in warnings.DEPRECATED_KEYS.items()
+        (code(key), since, code(successor)) for key, (since, successor) in DEPRECATED_KEYS.items()
     )
     return table(("label", "deprecated since", "write instead"), rows)
 
@@ -193,9 +193,7 @@ def message_of(rule: str) -> str:
         return next(str(each.error) for each in found if each.rule == rule)
     if len(constraints) > MAX_CONSTRAINTS:
         return str(rules.too_many(constraints, LIST).error)
-    return next(
-        each.text for each in warnings.list_warnings(constraints, LIST) if each.rule == rule
-    )
+    return next(each.text for each in list_warnings(constraints, LIST) if each.rule == rule)
 
 
 def remedies() -> str:

@@ -11,7 +11,7 @@ from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice, ExemptFinding
 from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.api.predict import ApiWarning
 from webhook.policy.model import GroupKind, ObjectMeta
 
 FIELD = "spec.topologySpreadConstraints[0]"

@@ -81,9 +81,10 @@ def test_objects_without_a_namespace_are_in_the_default_one() -> None:
     service = "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {}}}"
 
     assert load(service).cluster.services("default", {})
-    assert load_cluster(
-        ["-"], namespace="shop", stdin=io.BytesIO(service.encode())
-    ).cluster.services("shop", {})
+    cluster = Cluster()
+    documents = [item for item in parse(service, "x") if isinstance(item, Document)]
+    assert not fill(cluster, documents, namespace="shop")
+    assert cluster.services("shop", {})
 
 
 def test_a_namespace_without_labels_has_its_name() -> None:
@@ -204,7 +205,6 @@ def test_the_example_cluster_owns_the_example_review() -> None:
     cluster = loaded.cluster
 
     assert not loaded.problems
-    assert not loaded.skipped
     pod = {"app.kubernetes.io/name": "checkout", "app.kubernetes.io/part-of": "shop"}
     assert cluster.services("shop", pod) == [
         ServiceSelector("checkout", {"app.kubernetes.io/name": "checkout"})
@@ -232,7 +232,6 @@ def test_the_example_manifests_are_fine() -> None:
     loaded = load_cluster([str(EXAMPLES / "manifests")])
 
     assert not loaded.problems
-    assert not loaded.skipped
 
 
 def test_errors_of_the_broken_example_are_reported() -> None:
@@ -245,15 +244,7 @@ def test_errors_of_the_broken_example_are_reported() -> None:
         ),
         "types.yaml:10: Service/metrics: spec.selector.shard: expected a string, got an integer",
     ]
-    assert [Path(skipped.source).name for skipped in loaded.skipped] == ["values.yaml"]
     assert loaded.cluster.services("shop", {"app": "search"})
-
-
-def test_strictly_files_without_manifests_are_problems() -> None:
-    loaded = load_cluster([str(EXAMPLES / "broken")], strict=True)
-
-    assert not loaded.skipped
-    assert any(problem.source.endswith("values.yaml") for problem in loaded.problems)
 
 
 def test_a_dump_of_json_is_read() -> None:

@@ -44,7 +44,7 @@ def test_nodes_are_counted(
 
     assert store.schedulable_nodes() == schedulable
     assert store.nodes_with(ZONE) == with_zone
-    assert store.domains(ZONE) == domains
+    assert store.taints.count_domains(ZONE) == domains
 
 
 def test_nodes_become_nodes_of_the_policy_model() -> None:
@@ -78,7 +78,7 @@ def test_counts_follow_every_change(changes: list[Change]) -> None:
         for key in (ZONE, "host"):
             values = [labels[key] for labels in schedulable if key in labels]
             assert store.nodes_with(key) == len(values)
-            assert store.domains(key) == len(set(values))
+            assert store.taints.count_domains(key) == len(set(values))
 
 
 def test_domains_of_tainted_nodes_are_found() -> None:
@@ -86,7 +86,7 @@ def test_domains_of_tainted_nodes_are_found() -> None:
     store = NodeStore()
     store.put(node("a", {ZONE: "1"}, taints=[taint]))
 
-    (found,) = store.tainted_domains(ZONE)
+    (found,) = store.taints.tainted_domains(ZONE)
 
     assert (found.taints, set(found.values)) == (((taint,),), {"1"})
 
@@ -143,7 +143,7 @@ def test_tainted_domains(
     for found in nodes:
         store.put(found)
 
-    tainted = store.tainted_domains(ZONE)
+    tainted = store.taints.tainted_domains(ZONE)
 
     assert unordered(tainted) == {(frozenset(sets), frozenset(names)) for sets, names in expected}
     assert len(tainted) == len(expected)
@@ -164,7 +164,9 @@ def test_tainted_domains_follow_every_change(changes: list[Change]) -> None:
 
         facts = FakeFacts(nodes=list(store))
         for key in (ZONE, "host", "none"):
-            assert unordered(store.tainted_domains(key)) == unordered(facts.tainted_domains(key))
+            assert unordered(store.taints.tainted_domains(key)) == unordered(
+                facts.tainted_domains(key)
+            )
 
 
 def test_domains_are_counted_and_one_of_several_tainted_ones_may_open() -> None:
@@ -174,8 +176,8 @@ def test_domains_are_counted_and_one_of_several_tainted_ones_may_open() -> None:
     store.put(node("open", {ZONE: "1"}))
     store.put(node("other", {ZONE: "2"}, taints=[SPOT]))
 
-    assert store.domains(ZONE) == 3
-    assert unordered(store.tainted_domains(ZONE)) == {
+    assert store.taints.count_domains(ZONE) == 3
+    assert unordered(store.taints.tainted_domains(ZONE)) == {
         (frozenset({(GPU,), (SPOT,)}), frozenset({"2"})),
         (frozenset({(GPU,)}), frozenset({"3"})),
     }

@@ -4,9 +4,9 @@ import yaml
 from tests.build import request
 from tests.docs.api_examples import API_EXAMPLES
 from webhook.policy.api.gates import resolve
+from webhook.policy.api.predict import list_warnings
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.versions import NEWEST_VERSION
-from webhook.policy.api.warnings import list_warnings
 from webhook.policy.catalogue import API_WARNINGS, TOO_MANY_CONSTRAINTS
 from webhook.policy.defaulting.profiles import FieldDefaults, Policy
 from webhook.policy.facts import NoFacts

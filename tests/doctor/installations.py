@@ -10,7 +10,7 @@ import yaml
 from certs.pem import CertificatePair
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
-from webhook.doctor import objects, webhooks, workload
+from webhook.doctor import objects, workload
 from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import (
     CONFIGURATION_KINDS,
@@ -64,12 +64,12 @@ def decode_manifest(kind: type[T], name: str, change: Json | None = None) -> Loo
     return Lookup(msgspec.convert(merge(BASE[name], change or {}), kind))
 
 
-def registered(hook: Hook, change: Json | None = None) -> Lookup[webhooks.WebhookConfiguration]:
+def registered(hook: Hook, change: Json | None = None) -> Lookup[objects.WebhookConfiguration]:
     """A configuration of the manifests with its caBundle; ``change`` is of our webhook."""
     made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
     trusting = {"clientConfig": {"caBundle": base64.b64encode(CA.certificate_pem()).decode()}}
     webhook = merge(merge(made["webhooks"][0], trusting), change or {})
-    return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, webhooks.WebhookConfiguration))
+    return Lookup(msgspec.convert({**made, "webhooks": [webhook]}, objects.WebhookConfiguration))
 
 
 def hooks(change: Json | None = None, *only: Hook) -> dict[Hook, Any]:

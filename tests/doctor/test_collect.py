@@ -50,6 +50,7 @@ RESPONSES = {
     f"{PROXY}/readyz": Response(200, READY.encode()),
     f"{PROXY}/metrics": Response(200, METRICS.encode()),
 }
+VERSION = {"GET /version": RESPONSES["GET /version"]}
 
 
 async def collect(responses: dict[str, Response], target: DoctorTarget = TARGET) -> Installation:
@@ -78,7 +79,7 @@ async def test_an_installation_is_found_by_its_webhooks() -> None:
 
 
 async def test_without_any_object_the_defaults_apply() -> None:
-    found = await collect({"GET /version": RESPONSES["GET /version"]})
+    found = await collect(VERSION)
 
     assert found.namespace == "evenspread"
     assert found.deployment.value is None
@@ -109,3 +110,46 @@ async def test_unreadable_metrics_leave_the_gates_unknown() -> None:
 async def test_a_server_without_a_version_is_no_api_server(response: Response) -> None:
     with pytest.raises(ApiError, match="answered 200 to the request for its version"):
         await collect({"GET /version": response})
+
+
+ASSIGN = "GET /apis/mutations.gatekeeper.sh/v1/assign"
+CLUSTER_POLICY = "GET /apis/kyverno.io/v1/clusterpolicies"
+WRITES: dict[str, Any] = {"patchStrategicMerge": {"spec": {"topologySpreadConstraints": []}}}
+
+POLICIES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "a mutation": (
+        ASSIGN,
+        {"location": "spec.topologySpreadConstraints"},
+        ("Assign a",),
+    ),
+    "a rule that mutates": (
+        CLUSTER_POLICY,
+        {"rules": [{"mutate": WRITES}]},
+        ("ClusterPolicy a",),
+    ),
+    "a rule that validates": (CLUSTER_POLICY, {"rules": [{"validate": WRITES}]}, ()),
+    "another field": (ASSIGN, {"location": "spec.nodeName"}, ()),
+}
+
+
+@pytest.mark.parametrize(("path", "spec", "conflicts"), POLICIES.values(), ids=POLICIES)
+async def test_policies_that_write_the_field_are_found(
+    path: str, spec: dict[str, Any], conflicts: tuple[str, ...]
+) -> None:
+    listed = respond({"items": [{"metadata": {"name": "a"}, "spec": spec}]})
+
+    assert (await collect({**VERSION, path: listed})).conflicts.value == conflicts
+
+
+async def test_unreadable_policies_are_a_problem() -> None:
+    found = await collect({**VERSION, ASSIGN: refuse("no")})
+
+    assert found.conflicts.problem == "needs list on assign.mutations.gatekeeper.sh"
+
+
+async def test_a_conflict_counts_though_other_policies_are_unreadable() -> None:
+    listed = respond({"items": [{"metadata": {"name": "a"}, "spec": {"mutate": WRITES}}]})
+
+    found = await collect({**VERSION, ASSIGN: listed, CLUSTER_POLICY: refuse("")})
+
+    assert found.conflicts.value == ("Assign a",)

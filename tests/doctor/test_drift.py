@@ -9,7 +9,7 @@ from tests.deploy.manifests import Json
 from tests.doctor.installations import BASE, merge
 from webhook.doctor.drift import find_drift, list_excess
 from webhook.doctor.installation import CONFIGURATION_KINDS
-from webhook.doctor.webhooks import WebhookConfiguration
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.policy.request import Hook
 
 

@@ -11,8 +11,8 @@ from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
 from webhook.doctor.installation import DryRunPod, Lookup
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
-from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook

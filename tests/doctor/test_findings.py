@@ -2,10 +2,10 @@
 
 import pytest
 
-from webhook.doctor.findings import CheckResult, CheckState, DoctorFinding, DoctorSeverity
+from webhook.doctor.findings import CheckResult, CheckState, DoctorFinding
 
 PROBLEM = DoctorFinding("a", "b")
-NOTE = DoctorFinding("a", "b", DoctorSeverity.NOTE)
+NOTE = DoctorFinding("a", "b", CheckState.NOTE)
 
 
 @pytest.mark.parametrize(

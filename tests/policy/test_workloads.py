@@ -7,7 +7,7 @@ from tests.build import kind_of, pod, spread, template, workload
 from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import GroupKind, PodTemplate
-from webhook.policy.workloads import Workload, is_built_in_path
+from webhook.policy.workloads import BUILT_IN_PATHS, Workload
 
 KINDS = [kind for kind in BUILT_IN_TEMPLATES if kind != POD]
 
@@ -56,8 +56,8 @@ def test_an_empty_pod_is_a_template_with_nothing_in_it() -> None:
 
 @pytest.mark.parametrize("path", BUILT_IN_TEMPLATES.values())
 def test_a_built_in_path_is_known(path: tuple[str, ...]) -> None:
-    assert is_built_in_path(path)
+    assert path in BUILT_IN_PATHS
 
 
 def test_another_path_is_not() -> None:
-    assert not is_built_in_path(("spec", "pod"))
+    assert ("spec", "pod") not in BUILT_IN_PATHS

@@ -30,7 +30,7 @@ from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
 from webhook.policy.nesting import DEEPEST, NestingError, prune
 from webhook.policy.paths import TemplatePath
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest
-from webhook.policy.workloads import Workload, is_built_in_path
+from webhook.policy.workloads import BUILT_IN_PATHS, Workload
 
 _uid_matches = re.compile(r"[-A-Za-z0-9._:]{1,128}").fullmatch
 """API servers send UUIDs; the uid is logged and echoed, so it must be harmless and short."""
@@ -134,7 +134,7 @@ def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> Adm
     path = pod_templates.get(kind)
     if path is None or request.object is None or request.sub_resource:
         return _identify(request, kind)
-    if not is_built_in_path(path):
+    if path not in BUILT_IN_PATHS:
         return _decode_closely(body, pod_templates)
     old = request.old_object.pod_template(path) if request.old_object else None
     return AdmissionRequest(

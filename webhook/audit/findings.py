@@ -12,7 +12,7 @@ from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice
 from webhook.policy.advice.findings import AdviceFinding
-from webhook.policy.api.warnings import ApiWarning
+from webhook.policy.api.predict import ApiWarning
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide

@@ -199,11 +199,7 @@ def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaita
 
 _CLUSTER_OPTIONS = (
     *options.API_SERVER,
-    options.text(
-        ["-n", "--namespace"],
-        "NAME",
-        "Namespace of the Secret.",
-    ),
+    options.text(["-n", "--namespace"], "NAME", "Namespace of the Secret."),
     options.text(
         ["--name"],
         "NAME",

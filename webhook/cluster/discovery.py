@@ -219,10 +219,17 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
         ApiError: Discovery failed.
     """
     try:
-        return await _search(source, custom)
+        groups = {group.name: group for group in _decode_groups(await read(source, "/apis")).groups}
+        if custom.group not in groups:
+            return None
+        root = f"/apis/{groups[custom.group].preferred_version.group_version}"
+        listed = _decode_resources(await read(source, root)).resources
     except DECODE_ERRORS:
         problem = "answered with no list of kinds"
         raise ApiError(source.name, problem, FailureReason.GARBAGE) from None
+    names = (found.name for found in listed if found.kind == custom.kind)
+    plural = next((name for name in names if "/" not in name), None)  # no subresource
+    return None if plural is None else ResourcePath(root, plural)
 
 
 async def find_custom_kinds(
@@ -246,14 +253,3 @@ async def find_custom_kinds(
             version = place.root.rpartition("/")[2]
             found.append(KindRow(kind.group, version, kind.kind, place.plural))
     return found
-
-
-async def _search(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
-    for group in _decode_groups(await read(source, "/apis")).groups:
-        if group.name == custom.group:
-            root = f"/apis/{group.preferred_version.group_version}"
-            listed = _decode_resources(await read(source, root)).resources
-            names = (found.name for found in listed if found.kind == custom.kind)
-            plural = next((name for name in names if "/" not in name), None)  # no subresource
-            return None if plural is None else ResourcePath(root, plural)
-    return None

@@ -57,9 +57,9 @@ class Cluster:
         self.namespace_labels = self.namespace_store.labels
         self.schedulable_nodes = self.node_store.schedulable_nodes
         self.nodes_with = self.node_store.nodes_with
-        self.domains = self.node_store.domains
+        self.domains = self.node_store.taints.count_domains
         self.label_keys = self.node_store.label_keys
-        self.tainted_domains = self.node_store.tainted_domains
+        self.tainted_domains = self.node_store.taints.tainted_domains
 
     def owner_store(self, api_version: str, kind: str) -> OwnerStore | None:
         """Return the store of a kind of owners; None if their selectors are not stored."""

@@ -1,15 +1,15 @@
 """Load a ``Cluster`` from manifest files with ``load_cluster``; must not use the network."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
-from webhook.cluster.discovery import list_resources
-from webhook.cluster.facts import Cluster
+from webhook.cluster.discovery import Resource, list_resources
+from webhook.cluster.facts import Cluster, VersionKind
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests import Document, SkippedSource, find_type_mismatch, read_documents
+from webhook.manifests import Document, find_type_mismatch, read_documents
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import format_path, is_object
 
@@ -19,51 +19,40 @@ DEFAULT_NAMESPACE = "default"
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 
 
-class LoadedCluster(msgspec.Struct, frozen=True):
-    """
-    A cluster from files, with the problems and the skipped files.
+Resources: TypeAlias = Mapping[VersionKind | GroupKind, Resource]
+"""The kinds of a cluster by their key."""
 
-    Attributes:
-        problems: Read errors and type errors; the cluster lacks these objects.
-        skipped: Files without manifests.
-    """
+
+class LoadedCluster(msgspec.Struct, frozen=True):
+    """A cluster from files; it lacks the objects of ``problems``: read errors and type errors."""
 
     cluster: Cluster
     problems: list[SourceError]
-    skipped: list[SkippedSource]
 
 
 def load_cluster(
     paths: Iterable[str],
     *,
     owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
-    namespace: str = DEFAULT_NAMESPACE,
-    strict: bool = False,
     stdin: BinaryIO | None = None,
 ) -> LoadedCluster:
     """
-    Read a cluster from files and folders.
+    Read a cluster from files and folders; files without manifests are skipped.
 
     Args:
         paths: As for ``read_documents``; ``-`` is the standard input.
         owners: Custom kinds whose selectors to load.
-        namespace: Namespace of objects that name none.
-        strict: Whether files without manifests are problems.
         stdin: Replaces the standard input of the process.
     """
     cluster = Cluster(owners)
-    put = _object_writer(cluster, namespace)
+    resources = _index_resources(cluster)
     problems: list[SourceError] = []
-    skipped: list[SkippedSource] = []
-    for item in read_documents(paths, strict=strict, stdin=stdin):
-        match item:
-            case Document():
-                problems += put(item)
-            case SkippedSource():
-                skipped.append(item)
-            case _:
-                problems.append(item)
-    return LoadedCluster(cluster, problems, skipped)
+    for item in read_documents(paths, stdin=stdin):
+        if isinstance(item, Document):
+            problems += _put(item, resources, DEFAULT_NAMESPACE)
+        elif isinstance(item, SourceError):
+            problems.append(item)
+    return LoadedCluster(cluster, problems)
 
 
 def fill(
@@ -79,8 +68,8 @@ def fill(
     Returns:
         Type errors and missing names; the cluster lacks these objects.
     """
-    put = _object_writer(cluster, namespace)
-    return [problem for document in documents for problem in put(document)]
+    resources = _index_resources(cluster)
+    return [error for document in documents for error in _put(document, resources, namespace)]
 
 
 def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
@@ -97,30 +86,23 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
 
 
-def _object_writer(
-    cluster: Cluster, namespace: str
-) -> Callable[[Document], Iterator[ManifestError]]:
-    """Return a function that puts an object into the store of its kind and yields its errors."""
-    resources = {resource.key: resource for resource in list_resources(cluster)}
-
-    def put(document: Document) -> Iterator[ManifestError]:
-        version, kind = document.api_version, document.kind
-        custom = resources.get(GroupKind(group_of(version), kind))
-        resource = resources.get((version, kind), custom)
-        if resource is None:
-            return
-        if not document.name:
-            yield document.error(f"{kind}: metadata.name: missing, write one", ("metadata",))
-            return
-        try:
-            data = msgspec.json.encode(complete_metadata(document, namespace))
-            resource.store.put(resource.read(data))
-        except msgspec.ValidationError as error:
-            yield _describe_type_error(document, error)
-
-    return put
+def _index_resources(cluster: Cluster) -> Resources:
+    return {resource.key: resource for resource in list_resources(cluster)}
 
 
-def _describe_type_error(document: Document, error: msgspec.ValidationError) -> ManifestError:
-    problem, path = find_type_mismatch(error, document.value)
-    return document.error(f"{document.kind}/{document.name}: {format_path(path)}: {problem}", path)
+def _put(document: Document, resources: Resources, namespace: str) -> Iterator[ManifestError]:
+    """Put an object into the store of its kind, and yield its error if it has one."""
+    version, kind = document.api_version, document.kind
+    custom = resources.get(GroupKind(group_of(version), kind))
+    resource = resources.get((version, kind), custom)
+    if resource is None:
+        return
+    if not document.name:
+        yield document.error(f"{kind}: metadata.name: missing, write one", ("metadata",))
+        return
+    try:
+        data = msgspec.json.encode(complete_metadata(document, namespace))
+        resource.store.put(resource.read(data))
+    except msgspec.ValidationError as error:
+        problem, path = find_type_mismatch(error, document.value)
+        yield document.error(f"{kind}/{document.name}: {format_path(path)}: {problem}", path)

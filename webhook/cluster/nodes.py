@@ -15,13 +15,18 @@ from webhook.policy.placement.nodes import EXCLUDING
 
 
 class NodeStore(Store[wire.NodeObject]):
-    """Store of all Nodes; the counts exclude Nodes marked unschedulable."""
+    """
+    Store of all Nodes; the counts exclude Nodes marked unschedulable.
+
+    Attributes:
+        taints: Index of the domains by the taints of their Nodes.
+    """
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
         self._schedulable = 0
         self._labelled: Counter[str] = Counter()  # schedulable nodes by label key
-        self._taints = TaintIndex()
+        self.taints = TaintIndex()
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -58,23 +63,15 @@ class NodeStore(Store[wire.NodeObject]):
         """Count the schedulable Nodes that have a label key."""
         return self._labelled[key]
 
-    def domains(self, key: str) -> int:
-        """Count the values of a label on schedulable Nodes."""
-        return self._taints.count_domains(key)
-
     def label_keys(self) -> Collection[str]:
         """Return the keys of all labels of schedulable Nodes."""
         return self._labelled.keys()
-
-    def tainted_domains(self, key: str) -> Sequence[TaintedDomains]:
-        """Return the values of a label whose schedulable Nodes are all tainted."""
-        return self._taints.tainted_domains(key)
 
     def _count(self, node: Node, change: int) -> None:
         if node.unschedulable:
             return
         self._schedulable += change
-        self._taints.count(node, change)
+        self.taints.count(node, change)
         for key in node.labels:
             self._labelled[key] += change
             if not self._labelled[key]:

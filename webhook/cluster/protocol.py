@@ -62,6 +62,16 @@ _REASONS: Mapping[int, FailureReason] = {
 }
 
 
+class ApiRequest(msgspec.Struct, frozen=True, tag=True):
+    """A request to an API server; the media type is of the body, or without one of the answer."""
+
+    method: str
+    path: str
+    query: Query = NO_QUERY
+    body: bytes = b""
+    content_type: str = JSON
+
+
 class Response(msgspec.Struct, frozen=True):
     """A complete response of the API server, of any HTTP status."""
 

@@ -44,13 +44,7 @@ from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
 from webhook.cluster.lists import TOO_LARGE, PageReader
 from webhook.cluster.listwatch import LineSplitter
-from webhook.cluster.protocol import (
-    DECODE_ERRORS,
-    FailureReason,
-    Query,
-    WatchClient,
-    status_error,
-)
+from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, WatchClient, status_error
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError
 from webhook.cluster.store import Key
 from webhook.cluster.timeslices import TimeSlicer

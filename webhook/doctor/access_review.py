@@ -10,18 +10,11 @@ import msgspec
 
 from webhook.cluster.discovery import ResourcePath, find_custom_kinds
 from webhook.config import Configuration
+from webhook.doctor import rights
 from webhook.doctor.client import DoctorClient, describe_right
 from webhook.doctor.configmap import read_if_valid
 from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import ConfigMap
-from webhook.doctor.rights import (
-    ROLLOUTS,
-    Right,
-    build_review,
-    certificate_mode,
-    list_audit_rights,
-    list_needed_rights,
-)
 from webhook.doctor.workload import Deployment
 from webhook.policy.kinds import CUSTOM_KINDS
 
@@ -34,7 +27,7 @@ async def review_rights(
     namespace: str,
     deployment: Deployment | None,
     config_map: ConfigMap | None,
-) -> dict[Right, Lookup[bool]]:
+) -> dict[rights.Right, Lookup[bool]]:
     """
     Review each right that the server needs.
 
@@ -53,12 +46,14 @@ async def review_rights(
     templates = configured.pod_templates.keys() - CUSTOM_KINDS.keys()
     custom = await find_custom_kinds(client.api, templates, [])
     needed = (
-        *list_needed_rights(name, certificate_mode(settings), (ROLLOUTS, *owners)),
-        *list_audit_rights(name, settings, custom),
+        *rights.list_needed_rights(
+            name, rights.certificate_mode(settings), (rights.ROLLOUTS, *owners)
+        ),
+        *rights.list_audit_rights(name, settings, custom),
     )
-    found: dict[Right, Lookup[bool]] = {}
+    found: dict[rights.Right, Lookup[bool]] = {}
     for right in needed:
-        review = build_review(right, namespace, account)
+        review = rights.build_review(right, namespace, account)
         response = await client.send("POST", _REVIEWS.collection, review)
         if response.status == HTTPStatus.CREATED:
             found[right] = Lookup(msgspec.json.decode(response.body, type=_Review).status.allowed)

@@ -8,27 +8,20 @@ and the API server stores no access review.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import DECODE_ERRORS
+from webhook.doctor import workload
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
-from webhook.doctor.conflicts import find_conflicting_policies
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
 from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Replica
 from webhook.doctor.metrics import read_feature_gates
-from webhook.doctor.objects import ConfigMap, Secret
-from webhook.doctor.webhooks import WebhookConfiguration
-from webhook.doctor.workload import (
-    Deployment,
-    DisruptionBudget,
-    EndpointSlice,
-    ServerPod,
-    ServerService,
-)
+from webhook.doctor.objects import ConfigMap, PolicyObject, Secret, WebhookConfiguration
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 
@@ -86,11 +79,11 @@ async def collect_installation(
     namespace = (
         target.namespace or _find_service_namespace(configurations) or INSTALLATION_NAMESPACE
     )
-    deployment = await client.get_object(_DEPLOYMENTS, Deployment, name, namespace)
-    found = deployment.or_none or Deployment()
+    deployment = await client.get_object(_DEPLOYMENTS, workload.Deployment, name, namespace)
+    found = deployment.or_none or workload.Deployment()
     configuration = await client.get_object(_CONFIG_MAPS, ConfigMap, name, namespace)
     pods = await client.list_objects(
-        _PODS, ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
+        _PODS, workload.ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
     )
     page = await client.get_text("/metrics", "get on the path /metrics")
     probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
@@ -102,16 +95,16 @@ async def collect_installation(
         kubernetes=kubernetes,
         configurations=configurations,
         mutating=await client.list_objects(REGISTRATIONS[Hook.MUTATE], WebhookConfiguration),
-        service=await client.get_object(_SERVICES, ServerService, name, namespace),
+        service=await client.get_object(_SERVICES, workload.ServerService, name, namespace),
         slices=await client.list_objects(
             _SLICES,
-            EndpointSlice,
+            workload.EndpointSlice,
             namespace,
             {"labelSelector": f"kubernetes.io/service-name={name}"},
         ),
         deployment=deployment,
         pods=pods,
-        budgets=await client.list_objects(_BUDGETS, DisruptionBudget, namespace),
+        budgets=await client.list_objects(_BUDGETS, workload.DisruptionBudget, namespace),
         configuration=configuration,
         authority=await client.get_object(_SECRETS, Secret, f"{name}-ca", namespace),
         serving=await client.get_object(_SECRETS, Secret, found.secret_name, namespace)
@@ -125,7 +118,7 @@ async def collect_installation(
         or await _collect_replicas(client, namespace, found.settings, pods),
         probes={hook: await send_probes(client, hook, probe_namespace) for hook in Hook},
         dry_run_pods=await dry_run_pods(client, probe_namespace),
-        conflicts=await find_conflicting_policies(client),
+        conflicts=await _find_conflicting_policies(client),
         served=target.served,
     )
 
@@ -148,7 +141,7 @@ def _find_service_namespace(configurations: Mapping[Hook, Lookup[WebhookConfigur
     return ""
 
 
-def _build_pod_selector(deployment: Deployment) -> str:
+def _build_pod_selector(deployment: workload.Deployment) -> str:
     """Build the label selector of the replicas: identifying labels only, not the version."""
     labels = deployment.labels.items()
     terms = [f"{key}={value}" for key, value in labels if key in IDENTIFYING_LABELS]
@@ -163,7 +156,7 @@ async def _collect_replicas(
     client: DoctorClient,
     namespace: str,
     settings: Mapping[str, str],
-    pods: Lookup[tuple[ServerPod, ...]],
+    pods: Lookup[tuple[workload.ServerPod, ...]],
 ) -> tuple[Replica, ...]:
     """Get the pages of each replica through the API server's proxy."""
     port = settings.get("health-port", str(DEFAULT_HEALTH_PORT))
@@ -175,3 +168,38 @@ async def _collect_replicas(
         numbers = await client.get_text(f"{root}/metrics", needs)
         found.append(Replica(pod.metadata.name, readiness, numbers))
     return tuple(found)
+
+
+_FIELD = b"topologySpreadConstraints"
+_REGISTRATIONS = "/apis/admissionregistration.k8s.io/v1"
+
+CONFLICTING_KINDS = {
+    "ClusterPolicy": ResourcePath("/apis/kyverno.io/v1", "clusterpolicies"),
+    "Policy": ResourcePath("/apis/kyverno.io/v1", "policies"),
+    "MutatingPolicy": ResourcePath("/apis/policies.kyverno.io/v1", "mutatingpolicies"),
+    "Assign": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "assign"),
+    "ModifySet": ResourcePath("/apis/mutations.gatekeeper.sh/v1", "modifyset"),
+    "MutatingAdmissionPolicy": ResourcePath(_REGISTRATIONS, "mutatingadmissionpolicies"),
+}
+"""Kinds that change pods: of Kyverno, of Gatekeeper, of Kubernetes itself."""
+
+
+async def _find_conflicting_policies(client: DoctorClient) -> Lookup[tuple[str, ...]]:
+    """Find kind and name of the policies that write the field; a problem only if none was found."""
+    found: list[str] = []
+    problems: list[str] = []
+    for kind, place in CONFLICTING_KINDS.items():
+        listed = await client.list_objects(place, PolicyObject)
+        if listed.problem:
+            problems.append(listed.problem)
+        else:
+            writing = filter(_writes_constraints, listed.value or ())
+            found += [f"{kind} {policy.metadata.name}" for policy in writing]
+    return Lookup(problem="; ".join(problems)) if problems and not found else Lookup(tuple(found))
+
+
+def _writes_constraints(policy: PolicyObject) -> bool:
+    """Whether a policy changes topologySpreadConstraints; one that only validates them does not."""
+    rules: Any = policy.spec.get("rules")
+    mutations = policy.spec if rules is None else [rule.get("mutate") for rule in rules]
+    return _FIELD in msgspec.json.encode(mutations)

@@ -8,7 +8,7 @@ choose, such as ``failurePolicy``, are no drift. No I/O.
 
 from collections.abc import Collection, Iterator
 
-from webhook.doctor.webhooks import Webhook, WebhookConfiguration, WebhookRule
+from webhook.doctor.objects import Webhook, WebhookConfiguration, WebhookRule
 from webhook.policy.kinds import KIND_ROWS
 from webhook.policy.request import Hook
 

@@ -15,9 +15,8 @@ from webhook.cluster.discovery import ResourcePath
 from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup
-from webhook.doctor.objects import DoctorNamedObject
+from webhook.doctor.objects import DoctorNamedObject, WebhookConfiguration
 from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
-from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.request import Hook

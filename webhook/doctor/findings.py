@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class DoctorSeverity(StrEnum):
-    """The severity of a finding."""
+class CheckState(StrEnum):
+    """The result of a check in one word."""
 
-    PROBLEM = "problem"
-    """Something fails now, or fails when it is needed; the exit code becomes 1."""
+    OK = "ok"
     NOTE = "note"
     """Worth knowing, and possibly intended."""
+    PROBLEM = "problem"
+    """Something fails now, or fails when it is needed; the exit code becomes 1."""
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -21,20 +23,12 @@ class DoctorFinding:
     Attributes:
         message: What deviates, a sentence without its full stop.
         advice: What to do, with the command if there is one.
+        severity: PROBLEM or NOTE.
     """
 
     message: str
     advice: str
-    severity: DoctorSeverity = DoctorSeverity.PROBLEM
-
-
-class CheckState(StrEnum):
-    """The result of a check in one word."""
-
-    OK = "ok"
-    NOTE = "note"
-    PROBLEM = "problem"
-    UNKNOWN = "unknown"
+    severity: CheckState = CheckState.PROBLEM
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class CheckResult:
     @property
     def state(self) -> CheckState:
         """The worst of: problem, unknown, note, ok."""
-        if any(finding.severity is DoctorSeverity.PROBLEM for finding in self.findings):
+        if any(finding.severity is CheckState.PROBLEM for finding in self.findings):
             return CheckState.PROBLEM
         if self.unreadable:
             return CheckState.UNKNOWN

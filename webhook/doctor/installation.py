@@ -12,18 +12,11 @@ from typing import Generic, TypeVar
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
+from webhook.doctor import workload
 from webhook.doctor.configmap import InstalledConfiguration, read_if_valid
-from webhook.doctor.objects import ConfigMap, Secret
+from webhook.doctor.objects import ConfigMap, Secret, Webhook, WebhookConfiguration
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
-from webhook.doctor.webhooks import Webhook, WebhookConfiguration
-from webhook.doctor.workload import (
-    Deployment,
-    DisruptionBudget,
-    EndpointSlice,
-    ServerPod,
-    ServerService,
-)
 from webhook.errors import SourceError
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
@@ -139,11 +132,11 @@ class Installation:
     kubernetes: str
     configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
     mutating: Lookup[tuple[WebhookConfiguration, ...]]
-    service: Lookup[ServerService]
-    slices: Lookup[tuple[EndpointSlice, ...]]
-    deployment: Lookup[Deployment]
-    pods: Lookup[tuple[ServerPod, ...]]
-    budgets: Lookup[tuple[DisruptionBudget, ...]]
+    service: Lookup[workload.ServerService]
+    slices: Lookup[tuple[workload.EndpointSlice, ...]]
+    deployment: Lookup[workload.Deployment]
+    pods: Lookup[tuple[workload.ServerPod, ...]]
+    budgets: Lookup[tuple[workload.DisruptionBudget, ...]]
     configuration: Lookup[ConfigMap]
     authority: Lookup[Secret]
     serving: Lookup[Secret]
@@ -169,7 +162,7 @@ class Installation:
     @property
     def settings(self) -> Mapping[str, str]:
         """The settings of the server by flag name; empty without a readable Deployment."""
-        return (self.deployment.or_none or Deployment()).settings
+        return (self.deployment.or_none or workload.Deployment()).settings
 
     def webhook(self, hook: Hook) -> Webhook | None:
         """

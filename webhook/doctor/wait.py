@@ -11,8 +11,8 @@ from http import HTTPStatus
 from webhook.doctor.client import JSON_PATCH, DoctorClient
 from webhook.doctor.dryrun import dry_run, is_create_forbidden
 from webhook.doctor.installation import REGISTRATIONS
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.doctor.probes import ReplicaIdentity, build_probe, interpret, read_replicas
-from webhook.doctor.webhooks import WebhookConfiguration
 from webhook.errors import ApiError, SourceError
 from webhook.policy.request import Hook
 

@@ -13,18 +13,11 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from webhook.fix import selectors
 from webhook.fix.changes import Change, FixObstacle, Put, Remove, Solution, find_differences
 from webhook.fix.finding import ABSENT, FindingContext
-from webhook.fix.selectors import (
-    NO_LABELS,
-    correct_operator,
-    correct_selector,
-    correct_word,
-    separate_keys,
-    write_own_selector,
-)
 from webhook.policy.advice.suggestions import nearest_key
-from webhook.policy.api.warnings import DEPRECATED_KEYS
+from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
 
@@ -57,7 +50,7 @@ def _write_least_skew(context: FindingContext) -> Solution:
 
 def _correct_word(known: tuple[str, ...], context: FindingContext) -> Solution:
     written = context.written(context.path)
-    word = correct_word(written, known) if isinstance(written, str) else ""
+    word = selectors.correct_word(written, known) if isinstance(written, str) else ""
     if not word:
         return FixObstacle(f"which of {' and '.join(known)} is intended cannot be known")
     return (Put(context.path, word),)
@@ -108,7 +101,7 @@ def _write_nearest_key(context: FindingContext) -> Solution:
 
 
 def _write_constraints(context: FindingContext) -> Solution:
-    return _write_instead(context) if context.subject.labels else NO_LABELS
+    return _write_instead(context) if context.subject.labels else selectors.NO_LABELS
 
 
 def _remove_field(context: FindingContext) -> Solution:
@@ -153,27 +146,29 @@ FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
             "count",
             "an invalid label key; a key whose required value in the selector differs from the "
             "pod's own label",
-            separate_keys,
+            selectors.separate_keys,
         ),
         "TSC009": FixRemedy(
             "corrects a misspelt operator",
             "other errors of the selector: only the author knows the intended label or value",
-            correct_operator,
+            selectors.correct_operator,
         ),
         "TSC010": FixRemedy("", "only the author knows which of the constraints are intended"),
         "TSC020": FixRemedy("the successor of the deprecated label", "", _write_successor),
         "TSC021": FixRemedy(
             "a labelSelector with the pod's own labels",
             "pods without labels; a selector that a profile fills in when the pod is created",
-            write_own_selector,
+            selectors.write_own_selector,
         ),
         "TSC101": FixRemedy(
             "the pod's own values, if the selector uses the labels that identify the pod",
             "other selectors, and selectors of another workload's pods: they may be intended",
-            correct_selector,
+            selectors.correct_selector,
         ),
         "TSC102": FixRemedy(
-            "a labelSelector with the pod's own labels", "pods without labels", write_own_selector
+            "a labelSelector with the pod's own labels",
+            "pods without labels",
+            selectors.write_own_selector,
         ),
         "TSC103": FixRemedy(
             "the label of the nodes that a mistyped key resembles",

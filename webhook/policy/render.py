@@ -22,22 +22,17 @@ encode = msgspec.json.Encoder().encode
 
 def constraint(value: Constraint) -> Rendered:
     """Convert a constraint; maxSkew, topologyKey and whenUnsatisfiable are always written."""
-    stored: Rendered = {
+    members: Rendered = {
         "maxSkew": value.max_skew,
         "topologyKey": value.topology_key,
         "whenUnsatisfiable": value.when_unsatisfiable,
+        "minDomains": value.min_domains,
+        "nodeAffinityPolicy": value.node_affinity_policy,
+        "nodeTaintsPolicy": value.node_taints_policy,
+        "matchLabelKeys": list(value.match_label_keys) or None,
+        "labelSelector": None if value.label_selector is None else selector(value.label_selector),
     }
-    if value.min_domains is not None:
-        stored["minDomains"] = value.min_domains
-    if value.node_affinity_policy is not None:
-        stored["nodeAffinityPolicy"] = value.node_affinity_policy
-    if value.node_taints_policy is not None:
-        stored["nodeTaintsPolicy"] = value.node_taints_policy
-    if value.match_label_keys:
-        stored["matchLabelKeys"] = list(value.match_label_keys)
-    if value.label_selector is not None:
-        stored["labelSelector"] = selector(value.label_selector)
-    return stored
+    return {name: member for name, member in members.items() if member is not None}
 
 
 @lru_cache(CACHED_CONSTRAINTS)

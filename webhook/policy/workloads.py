@@ -65,9 +65,5 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
                 return job.spec.template if job and job.spec else None
 
 
-_BUILT_IN_PATHS = frozenset(BUILT_IN_TEMPLATES.values())
-
-
-def is_built_in_path(path: TemplatePath) -> bool:
-    """Whether ``Workload`` can represent an object whose pod template is at this path."""
-    return path in _BUILT_IN_PATHS
+BUILT_IN_PATHS = frozenset(BUILT_IN_TEMPLATES.values())
+"""The paths of pod templates in the objects that ``Workload`` can represent."""

@@ -117,7 +117,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(sources, configuration, enforcement.reload, enforcement.refuse)
-    supervisor = _build_supervisor(context)
+    restarts = context.metrics.task_restarts
+    supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
     audits = build_audits(context, lambda: watcher.sources)
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
@@ -142,11 +143,6 @@ def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:
     """Report an invalid newer version; the server stays ready, by the one in force."""
     detail = "" if watcher.valid else "the files were changed, and are invalid"
     return {"configuration": ReadinessCondition(ok=True, detail=detail)}
-
-
-def _build_supervisor(context: ServerContext) -> Supervisor:
-    restarts = context.metrics.task_restarts
-    return Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
 
 
 def _policy_sources(settings: Settings, version: Version) -> PolicySources:

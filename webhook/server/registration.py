@@ -15,7 +15,7 @@ import msgspec
 from certs.inject import WEBHOOK_KINDS
 from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, ApiClient
 from webhook.doctor.drift import find_drift
-from webhook.doctor.webhooks import WebhookConfiguration
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 from webhook.server.context import ServerContext
@@ -100,11 +100,10 @@ class RegistrationWatcher:
 
 
 def _without_bundles(content: Any) -> Webhooks:
-    webhooks: dict[str, Mapping[str, Any]] = {}
-    for webhook in content.get("webhooks") or ():
-        client = {**webhook["clientConfig"], "caBundle": None}
-        webhooks[webhook["name"]] = {**webhook, "clientConfig": client}
-    return webhooks
+    return {
+        webhook["name"]: {**webhook, "clientConfig": {**webhook["clientConfig"], "caBundle": None}}
+        for webhook in content.get("webhooks") or ()
+    }
 
 
 def _list_changes(before: Webhooks, after: Webhooks) -> Iterator[str]:

@@ -237,7 +237,8 @@ class Metrics:
         elif injection is not None:
             self._skipped.count(injection.skip)
         for finding in verdict.findings:
-            self._findings.count(finding.rule, finding_action(verdict))
+            action = verdict.outcome if verdict.outcome in ("deny", "would_deny") else "warn"
+            self._findings.count(finding.rule, action)
         if verdict.advice is not None:
             for warned in verdict.advice.warned:
                 self._findings.count(warned.rule, "warn")
@@ -260,8 +261,3 @@ class Metrics:
 
 def _names(kinds: Iterable[GroupKind]) -> dict[GroupKind, str]:
     return {kind: str(kind) for kind in kinds}
-
-
-def finding_action(verdict: Verdict) -> str:
-    """The action on the violations in a verdict: ``deny``, ``would_deny`` or ``warn``."""
-    return "warn" if verdict.outcome not in ("deny", "would_deny") else verdict.outcome

@@ -10,10 +10,9 @@ from tests.apiserver import ApiServer, listening, write_kubeconfig
 from webhook.cluster.client.credentials import (
     ApiAccess,
     Connection,
-    OutgoingRequest,
     make_loader,
 )
-from webhook.cluster.protocol import Response
+from webhook.cluster.protocol import ApiRequest, Response
 from webhook.errors import SourceError
 
 URL = "http://127.0.0.1:1"
@@ -104,8 +103,8 @@ async def test_a_request_has_its_token_and_the_type_of_its_body(tmp_path: Path) 
         connection = await open_connection(ApiAccess(kubeconfig=config))
         connection.connect()
         for request in (
-            OutgoingRequest("PATCH", "/x", {"dryRun": "All"}, b"[]", "application/json-patch+json"),
-            OutgoingRequest("GET", "/x", {}),
+            ApiRequest("PATCH", "/x", {"dryRun": "All"}, b"[]", "application/json-patch+json"),
+            ApiRequest("GET", "/x", {}),
         ):
             async with await connection.request(request, LIMITS) as response:
                 assert response.status == 200
@@ -125,7 +124,7 @@ async def test_a_request_without_credentials_has_no_token(tmp_path: Path) -> Non
         config = write_kubeconfig(tmp_path, server.url, user={"username": "user"})
         connection = await open_connection(ApiAccess(kubeconfig=config))
         connection.connect()
-        async with await connection.request(OutgoingRequest("GET", "/x", {}), LIMITS):
+        async with await connection.request(ApiRequest("GET", "/x", {}), LIMITS):
             pass
         await connection.close()
 

@@ -12,7 +12,7 @@ from tests.doctor.installations import (
     hooks,
     serving_with,
 )
-from webhook.doctor import objects, webhooks
+from webhook.doctor import objects
 from webhook.doctor.installation import DryRunPod, Lookup
 from webhook.doctor.rights import list_needed_rights
 from webhook.policy.model import Constraint, ObjectMeta
@@ -69,21 +69,21 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "mutating": Lookup(
                 (
                     hooks()[Hook.MUTATE].value,
-                    webhooks.WebhookConfiguration(
+                    objects.WebhookConfiguration(
                         metadata=ObjectMeta(name="meddler"),
                         webhooks=(
-                            webhooks.Webhook(
+                            objects.Webhook(
                                 name="a.b.c",
-                                client_config=webhooks.ClientConfig(),
+                                client_config=objects.ClientConfig(),
                                 rules=(
-                                    webhooks.WebhookRule(
+                                    objects.WebhookRule(
                                         resources=("pods",), operations=("CREATE",)
                                     ),
                                 ),
                             ),
                         ),
                     ),
-                    webhooks.WebhookConfiguration(metadata=ObjectMeta(name="idle")),
+                    objects.WebhookConfiguration(metadata=ObjectMeta(name="idle")),
                 )
             ),
         },

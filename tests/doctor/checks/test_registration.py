@@ -17,7 +17,7 @@ from tests.doctor.installations import (
     registered,
     serving_with,
 )
-from webhook.doctor import objects, webhooks
+from webhook.doctor import objects
 from webhook.doctor.installation import Lookup
 from webhook.policy.request import Hook
 
@@ -42,7 +42,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {"registered": "apply the manifests again"},
     ),
     "a configuration without our webhook": (
-        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(webhooks.WebhookConfiguration())}},
+        {"configurations": {**hooks(), Hook.VALIDATE: Lookup(objects.WebhookConfiguration())}},
         {"registered": "has no webhook validate.evenspread.io"},
     ),
     "a webhook that is called by URL": (

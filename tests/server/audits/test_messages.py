@@ -5,10 +5,10 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from webhook.cluster.protocol import ApiRequest
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import (
     LENGTH,
-    ApiRequest,
     ApiResponse,
     AuditFailure,
     AuditOrder,

@@ -288,7 +288,8 @@ async def test_a_process_that_does_not_listen_fails_it() -> None:
 
 WAITING = """
 import os, sys
-from webhook.server.audits.messages import ApiRequest, encode, frame
+from webhook.cluster.protocol import ApiRequest
+from webhook.server.audits.messages import encode, frame
 sys.stdout.buffer.write(frame(encode(ApiRequest("GET", str(os.getpid())))))
 sys.stdout.flush()
 sys.stdin.buffer.read()

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from webhook.cluster.protocol import Response
+from webhook.cluster.protocol import ApiRequest, Response
 from webhook.errors import ApiError, ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.audits.messages import (
     LENGTH,
-    ApiRequest,
     ApiResponse,
     AuditFailure,
     AuditOrder,

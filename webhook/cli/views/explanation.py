@@ -74,7 +74,7 @@ def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Ter
         terminal.line(f"  {note}")
     headings = ("domain", "nodes", "pods", "", "skew", "")
     most = max((row.pods for row in part.domains), default=0)
-    shown = _fullest(part.domains)
+    shown = _fullest(part.domains, MOST_TABLE_ROWS)
     rows = [_domain_cells(row, most, part.max_skew) for row in shown]
     if rows:
         terminal.table(headings, rows)
@@ -95,9 +95,9 @@ def _describe_part(part: ConstraintExplanation) -> Iterable[str]:
         yield f"nodeTaintsPolicy {part.node_taints_policy}"
 
 
-def _fullest(rows: Sequence[DomainRow]) -> list[DomainRow]:
-    """At most MOST_TABLE_ROWS rows, those with the most pods, in order of their names."""
-    kept = sorted(rows, key=lambda row: -row.pods)[:MOST_TABLE_ROWS]
+def _fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
+    """At most ``most`` rows, those with the most pods, in order of their names."""
+    kept = sorted(rows, key=lambda row: -row.pods)[:most]
     return sorted(kept, key=lambda row: row.value)
 
 
@@ -191,8 +191,7 @@ def render_page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
 
 def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:
     """Compute a diagram in pixels: a column for each domain, lines for minimum and limit."""
-    domains = sorted(part.domains, key=lambda row: -row.pods)[:MOST_COLUMNS]
-    domains.sort(key=lambda row: row.value)
+    domains = _fullest(part.domains, MOST_COLUMNS)
     limit = part.global_minimum + part.max_skew
     tallest = max([1, limit, *(row.pods for row in domains)])
     scale = HEIGHT / tallest

@@ -30,7 +30,6 @@ from webhook.cluster.client.credentials import (
     ApiAccess,
     Connection,
     LoadConfiguration,
-    OutgoingRequest,
     make_loader,
 )
 from webhook.cluster.protocol import (
@@ -38,6 +37,7 @@ from webhook.cluster.protocol import (
     JSON,
     MAX_BODY_BYTES,
     NO_QUERY,
+    ApiRequest,
     FailureReason,
     Query,
     Response,
@@ -128,7 +128,7 @@ class Api:
         Raises:
             ApiError: No response, or one that is too large.
         """
-        request = OutgoingRequest(method, path, query, body, content_type)
+        request = ApiRequest(method, path, query, body, content_type)
         with self._translated_errors():
             response = await self._open(request, self._bounded)
             async with response:
@@ -140,7 +140,7 @@ class Api:
     async def stream(self, path: str, query: Query) -> AsyncGenerator[AsyncIterator[bytes]]:
         """Yield the chunks of an endless response as ``WatchClient.stream`` does."""
         with self._translated_errors():
-            response = await self._open(OutgoingRequest("GET", path, query), self._endless)
+            response = await self._open(ApiRequest("GET", path, query), self._endless)
         try:
             if response.status != HTTPStatus.OK:
                 with self._translated_errors():
@@ -166,7 +166,7 @@ class Api:
             raise ApiError(self.name, problem, FailureReason.GARBAGE) from None
 
     async def _open(
-        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
+        self, request: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         """Send a request, and repeat it once with new credentials after a 401."""
         connection = await self._current_connection()
@@ -218,24 +218,21 @@ class Api:
     async def _renew(self) -> Exception | None:
         """Renew the credentials; return the error if the old ones remain."""
         try:
-            await self._renew_connection()
+            self._load = self._load or make_loader(self._access)
+            renewed = Connection(await self._load(), strict=self._access.strict)
+            known = self._connection
+            if known is not None and known.identity == renewed.identity:
+                known.take_token(renewed.configuration)
+            else:
+                renewed.connect()
+                self._connection = renewed
+                if known is not None:
+                    await known.close()  # watches continue on the new connection
         except Exception as error:  # noqa: BLE001  # plugins, YAML, OpenSSL, library's asserts
             self._failed = self._clock()
             return error
-        return None
-
-    async def _renew_connection(self) -> None:
-        self._load = self._load or make_loader(self._access)
-        renewed = Connection(await self._load(), strict=self._access.strict)
-        known = self._connection
-        if known is not None and known.identity == renewed.identity:
-            known.take_token(renewed.configuration)
-        else:
-            renewed.connect()
-            self._connection = renewed
-            if known is not None:
-                await known.close()  # watches continue on the new connection
         self._loaded = self._clock()
+        return None
 
     def _invalidate_credentials(self) -> None:
         """Read all credentials again for the next request, also those that have not expired."""

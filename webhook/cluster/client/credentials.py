@@ -30,15 +30,12 @@ from kubernetes_asyncio.config.incluster_config import (
 
 from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
 from webhook.cluster.client.plugins import PLUGIN_S, ExecPlugin
-from webhook.cluster.protocol import JSON, Query
+from webhook.cluster.protocol import ApiRequest
 
 LOAD_S = 10.0  # seconds to load credentials without a plugin; other providers use the network
 READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
 
-_HEADERS = {
-    "Accept-Encoding": "identity",
-    "User-Agent": "evenspread",
-}
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "evenspread"}
 _TOKEN = "BearerToken"  # noqa: S105  # the library's name for it
 
 _untyped: Any = config
@@ -133,17 +130,6 @@ def _read_kubeconfig(access: ApiAccess) -> tuple[Any, ExecPlugin | None]:
         raise kubeconfig_error(files, access.context) or error from error
 
 
-@dataclass(frozen=True)
-class OutgoingRequest:
-    """Request for an API server; the content type is of its body, or without one of the answer."""
-
-    method: str
-    path: str
-    query: Query
-    body: bytes = b""
-    content_type: str = JSON
-
-
 class Connection:
     """
     HTTP connections to one API server, with the TLS settings, proxy and token of a configuration.
@@ -187,7 +173,7 @@ class Connection:
         self.configuration.api_key = configuration.api_key
 
     async def request(
-        self, request: OutgoingRequest, limits: aiohttp.ClientTimeout
+        self, request: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         """
         Send a request and return the response, whose body is not read yet.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.configmap import read_config_map
-from webhook.doctor.findings import DoctorFinding, DoctorSeverity
+from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import DryRunPod, Installation
 from webhook.errors import ConfigError, VersionError
 from webhook.policy.api.gates import Gate
@@ -60,7 +60,7 @@ def check_kubernetes_version(installation: Installation) -> Iterator[DoctorFindi
             f"Kubernetes {installation.kubernetes} is newer than the supported versions: the rules "
             f"of {NEWEST_VERSION} apply",
             "upgrade evenspread when a version supports it",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
 
 
@@ -79,7 +79,7 @@ def check_gates(installation: Installation) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             f"{', '.join(off)} is off here and on in the API server: its fields are removed here",
             "nothing, if this is intended",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
 
 

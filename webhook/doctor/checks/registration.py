@@ -3,14 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from webhook.doctor.drift import (
-    KUBE_SYSTEM,
-    NAME_LABEL,
-    list_changed_fields,
-    list_excess,
-    list_lost_exemptions,
-)
-from webhook.doctor.findings import DoctorFinding, DoctorSeverity
+from webhook.doctor import drift
+from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
@@ -73,7 +67,7 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
             yield DoctorFinding(message, APPLY)
         custom = _list_custom_kinds(installation)
         groups = None if custom is None else {kind.group for kind in custom}
-        if excess := list_excess(webhook, groups):
+        if excess := drift.list_excess(webhook, groups):
             yield DoctorFinding(
                 f"{webhook.name} is called for {', '.join(excess)}, which evenspread does not "
                 "review: a fault of its server could stop the cluster",
@@ -91,7 +85,7 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
 def check_fixed_fields(installation: Installation) -> Iterator[DoctorFinding]:
     """Fields that are the same in every installation have their required values."""
     for hook, webhook in installation.webhooks():
-        for field, value, required, reason in list_changed_fields(hook, webhook):
+        for field, value, required, reason in drift.list_changed_fields(hook, webhook):
             message = f"{webhook.name} has {field}: {value}, not {required}: {reason}"
             yield DoctorFinding(message, APPLY)
         if "v1" not in webhook.admission_review_versions:
@@ -121,7 +115,7 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
             f"{mutate.name} has failurePolicy: Fail",
             "set Ignore for the mutating webhook, since the validating one reviews the result: "
             f"{patch}",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
     failing = [
         webhook.name for _, webhook in installation.webhooks() if webhook.failure_policy == "Fail"
@@ -139,13 +133,13 @@ def check_failure_policy(installation: Installation) -> Iterator[DoctorFinding]:
 def check_exemptions(installation: Installation) -> Iterator[DoctorFinding]:
     """The webhooks are not called for kube-system and our own namespace."""
     for _, webhook in installation.webhooks():
-        for namespace in list_lost_exemptions(webhook, installation.namespace):
-            is_system = namespace == KUBE_SYSTEM
+        for namespace in drift.list_lost_exemptions(webhook, installation.namespace):
+            is_system = namespace == drift.KUBE_SYSTEM
             reason = "pods of the cluster itself wait for us"
             yield DoctorFinding(
                 f"{webhook.name} is called for namespace {namespace}: "
                 f"{reason if is_system else 'no replica can start again once all are down'}",
-                f"exclude it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
+                f"exclude it in namespaceSelector, key {drift.NAME_LABEL}, operator NotIn: {APPLY}",
             )
 
 
@@ -167,7 +161,7 @@ def check_validated_pods(installation: Installation) -> Iterator[DoctorFinding]:
             f"{webhook.name} is called for CREATE pods, and denies none for advice: each new pod "
             "waits for a call that changes nothing",
             f"{APPLY}, with validatePods: auto or false",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
 
 
@@ -209,7 +203,7 @@ def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding
                 f"{webhook.name} has the match condition {names}: the API server converts every "
                 "object to evaluate it, which took 0.5 ms per pod when measured",
                 _REMOVE_CONDITION,
-                DoctorSeverity.NOTE,
+                CheckState.NOTE,
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from prometheus_client.samples import Sample
 
 from webhook.doctor.checks.registration import APPLY
-from webhook.doctor.findings import DoctorFinding, DoctorSeverity
+from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import Installation, NotReadableError, Replica
 from webhook.doctor.metrics import read_failed_conditions, read_samples
 from webhook.doctor.probes import OTHER_FAILURE, ProbeResult, interpret
@@ -105,7 +105,7 @@ def check_disruption_budget(installation: Installation) -> Iterator[DoctorFindin
         yield DoctorFinding(
             "no PodDisruptionBudget selects the replicas: a drain may evict all of them at once",
             APPLY,
-            DoctorSeverity.PROBLEM if failing else DoctorSeverity.NOTE,
+            CheckState.PROBLEM if failing else CheckState.NOTE,
         )
     for budget in budgets:
         status = budget.status
@@ -171,7 +171,7 @@ def check_versions(installation: Installation) -> Iterator[DoctorFinding]:
             f"the replicas have version {next(iter(found))}, this command {installation.version}",
             "use the command of their version: kubectl "
             f"{flag} exec deployment/{name} -- evenspread doctor",
-            DoctorSeverity.NOTE,
+            CheckState.NOTE,
         )
 
 

@@ -9,13 +9,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from webhook.policy import render
+from webhook.policy.advice import counting
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import (
-    counts_no_pod,
-    known_selectors,
-    other_workloads,
-    unmet_requirements,
-)
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import RuleViolation, clip, join_names
 from webhook.policy.advice.flow import member
@@ -39,7 +34,7 @@ def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterat
         return
     for i, constraint in enumerate(subject.constraints):
         selector = constraint.label_selector
-        unmet = selector and next(unmet_requirements(selector, subject), None)
+        unmet = selector and next(counting.unmet_requirements(selector, subject), None)
         if not selector or not unmet:
             continue
         required, key = unmet
@@ -59,7 +54,7 @@ def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[R
     if subject.is_partial:
         return
     for i, constraint in enumerate(subject.constraints):
-        if not counts_no_pod(constraint, subject, context.gates):
+        if not counting.counts_no_pod(constraint, subject, context.gates):
             continue
         word = "null" if constraint.label_selector is None else "empty"
         if word == "null" and completes_selectors(subject, context):
@@ -80,8 +75,8 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
     cluster = context.cluster
     if cluster is None or subject.is_alone or subject.kind == POD:
         return
-    for i, selector in enumerate(known_selectors(subject, context.gates)):
-        others = other_workloads(subject, selector, cluster)
+    for i, selector in enumerate(counting.known_selectors(subject, context.gates)):
+        others = counting.other_workloads(subject, selector, cluster)
         if selector is None or not others:
             continue
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
@@ -100,7 +95,7 @@ def _suggest_narrower(
     """Suggest the selector with one more of the pod's labels that excludes the other workloads."""
     for key, value in order_by_naming(subject.labels).items():
         narrower = replace(selector, match_labels={**selector.match_labels, key: value})
-        if not other_workloads(subject, narrower, cluster):
+        if not counting.other_workloads(subject, narrower, cluster):
             written = subject.constraints[index].label_selector or LabelSelector()
             pairs = {**written.match_labels, key: value}
             return member("labelSelector", render.selector(replace(written, match_labels=pairs)))

@@ -11,16 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.kinds import (
-    CRON_JOB,
-    DAEMON_SET,
-    DEPLOYMENT,
-    JOB,
-    POD,
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
-)
+from webhook.policy import kinds
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
 from webhook.policy.placement.nodeaffinity import Affinity
@@ -79,11 +70,13 @@ class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
         )
 
 
-JOBS = frozenset({JOB, CRON_JOB})
-WITHOUT_SURGE = JOBS | {STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER}
+JOBS = frozenset({kinds.JOB, kinds.CRON_JOB})
+WITHOUT_SURGE = JOBS | {kinds.STATEFUL_SET, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER}
 """Kinds that never create a pod beyond their replicas, not even in a rollout."""
 
-SELECTOR_REQUIRED = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET, REPLICA_SET})
+SELECTOR_REQUIRED = frozenset(
+    {kinds.DEPLOYMENT, kinds.DAEMON_SET, kinds.STATEFUL_SET, kinds.REPLICA_SET}
+)
 """
 Kinds that the API rejects without a selector that matches labels of their template.
 
@@ -223,7 +216,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_daemon(self) -> bool:
         """Whether it is a DaemonSet, whose pods are each meant for one node and never spread."""
-        return self.kind == DAEMON_SET
+        return self.kind == kinds.DAEMON_SET
 
     @property
     def is_alone(self) -> bool:
@@ -239,7 +232,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         subject has no path and is no Pod, so it is not bound.
         """
         return bool(self.pod.spec and self.pod.spec.node_name) and (
-            bool(self.path) or self.kind == POD
+            bool(self.path) or self.kind == kinds.POD
         )
 
     @property

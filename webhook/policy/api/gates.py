@@ -196,7 +196,11 @@ def resolve(
         GateError: A gate is unknown, does not exist yet in this version, is locked, or lacks its
             prerequisite.
     """
-    settings = {gate: _default(gate, version) for gate in Gate}
+    periods = {gate: stage_at(gate, version) for gate in Gate}
+    settings = {
+        gate: GateSetting(period.stage, period.default, f"default of {version}")
+        for gate, period in periods.items()
+    }
     for name, on in requested.items():
         if name in _ALL:
             setting = GateSetting(_ALL[name], on, f"{name} in {source}")
@@ -219,11 +223,6 @@ def stage_at(gate: Gate, version: Version) -> GatePeriod:
     absent = GatePeriod(OLDEST_VERSION, Stage.ABSENT, default=False)
     begun = (period for period in reversed(GATES[gate].history) if period.since <= version)
     return next(begun, absent)
-
-
-def _default(gate: Gate, version: Version) -> GateSetting:
-    period = stage_at(gate, version)
-    return GateSetting(period.stage, period.default, f"default of {version}")
 
 
 def _settable(name: str, version: Version, *, on: bool, allow_locked: bool) -> Gate:

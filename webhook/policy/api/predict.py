@@ -6,7 +6,8 @@ upstream exactly, including its inconsistencies. The hooks are milder in some ca
 same rules in ``policy.verdict``.
 
 Source: kubernetes pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go
-``GetValidationOptionsFromPodSpecAndMeta``, pkg/api/pod/warnings.go.
+``GetValidationOptionsFromPodSpecAndMeta``, pkg/api/pod/warnings.go, pkg/api/node/util.go
+``deprecatedNodeLabels``.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import ApiViolation, ValidationOptions
 from webhook.policy.api.versions import Version
-from webhook.policy.api.warnings import ApiWarning, list_warnings
 from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
 from webhook.policy.paths import TemplatePath, constraints_field
@@ -30,6 +30,25 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 MERGED, APART = ValidationOptions(merged=True), ValidationOptions(merged=False)
 
 VALIDATES_STATEFUL_SETS = Version(1, 30)  # observed: 1.29 does not, 1.33 does
+
+
+@dataclass(frozen=True)
+class ApiWarning:
+    """The warning TSC020 or TSC021 on an entry; its text begins with the path of the field."""
+
+    rule: str
+    entry: int
+    text: str
+
+
+DEPRECATED_KEYS = {
+    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
+    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
+    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
+    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
+    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
+}
+"""Deprecated node label -> the version that deprecated it, and its successor."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,3 +143,18 @@ def _find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWa
     if old is not None and request.kind == REPLICATION_CONTROLLER:
         stored = old.constraints  # upstream warns about the old object here
     return list_warnings(stored, at)
+
+
+def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:
+    """List the warnings of the API server, in the order of the constraints."""
+    warnings: list[ApiWarning] = []
+    for i, constraint in enumerate(constraints):
+        key = constraint.topology_key
+        if key in DEPRECATED_KEYS:
+            since, successor = DEPRECATED_KEYS[key]
+            message = f'{key} is deprecated since {since}; use "{successor}" instead'
+            warnings.append(ApiWarning("TSC020", i, f"{path}[{i}].topologyKey: {message}"))
+        if constraint.label_selector is None:
+            message = "a null labelSelector results in matching no pod"
+            warnings.append(ApiWarning("TSC021", i, f"{path}[{i}].labelSelector: {message}"))
+    return warnings

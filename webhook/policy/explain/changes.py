@@ -13,18 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from webhook.policy.explain.remedies import (
-    Edits,
-    add_nodes,
-    combine_changes,
-    label_nodes,
-    loosen_selector,
-    lower_min_domains,
-    raise_max_skew,
-    soften,
-    tolerate,
-    uncordon,
-)
+from webhook.policy.explain import remedies
 from webhook.policy.explain.scenario import Scenario, apply_all
 from webhook.policy.placement.place import PodPlacement
 
@@ -42,22 +31,22 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     """
 
     sentence: str
-    edits: Edits
+    edits: remedies.Edits
     nodes: tuple[str, ...]
 
 
-Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[Edits]]
+Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
 """Yields what to try for one kind of change, the smallest first."""
 
 CHANGE_SEARCHES: tuple[tuple[Candidates, int], ...] = (
-    (raise_max_skew, 3),
-    (lower_min_domains, 3),
-    (tolerate, 3),
-    (uncordon, 1),
-    (label_nodes, 1),
-    (loosen_selector, 3),
-    (add_nodes, 1),
-    (soften, 3),
+    (remedies.raise_max_skew, 3),
+    (remedies.lower_min_domains, 3),
+    (remedies.tolerate, 3),
+    (remedies.uncordon, 1),
+    (remedies.label_nodes, 1),
+    (remedies.loosen_selector, 3),
+    (remedies.add_nodes, 1),
+    (remedies.soften, 3),
 )
 """
 The kinds of changes, with the most to report of each.
@@ -75,14 +64,14 @@ def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[Suggested
         for candidates, most in CHANGE_SEARCHES
         for change in islice(_try_candidates(candidates, scenario, placement), most)
     ]
-    return tuple(found or islice(_try_candidates(combine_changes, scenario, placement), 1))
+    return tuple(found or islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
 
 
 def _try_candidates(
     candidates: Candidates, scenario: Scenario, placement: PodPlacement
 ) -> Iterator[SuggestedChange]:
     """Yield the candidates that work, without those that contain a smaller one."""
-    found: list[Edits] = []
+    found: list[remedies.Edits] = []
     for edits in islice(candidates(scenario, placement), MOST_TRIALS):
         if not edits or any(all(edit in edits for edit in known) for known in found):
             continue
@@ -93,11 +82,11 @@ def _try_candidates(
             yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
 
 
-def _passing_nodes(edits: Edits, scenario: Scenario) -> tuple[str, ...]:
+def _passing_nodes(edits: remedies.Edits, scenario: Scenario) -> tuple[str, ...]:
     return apply_all(edits, scenario).placement().passing
 
 
-def _minimize(edits: Edits, scenario: Scenario) -> Edits:
+def _minimize(edits: remedies.Edits, scenario: Scenario) -> remedies.Edits:
     for edit in edits:
         fewer = tuple(other for other in edits if other is not edit)
         if fewer and _passing_nodes(fewer, scenario):

@@ -8,15 +8,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from webhook.policy.explain import sentences
 from webhook.policy.explain.changes import SuggestedChange, find_changes
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
-from webhook.policy.explain.sentences import (
-    explain_minimum,
-    rejection_reason,
-    render_rejection,
-    summarize,
-)
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
@@ -153,7 +148,7 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     tallies = placement.tallies.by_index
     return Explanation(
         subject=subject,
-        sentence=summarize(scenario, placement, runs_on),
+        sentence=sentences.summarize(scenario, placement, runs_on),
         placeable=bool(placement.passing),
         runs_on=runs_on,
         defaulted=scenario.spreads.defaulted and bool(tallies),
@@ -165,7 +160,7 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
 
 
 def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
-    reason, scores = rejection_reason(name, placement), placement.scores
+    reason, scores = sentences.rejection_reason(name, placement), placement.scores
     return NodeExplanation(
         name=name,
         passes=not reason,
@@ -189,12 +184,12 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
         selects_pod=tally.matches_pod,
         global_minimum=tally.minimum,
-        minimum_because=explain_minimum(tally),
+        minimum_because=sentences.explain_minimum(tally),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
         domains=tuple(_list_domains(tally, scenario.topology)),
         left_out=_group_nodes(
-            (node, render_rejection(rejection))
+            (node, sentences.render_rejection(rejection))
             for node, rejection in tally.domains.left_out.items()
         ),
     )

@@ -15,14 +15,9 @@ from msgspec.structs import replace
 
 from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import SCHEDULE_ANYWAY, Taint
+from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
-from webhook.policy.placement.place import (
-    PodPlacement,
-    find_rejections,
-    place_pod,
-    tally_constraints,
-)
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
@@ -43,12 +38,12 @@ class Scenario(msgspec.Struct, frozen=True):
     topology: Topology
     census: Census
 
-    def placement(self) -> PodPlacement:
+    def placement(self) -> place.PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
-        return place_pod(
-            tally_constraints(self.pod, self.spreads, self.topology, self.census),
+        return place.place_pod(
+            place.tally_constraints(self.pod, self.spreads, self.topology, self.census),
             self.topology,
-            find_rejections(self.topology, self.pod.demands),
+            place.find_rejections(self.topology, self.pod.demands),
         )
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from webhook.cluster.protocol import JSON
+from webhook.cluster.protocol import ApiRequest
 from webhook.server.reload import PolicySources
 
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
@@ -30,16 +30,6 @@ class AuditOrder(msgspec.Struct, frozen=True):
     sources: PolicySources
     policy_reports: str
     memory: int
-
-
-class ApiRequest(msgspec.Struct, frozen=True, tag=True):
-    """A request to the API server; the media type is of the body, or without one of the answer."""
-
-    method: str
-    path: str
-    query: dict[str, str] = {}
-    body: bytes = b""
-    content_type: str = JSON
 
 
 class ApiResponse(msgspec.Struct, frozen=True):

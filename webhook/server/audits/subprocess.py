@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, describe_error
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, ApiRequest, describe_error
 from webhook.errors import ApiError
 from webhook.server.audits.messages import (
     LENGTH,
     MESSAGE_BYTES,
-    ApiRequest,
     ApiResponse,
     AuditFailure,
     AuditOrder,

@@ -13,11 +13,10 @@ from typing import BinaryIO
 
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
-from webhook.cluster.protocol import JSON, NO_QUERY, Query, Response
+from webhook.cluster.protocol import JSON, NO_QUERY, ApiRequest, Query, Response
 from webhook.errors import ApiError, EvenspreadError
 from webhook.server.audits.messages import (
     LENGTH,
-    ApiRequest,
     AuditFailure,
     AuditOrder,
     AuditResult,
@@ -65,7 +64,7 @@ class PipeClient:
         Raises:
             ApiError: There was no response.
         """
-        self.write(ApiRequest(method, path, dict(query), body, content_type))
+        self.write(ApiRequest(method, path, query, body, content_type))
         response = decode_response(self.receive())
         if response.problem:
             raise ApiError(self.name, response.problem, response.reason)
