@@ -1,7 +1,7 @@
 """``evenspread explain``: why a pod can or cannot be placed, and what change would place it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import Any
@@ -30,7 +30,6 @@ from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.rollout import PLACED_REPLICAS, Rollout, roll_out
 from webhook.policy.explain.scenario import ScenarioEdit, full_key
-from webhook.policy.model import Node
 
 _NO_NODES = (
     "these files contain no Node: name manifests of the cluster with --cluster, or a live cluster "
@@ -106,7 +105,9 @@ def explain(
             builder = TargetBuilder(requested, reader, replaces=bool(scheduler_config))
             targets = [builder.build(item) for item in found]
             nodes = targets[0].situation.topology.nodes
-            _check_cordons(cordon, nodes)
+            if unknown := set(cordon) - {node.name for node in nodes}:
+                problem = f"node {min(unknown)!r} does not exist: check its name"
+                raise ConfigError(problem, "--cordon")
         results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
         _write(results, output)
     finally:
@@ -158,12 +159,6 @@ def _write(results: Sequence[ExplainResult], output: ExplainFormat) -> None:
             terminal = Terminal()
             for result in results:
                 show(result.explanation, result.what_if, terminal)
-
-
-def _check_cordons(names: Iterable[str], nodes: Iterable[Node]) -> None:
-    unknown = set(names) - {node.name for node in nodes}
-    if unknown:
-        raise ConfigError(f"node {min(unknown)!r} does not exist: check its name", "--cordon")
 
 
 MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000

@@ -22,7 +22,7 @@ from webhook.manifests.events import MOST_LEVELS, TOO_DEEP
 from webhook.manifests.jsontree import read_json
 from webhook.manifests.tree import Tree, read_yaml
 from webhook.manifests.yaml import load
-from webhook.policy.nesting import prune
+from webhook.policy.nesting import decode_nested, prune
 from webhook.policy.paths import FieldPath, is_array, is_object
 
 MOST_BROKEN_DOCUMENTS = 100
@@ -252,11 +252,9 @@ def _broken(error: Exception, source: str, first: int, line: int) -> ManifestErr
 
 def _decode(text: str) -> Any:
     """Decode JSON; replace values nested deeper than any rule reads with null."""
-    try:
-        value = msgspec.json.decode(text)
-    except RecursionError:
-        return msgspec.json.decode(prune(text.encode()))
-    return value if _is_shallow(value) else msgspec.json.decode(prune(text.encode()))
+    data = text.encode()
+    value = decode_nested(msgspec.json.decode, data)
+    return value if _is_shallow(value) else msgspec.json.decode(prune(data))
 
 
 def _is_shallow(value: Any) -> bool:

@@ -14,18 +14,9 @@ from webhook.cluster.manifests import fill
 from webhook.config import OwnerSelector
 from webhook.errors import SourceError
 from webhook.fix.atomic import OriginalFile
-from webhook.manifests import Document, SkippedSource, expand, parse, read_documents
-from webhook.manifests.files import (
-    STDIN,
-    Unpacker,
-    decode,
-    find_files,
-    read_data,
-    select_objects,
-    source_of,
-)
+from webhook.manifests import Document, SkippedSource, expand, files, parse, read_documents
 
-STDIN_SOURCE = source_of(STDIN)
+STDIN_SOURCE = files.source_of(files.STDIN)
 
 
 class Inputs:
@@ -39,7 +30,7 @@ class Inputs:
     """
 
     def __init__(
-        self, paths: Iterable[str], *, strict: bool = False, unpack: Unpacker = expand
+        self, paths: Iterable[str], *, strict: bool = False, unpack: files.Unpacker = expand
     ) -> None:
         """
         Store the paths; ``objects`` reads them.
@@ -114,7 +105,7 @@ class InputFiles(Inputs):
         self.piped: bytes | None = None
         seen: set[Path] = set()
         for path in self.paths:
-            for found in (STDIN,) if path == STDIN else find_files(Path(path)):
+            for found in (files.STDIN,) if path == files.STDIN else files.find_files(Path(path)):
                 if not isinstance(found, str):
                     self._note(found)
                 elif (at := Path(found).resolve()) not in seen:
@@ -122,18 +113,18 @@ class InputFiles(Inputs):
                     self._read(found)
 
     def _read(self, path: str) -> None:
-        source = source_of(path)
+        source = files.source_of(path)
         try:
-            data = read_data(path)
-            if path == STDIN:
+            data = files.read_data(path)
+            if path == files.STDIN:
                 self.piped = data
-            text = decode(data, source)
+            text = files.decode(data, source)
         except SourceError as error:
             self.problems.append(error)
             return
         parsed = parse(text, source, unique_keys=self._strict)
         has_objects = True
-        for item in select_objects(parsed, source, expand):
+        for item in files.select_objects(parsed, source, expand):
             if not isinstance(item, Document):
                 self._note(item)
                 has_objects = has_objects and not isinstance(item, SkippedSource)

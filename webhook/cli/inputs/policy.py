@@ -4,14 +4,8 @@ from typing import NamedTuple
 
 from webhook.cli.output import write_stderr
 from webhook.config import Configuration, gates_in_force, load, policy
+from webhook.policy.api import versions
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import (
-    NEWEST_VERSION,
-    Version,
-    limit_to_known,
-    parse_version,
-    parse_version_range,
-)
 from webhook.policy.defaulting.profiles import Policy
 
 
@@ -41,7 +35,7 @@ def read_policy(
     Raises:
         ConfigError: An option or a file is invalid.
     """
-    version = _limit(parse_version(kube_version or str(NEWEST_VERSION)))
+    version = _limit(versions.parse_version(kube_version or str(versions.NEWEST_VERSION)))
     configuration = load(config, scheduler_config)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
     return RequestedPolicy(configuration, gates)
@@ -59,7 +53,7 @@ def read_policy_versions(
     Raises:
         ConfigError: An option or a file is invalid, at any of the versions.
     """
-    span = parse_version_range(kube_version or str(NEWEST_VERSION))
+    span = versions.parse_version_range(kube_version or str(versions.NEWEST_VERSION))
     _limit(span.last)
     configuration = load(config)
     return configuration, [
@@ -68,11 +62,11 @@ def read_policy_versions(
     ]
 
 
-def _limit(version: Version) -> Version:
+def _limit(version: versions.Version) -> versions.Version:
     """Limit a version to the newest supported one, with a warning if it is newer."""
-    if version > NEWEST_VERSION:
+    if version > versions.NEWEST_VERSION:
         write_stderr(
             f"Kubernetes {version} is newer than the supported versions: "
-            f"the rules of {NEWEST_VERSION} apply"
+            f"the rules of {versions.NEWEST_VERSION} apply"
         )
-    return limit_to_known(version)
+    return versions.limit_to_known(version)

@@ -9,17 +9,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
+from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.policy import RequestedPolicy
-from webhook.cli.inputs.subjects import (
-    ExplainSubject,
-    decode_template,
-    is_controlled_by,
-    is_same_template,
-    read_workload,
-    revision_of,
-    selector_of,
-)
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import inject, profile_of
@@ -74,7 +66,7 @@ class TargetBuilder:
         self._cluster = cluster
         self._replaces = replaces
 
-    def build(self, subject: ExplainSubject) -> PlacementTarget:
+    def build(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         """
         Build the target for a pod, or for the next pod of a workload.
 
@@ -83,8 +75,8 @@ class TargetBuilder:
         """
         return self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
 
-    def _of_pod(self, subject: ExplainSubject) -> PlacementTarget:
-        pod = decode_template(subject)
+    def _of_pod(self, subject: subjects.ExplainSubject) -> PlacementTarget:
+        pod = subjects.decode_template(subject)
         namespace = subject.namespace
         facts = self._cluster.facts(namespace)
         observed = self._cluster.pods(namespace)
@@ -98,16 +90,16 @@ class TargetBuilder:
             running=running,
         )
 
-    def _of_workload(self, subject: ExplainSubject) -> PlacementTarget:
-        workload = read_workload(subject)
+    def _of_workload(self, subject: subjects.ExplainSubject) -> PlacementTarget:
+        workload = subjects.read_workload(subject)
         namespace = subject.namespace
         facts: Facts = self._cluster.facts(namespace)
-        pod = self._pod_of_replica_set(subject, decode_template(subject))
+        pod = self._pod_of_replica_set(subject, subjects.decode_template(subject))
         if pod is None:  # no pod yet has this template: foresee the objects that will own it
             pod = _first_pod(subject, workload.pod)
             facts = ForecastFacts(facts, pod.labels)
         census = Census(self._cluster.pods(namespace))
-        selector = selector_of(subject) or LabelSelector(workload.pod.labels)
+        selector = subjects.selector_of(subject) or LabelSelector(workload.pod.labels)
         return PlacementTarget(
             subject=f"the next pod of {subject}",
             situation=self._situation(pod, namespace, facts, census, is_new=True),
@@ -151,7 +143,7 @@ class TargetBuilder:
         )
 
     def _pod_of_replica_set(
-        self, subject: ExplainSubject, template: SchedulingPod
+        self, subject: subjects.ExplainSubject, template: SchedulingPod
     ) -> SchedulingPod | None:
         """
         Build the pod of a Deployment's newest ReplicaSet with this template; None without one.
@@ -161,16 +153,16 @@ class TargetBuilder:
         if subject.kind != DEPLOYMENT:
             return None
         found = self._cluster.all_of(REPLICA_SET, subject.namespace)
-        owned = (value for value in found if is_controlled_by(value, subject))
-        for value in sorted(owned, key=revision_of, reverse=True):
+        owned = (value for value in found if subjects.is_controlled_by(value, subject))
+        for value in sorted(owned, key=subjects.revision_of, reverse=True):
             replica_set = replace(subject, kind=REPLICA_SET, value=value)
-            pod = decode_template(replica_set)
-            if is_same_template(pod, template):
+            pod = subjects.decode_template(replica_set)
+            if subjects.is_same_template(pod, template):
                 return _first_pod(replica_set, pod)
         return None
 
 
-def _first_pod(subject: ExplainSubject, template: SchedulingPod) -> SchedulingPod:
+def _first_pod(subject: subjects.ExplainSubject, template: SchedulingPod) -> SchedulingPod:
     pod = first_pod(subject.kind, subject.name, template)
     return SchedulingPod(pod.metadata, template.spec)
 

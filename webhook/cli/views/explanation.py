@@ -118,19 +118,18 @@ def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
     )
 
 
-def bar(pods: int, most: int, cells: int = BAR) -> str:
+def bar(pods: int, most: int) -> str:
     """
-    Draw a number as a bar, in eighths of a cell.
+    Draw a number as a bar of ``BAR`` cells, padding included, in eighths of a cell.
 
     Args:
         pods: The number.
         most: The number that fills all cells; at least ``pods``.
-        cells: Width of the bar, including its padding.
     """
-    eighths = pods * cells * 8 // most if most else 0
+    eighths = pods * BAR * 8 // most if most else 0
     whole, rest = divmod(eighths, 8)
     drawn = _FULL * whole + (_EIGHTHS[rest] if rest else "")
-    return drawn.ljust(cells)
+    return drawn.ljust(BAR)
 
 
 def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
