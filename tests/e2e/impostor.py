@@ -15,7 +15,7 @@ from certs.trust import STATE
 from tests.certs.world import real_clock
 from tests.controlplane.api import Json
 from tests.e2e.certified import Certified
-from tests.e2e.rival import Handler, Server
+from tests.e2e.other_webhook import Handler, Server
 
 NAME = "impostor.evenspread.test"
 

@@ -17,12 +17,12 @@ from tests.controlplane import webhooks
 from tests.controlplane.api import Api, Json, Reply
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.cgroup import MemoryCgroup, memory_cgroup
+from tests.e2e.health import LivezSampler, forget_peak, memory, peak
 from tests.e2e.hostile import MIB, Attack
 from tests.e2e.load import Load
 from tests.e2e.objects import constraints, service
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
 from tests.e2e.tenantkinds import WITH_PODS, hook_rules, ordinary, resources
-from tests.e2e.witness import Witness, forget_peak, memory, peak
 
 LONGEST_LIVEZ_MS = 200.0
 MOST_MEMORY = 400 * MIB
@@ -108,11 +108,11 @@ class Siege:
                 self._ends.enter_context(replica).wait()
                 self._steps[replica] = []
             self._ends.enter_context(Registered(self.plane, self._hooks()))
-            self._witnesses = {replica: Witness(replica) for replica in self._steps}
+            self._samplers = {replica: LivezSampler(replica) for replica in self._steps}
             self._load = Load(self.plane.api, self._elsewhere, rate=RATE, least=10)
             self._observation = ExitStack()
-            for witness in self._witnesses.values():
-                self._observation.enter_context(witness)
+            for sampler in self._samplers.values():
+                self._observation.enter_context(sampler)
             self._observation.enter_context(self._load)
             self._ends.push(self._observation)
             self._ends = self._ends.pop_all()
@@ -121,8 +121,8 @@ class Siege:
     def __exit__(self, kind: object, *_: object) -> None:
         with self._ends:
             self._observation.close()
-            for replica, witness in self._witnesses.items():
-                self._inspect(replica, witness)
+            for replica, sampler in self._samplers.items():
+                self._inspect(replica, sampler)
             if kind is None:
                 self._inspect_pods()
                 self._inspect_calls()
@@ -191,18 +191,18 @@ class Siege:
         finally:
             connection.close()
 
-    def _inspect(self, replica: Replica, witness: Witness) -> None:
+    def _inspect(self, replica: Replica, sampler: LivezSampler) -> None:
         steps, name = self._steps[replica], f"replica {replica.folder.name}"
         if not replica.process.alive:
             self.troubles.append(f"{name} has ended")
             return
-        most = max([peak(witness.pid), *(step.peak for step in steps)])
+        most = max([peak(sampler.pid), *(step.peak for step in steps)])
         limited = ""
         if group := self._groups.get(replica):
             limited = f"; {group.peak // MIB} of {MEMORY_LIMIT // MIB} MiB in its cgroup"
-        self.figures.append(f"{name}: {witness.summary}; at most {most // MIB} MiB{limited}")
+        self.figures.append(f"{name}: {sampler.summary}; at most {most // MIB} MiB{limited}")
         for step in steps:
-            worst = witness.worst(step.began, step.ended)
+            worst = sampler.worst(step.began, step.ended)
             if worst > LONGEST_LIVEZ_MS or step.growth > MOST_GROWTH or step.peak > MOST_MEMORY:
                 self.troubles.append(
                     f"{step.title}: {name}: /livez {worst:.0f} ms, "

@@ -8,9 +8,9 @@ import yaml
 
 from tests.deploy.manifests import DEPLOY
 from tests.e2e.bystander import Bystander
+from tests.e2e.health import LivezSampler
 from tests.e2e.objects import rounds
 from tests.e2e.standalone import BLOCKED_S, Standalone, eventually
-from tests.e2e.witness import Witness
 from tests.faults.plugin import FaultReport
 
 BLOCKS = rounds(1, 5)
@@ -47,7 +47,7 @@ async def test_a_blocked_loop_is_measured_and_the_replica_stays(
     with blocked, other:
         for server in (blocked, other):
             server.wait()
-        with Witness(blocked) as witness:
+        with LivezSampler(blocked) as sampler:
             async with Bystander(blocked) as patient, Bystander(other) as elsewhere:
                 for number in range(1, BLOCKS + 1):
                     blocked.block()
@@ -55,11 +55,11 @@ async def test_a_blocked_loop_is_measured_and_the_replica_stays(
         counted, spared = long_lags(blocked), long_lags(other)
 
     probe = liveness()
-    slowest = max(sample.measured for sample in witness.samples) / 1000
+    slowest = max(sample.measured for sample in sampler.samples) / 1000
     assert counted >= BLOCKS
     assert patient.statuses == {200}
     elsewhere.check()
-    assert {sample.status for sample in witness.samples} == {200}
+    assert {sample.status for sample in sampler.samples} == {200}
     assert probe["timeoutSeconds"] * probe["failureThreshold"] > BLOCKED_S
     assert slowest < probe["periodSeconds"] * probe["failureThreshold"]
     fault_report.record(

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.bystander import Bystander
+from tests.e2e.health import LivezSampler, forget_peak, memory, peak
 from tests.e2e.hostile import MIB
 from tests.e2e.objects import rounds
 from tests.e2e.siege import MOST_MEMORY
 from tests.e2e.standalone import PATIENCE_S, Standalone
-from tests.e2e.witness import Witness, forget_peak, memory, peak
 from tests.faults.plugin import FaultReport
 from tests.server.serving import CHUNKED, JSON, Reply, call, head, review
 from webhook.policy.model import MAX_CONSTRAINTS
@@ -174,7 +174,7 @@ async def test_large_objects_are_judged_within_the_memory_of_the_container(
 ) -> None:
     with Standalone(tmp_path, {}).started() as server:
         pid = server.process.pid
-        with memory_limit(pid, CONTAINER) as limit, Witness(server) as witness:
+        with memory_limit(pid, CONTAINER) as limit, LivezSampler(server) as sampler:
             async with attacked(server) as bystander:
                 for title, (body, allowed, operations) in list(LARGE.items()) * AGAIN:
                     for hook in ("/mutate", "/validate"):
@@ -185,7 +185,7 @@ async def test_large_objects_are_judged_within_the_memory_of_the_container(
     assert alive
     bystander.check()
     assert most < MOST_MEMORY
-    lag = sorted(sample.own for sample in witness.samples)[int(len(witness.samples) * 0.99)]
+    lag = sorted(sample.own for sample in sampler.samples)[int(len(sampler.samples) * 0.99)]
     assert lag < LONGEST_LAG_MS
     fault_report.record(
         load=f"{len(LARGE) * 2 * AGAIN} reviews of large objects, {limit}",

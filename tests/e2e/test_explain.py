@@ -48,7 +48,7 @@ REASONS = (
 )
 
 
-class Lab:
+class RandomCluster:
     """
     A control plane without controllers, whose nodes and pods are random.
 
@@ -269,15 +269,15 @@ def test_explain_predicts_what_the_scheduler_does(
     plane = new_control_plane(
         controllers=False, service_accounts=False, scheduler_profiles=(SPREADING_ALONE,)
     )
-    lab = Lab(plane, random.Random(7), tmp_path)
+    cluster = RandomCluster(plane, random.Random(7), tmp_path)
     fates, made = Counter[str](), Counter[str]()
     for turn in range(MOST_ROUNDS * PER_ROUND):
         if turn % PER_ROUND == 0:
-            lab.throw_nodes()
-        pod = lab.throw_pod(f"pod-{turn}")
-        before = lab.explain_manifest(capsys, pod)
-        node, message = lab.fate(pod)
-        after = lab.explain(capsys, f"pod/pod-{turn}")
+            cluster.throw_nodes()
+        pod = cluster.throw_pod(f"pod-{turn}")
+        before = cluster.explain_manifest(capsys, pod)
+        node, message = cluster.fate(pod)
+        after = cluster.explain(capsys, f"pod/pod-{turn}")
         if node:
             fates["bound"] += 1
             assert node in [option["name"] for option in before["nodes"] if option["best"]]
@@ -287,15 +287,15 @@ def test_explain_predicts_what_the_scheduler_does(
             assert not before["placeable"]
             assert explained(before) == count_rejections(message)
             assert after["sentence"] == before["sentence"]
-            lab.api.delete(pod)
+            cluster.api.delete(pod)
             if (fates["pending"] - 1) % MADE == 0:
                 assert before["changes"]
                 for change in before["changes"]:
                     changed = deepcopy(pod)
-                    with lab.carried_out(change["edits"], changed):
-                        assert lab.explain_manifest(capsys, changed)["placeable"]
-                        assert lab.fate(changed)[1] == "", change
-                        lab.api.delete(changed)
+                    with cluster.carried_out(change["edits"], changed):
+                        assert cluster.explain_manifest(capsys, changed)["placeable"]
+                        assert cluster.fate(changed)[1] == "", change
+                        cluster.api.delete(changed)
                     made.update(part["edit"] for part in change["edits"])
         if fates["bound"] >= PODS and fates["pending"] >= PODS:
             break

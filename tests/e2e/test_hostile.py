@@ -35,6 +35,7 @@ from tests.e2e.attacks import (
 )
 from tests.e2e.customkinds import define
 from tests.e2e.evasion import RULE, find_audited, find_evaders
+from tests.e2e.health import memory, peak
 from tests.e2e.hostile import (
     KINDS,
     MIB,
@@ -49,7 +50,6 @@ from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.replica import CONFIG
 from tests.e2e.siege import MOST_MEMORY, Received, Siege
 from tests.e2e.tenantkinds import CUSTOM, definitions, ordinary
-from tests.e2e.witness import memory, peak
 from webhook.__main__ import main
 
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "5"))

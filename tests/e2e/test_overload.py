@@ -8,10 +8,10 @@ import pytest
 from tests.bench import cpu
 from tests.bench.rows import percentile
 from tests.e2e.flood import Flood, FloodCall
+from tests.e2e.health import peak
 from tests.e2e.objects import rounds
 from tests.e2e.siege import MOST_MEMORY
 from tests.e2e.standalone import Standalone
-from tests.e2e.witness import peak
 from tests.faults.plugin import FaultReport
 from tests.server.serving import call, review
 

@@ -10,8 +10,8 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.objects import LONG, constraints, rounds, service, workload
 from tests.e2e.oracles import check_idempotent, webhook_errors
+from tests.e2e.other_webhook import Change, other_webhook
 from tests.e2e.replica import Registered, Replica
-from tests.e2e.rival import Change, rival
 from tests.faults.plugin import FaultReport
 
 ANNOTATION = "evenspread.io/defaults"
@@ -41,7 +41,7 @@ def services(control_plane: ControlPlane, replica: Replica, hooked: str) -> str:
 def meddler(control_plane: ControlPlane) -> Iterator[None]:
     wanted = {"matchExpressions": [{"key": WANTS, "operator": "Exists"}]}
     with (
-        rival(relabelled, objectSelector=wanted) as configuration,
+        other_webhook(relabelled, objectSelector=wanted) as configuration,
         Registered(control_plane, [configuration]),
     ):
         yield
@@ -147,13 +147,13 @@ def forget_annotation(pod: Json) -> list[Json]:
 
 
 ORDERS = (
-    tuple(product(("a-rival", "z-rival"), ("Never", "IfNeeded")))
+    tuple(product(("a-other", "z-other"), ("Never", "IfNeeded")))
     if LONG
-    else (("z-rival", "IfNeeded"),)
+    else (("z-other", "IfNeeded"),)
 )
 """Name of the other configuration, called before or after ours, and its reinvocationPolicy."""
 
-ONCE_BEFORE = ("a-rival", "Never")
+ONCE_BEFORE = ("a-other", "Never")
 """Called once, before we add anything: it changes our work only when the pod is sent again."""
 
 CHANGES = (insert_first, append, remove_first, remove_all, change_entry, forget_annotation)
@@ -171,7 +171,7 @@ def test_no_change_of_another_webhook_makes_our_patch_fail(
 ) -> None:
     api, before = control_plane.api, webhook_errors(control_plane.apiserver)
     name, policy = order
-    with rival(change, reinvocationPolicy=policy) as configuration:
+    with other_webhook(change, reinvocationPolicy=policy) as configuration:
         configuration["metadata"]["name"] = name
         with Registered(control_plane, [configuration]):
             stored = [

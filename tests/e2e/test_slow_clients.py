@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.bystander import Bystander
+from tests.e2e.health import peak
 from tests.e2e.hostile import MIB, pairs
 from tests.e2e.objects import rounds
 from tests.e2e.siege import MOST_MEMORY
 from tests.e2e.standalone import Standalone, eventually
-from tests.e2e.witness import peak
 from tests.faults.plugin import FaultReport
 from tests.server.serving import JSON, Wire, call, head, review
 

@@ -12,8 +12,8 @@ from tests.controlplane.api import Json, Reply
 from tests.controlplane.plane import ControlPlane
 from tests.deploy.manifests import Helm, by_name
 from tests.e2e.objects import constraints, controlled_by, workload
+from tests.e2e.other_webhook import other_webhook
 from tests.e2e.replica import Registered, Replica
-from tests.e2e.rival import rival
 
 HOOKED = {"evenspread.test/rendered": "yes"}
 LABELS = {"app": "web"}
@@ -113,7 +113,7 @@ def test_a_pod_that_is_looked_at_twice_is_warned_of_once(install: Install) -> No
         return [{"op": "add", "path": "/metadata/labels/tier", "value": "front"}]
 
     everywhere = {"namespaceSelector": {"matchLabels": HOOKED}}
-    with rival(labelled, **everywhere) as other, Registered(installed.plane, [other]):
+    with other_webhook(labelled, **everywhere) as other, Registered(installed.plane, [other]):
         reply = installed.create(installed.pod("twice"))
 
     assert installed.calls("mutate") == 2

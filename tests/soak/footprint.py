@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import StatisticsError, linear_regression
 
 from tests.controlplane.processes import ProcessError
+from tests.e2e.health import memory
 from tests.e2e.replica import Replica, total
-from tests.e2e.witness import memory
 
 HOUR_S = 3600.0
 

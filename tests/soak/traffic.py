@@ -1,15 +1,13 @@
 """Pods, ReplicaSets and Services that are created, updated and deleted at a steady rate."""
 
 import http.client
-import itertools
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Self
+from collections.abc import Callable
 
 from tests.controlplane.api import PATCH, Api, Json, Reply
+from tests.controlplane.pace import PacedCalls
 from tests.e2e.objects import constraints, controlled_by, service, workload
 from tests.soak.outages import SERVICE_UNKNOWN, Outages, Outcome, is_service_unknown, judge_call
 
@@ -20,11 +18,9 @@ CALLS_PER_WRITE = 2  # both webhooks review each pod and each ReplicaSet
 LABELS = {"app": "it"}
 
 
-class Traffic:
+class Traffic(PacedCalls):
     """
     A context manager; writes begin and end with it.
-
-    Writes that an outage has delayed are made up for, so the rate holds on the whole.
 
     Args:
         namespace: It holds a Service that selects all pods.
@@ -49,78 +45,24 @@ class Traffic:
         rate: float,
         report: Callable[[str], object],
     ) -> None:
+        super().__init__(rate=rate / CALLS_PER_WRITE, threads=WORKERS)
         api.create(service("all", namespace, LABELS))
         self.attempted = self.succeeded = self.failed = 0
         self.failures: list[str] = []
         self.excused = Counter[str]()
         self.longest = 0.0
         self._api, self._namespace, self._outages = api, namespace, outages
-        self._rate, self._report = rate / CALLS_PER_WRITE, report
+        self._report = report
         self._pods, self._sets, self._services = deque[Json](), deque[Json](), deque[Json]()
-        self._numbers = itertools.count()
-        self._changed = threading.Condition()
-        self._in_flight = 0
-        self._held = self._over = False
-        self._workers = [threading.Thread(target=self._work) for _ in range(WORKERS)]
+        self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        self._start = time.monotonic()
-        for worker in self._workers:
-            worker.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._over = True
-            self._changed.notify_all()
-        for worker in self._workers:
-            worker.join()
-
-    @property
-    def due(self) -> float:
-        """How many writes were due until now."""
-        return (time.monotonic() - self._start) * self._rate
-
-    @contextmanager
-    def held(self) -> Generator[None]:
-        """Let no write be in flight as long as the context lasts; they are not made up for."""
-        began = time.monotonic()
-        with self._changed:
-            self._held = True
-            self._changed.wait_for(lambda: not self._in_flight)
+    def call(self, number: int) -> None:
+        """Make one write of the mixture, and what belongs to it."""
         try:
-            yield
+            self._write(number)
         finally:
-            with self._changed:
-                self._start += time.monotonic() - began
-                self._held = False
-                self._changed.notify_all()
-
-    def _work(self) -> None:
-        for number in self._numbers:
-            if not self._begin(number):
-                return
-            try:
-                self._write(number)
-            finally:
-                with self._changed:
-                    self._in_flight -= 1
-                    self.attempted += 1
-                    self._changed.notify_all()
-
-    def _begin(self, number: int) -> bool:
-        """Wait until a write is due; false once the traffic is over."""
-        with self._changed:
-            while not self._over:
-                early = self._start + number / self._rate - time.monotonic()
-                if self._held:
-                    self._changed.wait()
-                elif early > 0:
-                    self._changed.wait(early)
-                else:
-                    self._in_flight += 1
-                    return True
-        return False
+            with self._lock:
+                self.attempted += 1
 
     def _write(self, number: int) -> None:
         turn = number % 10
@@ -185,7 +127,7 @@ class Traffic:
         ended = time.monotonic()
         cause, message = self._outages.cause(began, ended), str(reply.body.get("message", ""))
         outcome = judge_call(reply.status, message, cause)
-        with self._changed:
+        with self._lock:
             if outcome is Outcome.EXCUSED:
                 self.excused[SERVICE_UNKNOWN if is_service_unknown(message) else cause] += 1
             elif outcome is Outcome.SUCCEEDED:
@@ -196,7 +138,7 @@ class Traffic:
         return reply.body if outcome is Outcome.SUCCEEDED else {}
 
     def _fail(self, sentence: str) -> None:
-        with self._changed:
+        with self._lock:
             self.failed += 1
             if len(self.failures) < MOST_FAILURES:
                 self.failures.append(sentence[:500])

@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
@@ -225,8 +225,7 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
         root = f"/apis/{groups[custom.group].preferred_version.group_version}"
         listed = _decode_resources(await read(source, root)).resources
     except DECODE_ERRORS:
-        problem = "answered with no list of kinds"
-        raise ApiError(source.name, problem, FailureReason.GARBAGE) from None
+        raise protocol_error(source.name, "answered with no list of kinds") from None
     names = (found.name for found in listed if found.kind == custom.kind)
     plural = next((name for name in names if "/" not in name), None)  # no subresource
     return None if plural is None else ResourcePath(root, plural)

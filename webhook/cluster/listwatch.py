@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query
+from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, protocol_error
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested, decoding
 
@@ -123,11 +123,6 @@ def ends_initial_list(data: msgspec.Raw) -> bool:
     """Return whether the object of a bookmark marks the end of a streamed list."""
     metadata = _metadata_of(data)
     return bool(metadata and (metadata.annotations or {}).get(_INITIAL_END) == "true")
-
-
-def protocol_error(source: str, problem: str) -> ApiError:
-    """Create the error for a response that violates the protocol."""
-    return ApiError(source, problem, FailureReason.GARBAGE)
 
 
 def _metadata_of(data: msgspec.Raw) -> _Metadata | None:

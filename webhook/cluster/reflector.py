@@ -44,7 +44,14 @@ from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
 from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
 from webhook.cluster.lists import TOO_LARGE, PageReader
 from webhook.cluster.listwatch import LineSplitter
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, WatchClient, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    FailureReason,
+    Query,
+    WatchClient,
+    protocol_error,
+    status_error,
+)
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError
 from webhook.cluster.store import Key
 from webhook.cluster.timeslices import TimeSlicer
@@ -164,8 +171,10 @@ class Reflector:
         self._watching_since = None
         if isinstance(self.resource.key, GroupKind) and not self._version:
             self.place = await locate(self._server, self.resource)
-        if self.place is None:
-            await self._clear()
+        if self.place is None:  # the API server does not have the kind: empty the store
+            await self._run_in_slices(self._begin_list())
+            await self._run_in_slices(self._end_list())
+            self._record_update()
         elif self._version:
             await self._watch(self.place, listwatch.watch_query(self._version))
         elif self._streams:
@@ -173,12 +182,6 @@ class Reflector:
         else:
             await self._list(self.place)
             await self._watch(self.place, listwatch.watch_query(self._version))
-
-    async def _clear(self) -> None:
-        """Empty the store, because the API server does not have the kind."""
-        await self._run_in_slices(self._begin_list())
-        await self._run_in_slices(self._end_list())
-        self._record_update()
 
     async def _list(self, place: ResourcePath) -> None:
         """Store all objects page by page, and remove those absent from the list."""
@@ -279,7 +282,7 @@ class Reflector:
             raise self._protocol_error("sent what is no object") from None
 
     def _protocol_error(self, problem: str) -> ApiError:
-        return listwatch.protocol_error(self._server.name, problem)
+        return protocol_error(self._server.name, problem)
 
     def _store_page(self, body: bytes, *, whole: bool) -> Generator[None, None, listwatch.Page]:
         page = yield from listwatch.decode_page(self._server.name, body)

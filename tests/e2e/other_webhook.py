@@ -1,4 +1,4 @@
-"""Another mutating webhook, called after ours: they go by name, and its own begins with rival."""
+"""Another mutating webhook, called after ours: webhooks run by name, "other" after "evenspread"."""
 
 import base64
 import json
@@ -54,11 +54,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
-def rival(change: Change, **members: Any) -> Iterator[Json]:
+def other_webhook(change: Change, **members: Any) -> Iterator[Json]:
     """
     Serve such a webhook and yield its configuration, which is not registered yet.
 
@@ -83,7 +83,7 @@ def configuration(port: int, ca: bytes, members: Json) -> Json:
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
     client = {"url": f"https://127.0.0.1:{port}/", "caBundle": base64.b64encode(ca).decode()}
     webhook = {
-        "name": "rival.evenspread.test",
+        "name": "other.evenspread.test",
         "clientConfig": client,
         "rules": [{**rule, "operations": ["CREATE"]}],
         "failurePolicy": "Fail",
@@ -93,6 +93,6 @@ def configuration(port: int, ca: bytes, members: Json) -> Json:
     return {
         "apiVersion": webhooks.VERSION,
         "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": "rival"},
+        "metadata": {"name": "other"},
         "webhooks": [webhook | members],
     }

@@ -1,4 +1,4 @@
-"""What becomes of a server under attack: its memory, and how long /livez takes (sampler.py)."""
+"""Health of a server under attack: its memory, and how long /livez takes (sampler.py)."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
         return self.began + self.measured / 1000
 
 
-class Witness:
+class LivezSampler:
     """
     Samples a server as long as the context lasts.
 

@@ -1,5 +1,7 @@
 """
-An installation for doctors: the shipped manifests on a real control plane, and real replicas.
+An installation that `evenspread doctor` examines, on a real control plane.
+
+It consists of the shipped manifests and of real replicas.
 
 Its pods are objects without containers, made ready as a kubelet would; for each one a child process
 serves, with the rights of the shipped ServiceAccount alone. The Service means this machine, where
@@ -47,7 +49,7 @@ class Report(NamedTuple):
 
     Attributes:
         code: Of its exit.
-        checks: By id: what came of each.
+        checks: The result of each check, by its id.
     """
 
     code: int
@@ -76,7 +78,7 @@ class Report(NamedTuple):
         }
 
 
-class Ward:
+class ExaminedInstallation:
     """
     One installation; a context manager.
 
@@ -114,7 +116,7 @@ class Ward:
         self._ends.close()
 
     def examine(self, *args: str, kubeconfig: Path | None = None) -> Report:
-        """Call a doctor."""
+        """Run `evenspread doctor`."""
         out, err = StringIO(), StringIO()
         who = str(kubeconfig or self.plane.apiserver.kubeconfig)
         with redirect_stdout(out), redirect_stderr(err):
