@@ -223,7 +223,7 @@ class Reflector:
 
     def _store_position(self) -> None:
         if self._last is not None:
-            self._version = listwatch.resource_version_of(self._last)
+            self._version = listwatch.metadata_of(self._last).resource_version
 
     async def _apply_chunk(self, lines: LineSplitter, chunk: bytes) -> None:
         try:
@@ -295,7 +295,7 @@ class Reflector:
         """Complete a streamed list at the bookmark that ends it."""
         if self._unlisted is None:
             return
-        if not listwatch.ends_initial_list(bookmark):  # the server ignored the option
+        if not listwatch.metadata_of(bookmark).ends_initial_list:  # the server ignored the option
             raise ApiError(self._server.name, "cannot stream a list", FailureReason.REFUSED)
         yield from self._end_list()
 
