@@ -195,18 +195,6 @@ _decode_groups = msgspec.json.Decoder(_Groups).decode
 _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 
-async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
-    """
-    Find the API path of a kind; None if the API server does not have the kind.
-
-    Raises:
-        ApiError: Discovery failed.
-    """
-    if isinstance(resource.key, GroupKind):
-        return await locate_custom(source, resource.key)
-    return resource.place
-
-
 async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
     """
     Find the API path of a custom kind.

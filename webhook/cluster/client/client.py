@@ -26,12 +26,7 @@ from typing import Self
 import aiohttp
 import msgspec
 
-from webhook.cluster.client.credentials import (
-    ApiAccess,
-    Connection,
-    LoadConfiguration,
-    make_loader,
-)
+from webhook.cluster.client.credentials import ApiAccess, Connection, LoadConfiguration, make_loader
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
