@@ -20,12 +20,14 @@ from pydantic import BaseModel
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
 from tests.docs.advice_examples import AdviceExample
 from tests.docs.api_examples import API_EXAMPLES
+from tests.docs.reference_texts import CHECK_READS, REMEDY_TEXTS
 from webhook.cli.views.diffs import REASONS
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import setting_table
 from webhook.doctor.probes import FAILURES
 from webhook.doctor.table import CHECKS
-from webhook.fix.remedies import FIX_REMEDIES
+from webhook.fix.changes import FixObstacle
+from webhook.fix.remedies import FIX_REMEDIES, FixRemedy
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.api import rules
 from webhook.policy.api.gates import GATES, Gate, GateSpec, Stage
@@ -199,22 +201,24 @@ def message_of(rule: str) -> str:
 def remedies() -> str:
     """What is written into manifests for each rule."""
     rows = (
-        (
-            rule,
-            CATALOGUE[rule].title,
-            each.writes or "none",
-            "yes" if each.on_request else "",
-            each.leaves,
-        )
-        for rule, each in FIX_REMEDIES.items()
+        (rule, CATALOGUE[rule].title, *_remedy(rule, remedy))
+        for rule, remedy in FIX_REMEDIES.items()
         if rule.startswith("TSC")
     )
     return table(("rule", "title", "fix", "on request", "not fixed"), rows)
 
 
+def _remedy(rule: str, remedy: FixRemedy | FixObstacle) -> tuple[str, str, str]:
+    """What a remedy writes, whether on request only, and what it leaves."""
+    if isinstance(remedy, FixObstacle):
+        return "none", "", remedy.reason
+    writes, leaves = REMEDY_TEXTS[rule]
+    return writes, "yes" if remedy.on_request else "", leaves
+
+
 def checks() -> str:
     """Every check of a doctor."""
-    rows = ((code(row.id), row.title, row.reads) for row in CHECKS)
+    rows = ((code(row.id), row.title, CHECK_READS[row.id]) for row in CHECKS)
     return table(("check", "all is well if", "it looks at"), rows)
 
 

@@ -8,7 +8,7 @@ from tests.apiserver import ApiServer, Behavior, path_of
 from tests.build import service
 from tests.cluster.environment import reflector_environment, unsupervised
 from webhook.cluster import wire
-from webhook.cluster.caches import Caches, CacheStatus, Start, Supervise
+from webhook.cluster.caches import Caches, Start, Supervise
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
@@ -47,8 +47,8 @@ async def test_all_kinds_are_listed_and_then_known() -> None:
         await caches.wait_synced()
 
         caches.require()
-        assert caches.kinds == KINDS
-        assert all(status.synced for status in caches.statuses())
+        assert tuple(cache.resource.kind for cache in caches.reflectors) == KINDS
+        assert all(cache.synced.is_set() for cache in caches.reflectors)
         assert [found.name for found in caches.cluster.services("shop", {"app": "a"})] == [
             "a",
             "b",
@@ -60,8 +60,8 @@ async def test_nothing_is_known_before() -> None:
 
     with pytest.raises(NotSyncedError, match="the cache of Namespace is not filled yet"):
         caches.require()
-    assert not any(status.synced for status in caches.statuses())
-    assert all(status.age is None for status in caches.statuses())
+    assert not any(cache.synced.is_set() for cache in caches.reflectors)
+    assert all(cache.age is None for cache in caches.reflectors)
 
 
 async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> None:
@@ -77,9 +77,14 @@ async def test_one_kind_that_cannot_be_listed_keeps_all_from_being_ready() -> No
             caches.require()
         assert not waiting.done()
         waiting.cancel()
-    statuses = {status.kind: status for status in caches.statuses()}
-    assert statuses["Node"] == CacheStatus("Node", False, 0, None, "https://api: answered 404")
-    assert statuses["Service"] == CacheStatus("Service", True, 2, 0.0, "")
+    followed = {cache.resource.kind: cache for cache in caches.reflectors}
+    node, services = followed["Node"], followed["Service"]
+    assert (node.synced.is_set(), node.age, node.problem) == (
+        False,
+        None,
+        "https://api: answered 404",
+    )
+    assert (services.synced.is_set(), len(services.resource.store), services.age) == (True, 2, 0.0)
 
 
 async def test_a_failed_reflector_lists_again_and_the_other_reflectors_continue() -> None:

@@ -12,7 +12,7 @@ from webhook.cluster.discovery import (
     SkippedObject,
     find_custom_kinds,
     list_resources,
-    locate,
+    locate_custom,
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
@@ -23,6 +23,7 @@ from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.paths import TemplatePath
 
+ROLLOUT_KIND = GroupKind("argoproj.io", "Rollout")
 VERSION = "/apis/argoproj.io/v1alpha1"
 ROLLOUT = {"name": "rollouts", "kind": "Rollout"}
 STATUS = {"name": "rollouts/status", "kind": "Rollout"}
@@ -64,14 +65,7 @@ async def test_a_custom_kind_is_where_its_preferred_version_has_it(
 ) -> None:
     answers = {"/apis": {"groups": groups}, VERSION: {"resources": kinds}}
 
-    assert await locate(serve(answers), resource("Rollout.argoproj.io")) == place
-
-
-async def test_a_built_in_kind_is_not_looked_for() -> None:
-    server = ApiServer()
-
-    assert await locate(server, resource("Node")) == ResourcePath("/api/v1", "nodes")
-    assert server.requests == []
+    assert await locate_custom(serve(answers), ROLLOUT_KIND) == place
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
@@ -92,7 +86,7 @@ async def test_kinds_that_cannot_be_decoded_are_an_error(body: bytes) -> None:
     server = ApiServer(answers={"GET /apis": Response(200, body)})
 
     with pytest.raises(ApiError, match="answered with no list of kinds"):
-        await locate(server, resource("Rollout.argoproj.io"))
+        await locate_custom(server, ROLLOUT_KIND)
 
 
 @pytest.mark.parametrize(("bodies", "problem"), UNKNOWN.values(), ids=UNKNOWN.keys())
@@ -100,7 +94,7 @@ async def test_a_custom_kind_is_not_absent_without_proof(
     bodies: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(ApiError, match=f"https://api: {problem}"):
-        await locate(serve(bodies), resource("Rollout.argoproj.io"))
+        await locate_custom(serve(bodies), ROLLOUT_KIND)
 
 
 APP = {"matchLabels": {"app": "a"}}
@@ -235,7 +229,6 @@ def test_only_the_cache_limits_the_selector_of_a_service(selector: Any) -> None:
             service.decode(data)
 
 
-ROLLOUT_KIND = GroupKind("argoproj.io", "Rollout")
 FLEET = GroupKind("example.com", "Fleet")
 
 

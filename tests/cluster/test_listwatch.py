@@ -106,8 +106,10 @@ VERSIONS: dict[str, tuple[Any, str, bool]] = {
 
 @pytest.mark.parametrize(("value", "version", "ends"), VERSIONS.values(), ids=VERSIONS.keys())
 def test_versions(value: Any, version: str, ends: bool) -> None:
-    assert listwatch.resource_version_of(raw(value)) == version
-    assert listwatch.ends_initial_list(raw(value)) == ends
+    metadata = listwatch.metadata_of(raw(value))
+
+    assert metadata.resource_version == version
+    assert metadata.ends_initial_list == ends
 
 
 def test_a_watch_resumes_at_a_version_and_requests_bookmarks() -> None:

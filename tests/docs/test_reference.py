@@ -14,9 +14,12 @@ from certs.secret import RotationRequest
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
 from tests.docs.api_examples import API_EXAMPLES
 from tests.docs.markdown import PAGES, ROOT, rows
+from tests.docs.reference_texts import CHECK_READS, REMEDY_TEXTS
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
+from webhook.doctor.table import CHECKS
+from webhook.fix.remedies import FIX_REMEDIES, FixRemedy
 from webhook.policy import probe
 from webhook.policy.advice import exemptions
 from webhook.policy.api.gates import Gate
@@ -60,6 +63,13 @@ def names_in(text: str, number: int = 0) -> set[str]:
     """The names in a column of a table: everything in backticks, or numbers."""
     cells = [row[number] for row in rows(text)]
     return {name.strip("`") for cell in cells for name in re.findall(r"`[^`]+`|^\d+$", cell)}
+
+
+def test_every_remedy_and_every_check_has_its_text() -> None:
+    remedies = [rule for rule, remedy in FIX_REMEDIES.items() if isinstance(remedy, FixRemedy)]
+
+    assert list(REMEDY_TEXTS) == remedies
+    assert list(CHECK_READS) == [row.id for row in CHECKS]
 
 
 def test_the_generated_tables_are_those_of_the_program() -> None:

@@ -76,7 +76,7 @@ class Live:
 
     @property
     def troubles(self) -> list[str]:
-        return [status.problem for status in self.caches.statuses() if status.problem]
+        return [cache.problem for cache in self.caches.reflectors if cache.problem]
 
 
 @asynccontextmanager

@@ -144,7 +144,7 @@ async def test_after_a_compaction_during_a_cut_all_is_listed_again(
         relay.closed = False
 
         await converged(live, plane.api)
-        assert 0 < live.restarts["expired"] <= len(live.caches.kinds)
+        assert 0 < live.restarts["expired"] <= len(live.caches.reflectors)
         await until(lambda: not live.troubles, "all watches to go on")
     fault_report.record(
         load="3 kinds deleted, created and changed during a cut",
@@ -183,7 +183,7 @@ async def test_a_killed_api_server_is_followed_when_it_is_back(plane: ControlPla
     await asyncio.to_thread(populate, plane, "a", "b")
     async with following(plane.apiserver.kubeconfig) as live:
         plane.process("kube-apiserver").kill()
-        await until(lambda: len(live.troubles) == len(live.caches.kinds), "all to notice")
+        await until(lambda: len(live.troubles) == len(live.caches.reflectors), "all to notice")
         assert [service.name for service in live.cluster.services("default", {"app": "a"})] == ["a"]
         live.caches.require()
         await asyncio.to_thread(plane.restart, "kube-apiserver")
@@ -310,7 +310,7 @@ async def test_a_lost_permission_is_reported_and_its_return_noticed(
     ):
         await asyncio.to_thread(plane.api.delete, binding)
         relay.cut()
-        await until(lambda: live.restarts["forbidden"] >= len(live.caches.kinds), "refusals")
+        await until(lambda: live.restarts["forbidden"] >= len(live.caches.reflectors), "refusals")
         assert any("is forbidden" in trouble for trouble in live.troubles)
         assert len(live.cluster.node_store) == 2
         await asyncio.to_thread(stir, plane, "a", "c")
@@ -337,7 +337,7 @@ async def test_nothing_grows_with_reconnects(plane: ControlPlane) -> None:
             """Cut until there were so many reconnects; give tasks, files and bytes."""
 
             def enough() -> bool:
-                if relay.links >= len(live.caches.kinds) - 1:  # one kind is not installed
+                if relay.links >= len(live.caches.reflectors) - 1:  # one kind is not installed
                     relay.cut()
                 return live.restarts.total() >= number
 

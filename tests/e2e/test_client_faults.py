@@ -197,7 +197,7 @@ async def test_tokens_and_authorities_are_followed_without_a_restart(
         assert not live.restarts["unauthorized"], "one request is repeated with the new token"
 
         front.proxy.behave(Mode.UNAUTHORIZED)
-        kinds = len(live.caches.kinds)
+        kinds = len(live.caches.reflectors)
         await until(lambda: live.restarts["unauthorized"] >= kinds, "refusals")
         await asyncio.to_thread(stir, plane, "d", "e")
         front.proxy.behave(Mode.PASS)

@@ -1,12 +1,11 @@
 """
-Live caches of a cluster: one reflector per kind, and the status of each cache.
+Live caches of a cluster: one reflector per kind.
 
 ``Caches.run`` keeps the stores of a ``Cluster`` current; only its reflectors write them.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import NoReturn, TypeAlias
 
 from webhook.cluster.discovery import list_resources
@@ -22,27 +21,6 @@ Supervise: TypeAlias = Callable[[str, Start], Coroutine[object, object, None]]
 """Runs the background task of a name until it returns; restarts it after exceptions."""
 
 
-@dataclass(frozen=True)
-class CacheStatus:
-    """
-    Status of the cache of one kind.
-
-    Attributes:
-        kind: Such as ``ReplicaSet``, ``Rollout.argoproj.io``.
-        synced: Whether it has been filled once.
-        objects: Number of objects.
-        age: Seconds since the API server last sent usable data; normally at most about 60, because
-            bookmarks arrive every minute; None before the first data.
-        problem: Error message, empty if there is none; the old copy serves in the meantime.
-    """
-
-    kind: str
-    synced: bool
-    objects: int
-    age: float | None
-    problem: str
-
-
 class Caches:
     """The caches of one cluster."""
 
@@ -54,15 +32,15 @@ class Caches:
         }
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """All watched kinds."""
-        return tuple(reflector.resource.kind for reflector in self._reflectors.values())
+    def reflectors(self) -> tuple[Reflector, ...]:
+        """The reflectors of all watched kinds."""
+        return tuple(self._reflectors.values())
 
     async def run(self, supervise: Supervise) -> NoReturn:
         """Watch all kinds until cancelled; ``supervise`` restarts a failed reflector."""
         tasks = [
             asyncio.create_task(supervise(f"reflector {reflector.resource.kind}", reflector.run))
-            for reflector in self._reflectors.values()
+            for reflector in self.reflectors
         ]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -84,22 +62,11 @@ class Caches:
         Raises:
             NotSyncedError: A kind has not; the error names the first.
         """
-        for reflector in self._reflectors.values():
+        for reflector in self.reflectors:
             if not reflector.synced.is_set():
                 raise NotSyncedError(reflector.resource.kind)
 
     async def wait_synced(self) -> None:
         """Wait until every kind has been listed once."""
-        for reflector in self._reflectors.values():
+        for reflector in self.reflectors:
             await reflector.synced.wait()
-
-    def statuses(self) -> Iterator[CacheStatus]:
-        """Yield the status of every cache."""
-        for reflector in self._reflectors.values():
-            yield CacheStatus(
-                reflector.resource.kind,
-                reflector.synced.is_set(),
-                len(reflector.resource.store),
-                reflector.age,
-                reflector.problem,
-            )

@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
@@ -195,18 +195,6 @@ _decode_groups = msgspec.json.Decoder(_Groups).decode
 _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 
-async def locate(source: ApiClient, resource: Resource) -> ResourcePath | None:
-    """
-    Find the API path of a kind; None if the API server does not have the kind.
-
-    Raises:
-        ApiError: Discovery failed.
-    """
-    if isinstance(resource.key, GroupKind):
-        return await locate_custom(source, resource.key)
-    return resource.place
-
-
 async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
     """
     Find the API path of a custom kind.
@@ -225,8 +213,7 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
         root = f"/apis/{groups[custom.group].preferred_version.group_version}"
         listed = _decode_resources(await read(source, root)).resources
     except DECODE_ERRORS:
-        problem = "answered with no list of kinds"
-        raise ApiError(source.name, problem, FailureReason.GARBAGE) from None
+        raise protocol_error(source.name, "answered with no list of kinds") from None
     names = (found.name for found in listed if found.kind == custom.kind)
     plural = next((name for name in names if "/" not in name), None)  # no subresource
     return None if plural is None else ResourcePath(root, plural)

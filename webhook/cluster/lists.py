@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate
+from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
 from webhook.cluster.protocol import (
@@ -24,6 +24,7 @@ from webhook.cluster.protocol import (
     read,
 )
 from webhook.errors import ApiError, SourceError
+from webhook.policy.model import GroupKind
 from webhook.policy.nesting import finish
 
 _CLUSTER_SCOPED = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
@@ -150,7 +151,9 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None
         ApiError: A kind cannot be listed.
     """
     for resource in list_resources(cluster):
-        place = await locate(source, resource)
+        place, key = resource.place, resource.key
+        if isinstance(key, GroupKind):
+            place = await locate_custom(source, key)
         if place is not None:
             await _fill(source, resource, place, namespace)
 

@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import msgspec
 
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query
+from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, protocol_error
 from webhook.errors import ApiError
 from webhook.policy.nesting import decode_nested, decoding
 
@@ -45,13 +45,20 @@ class WatchEvent(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class EventMetadata(msgspec.Struct, rename="camel"):
+    """The metadata of an event's object; empty if they cannot be read."""
+
     resource_version: str = ""
     annotations: dict[str, str] | None = None
 
+    @property
+    def ends_initial_list(self) -> bool:
+        """Whether a bookmark with it marks the end of a streamed list."""
+        return (self.annotations or {}).get(_INITIAL_END) == "true"
+
 
 class _Object(msgspec.Struct):
-    metadata: _Metadata
+    metadata: EventMetadata
 
 
 _decode_page = msgspec.json.Decoder(Page).decode
@@ -113,28 +120,12 @@ def decode_event(source: str, line: bytes) -> Generator[None, None, WatchEvent]:
         raise protocol_error(source, "sent text that is no event") from None
 
 
-def resource_version_of(data: msgspec.Raw) -> str:
-    """Return the resource version of an object; empty if it has none."""
-    metadata = _metadata_of(data)
-    return metadata.resource_version if metadata else ""
-
-
-def ends_initial_list(data: msgspec.Raw) -> bool:
-    """Return whether the object of a bookmark marks the end of a streamed list."""
-    metadata = _metadata_of(data)
-    return bool(metadata and (metadata.annotations or {}).get(_INITIAL_END) == "true")
-
-
-def protocol_error(source: str, problem: str) -> ApiError:
-    """Create the error for a response that violates the protocol."""
-    return ApiError(source, problem, FailureReason.GARBAGE)
-
-
-def _metadata_of(data: msgspec.Raw) -> _Metadata | None:
+def metadata_of(data: msgspec.Raw) -> EventMetadata:
+    """Decode the metadata of an event's object."""
     try:
         return decode_nested(_decode_object, data).metadata
     except DECODE_ERRORS:
-        return None
+        return EventMetadata()
 
 
 MAX_LINE_BYTES = 16 * 1024 * 1024

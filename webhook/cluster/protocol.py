@@ -173,6 +173,11 @@ def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
     return ApiError(source, problem, _REASONS.get(code, other), code)
 
 
+def protocol_error(source: str, problem: str) -> ApiError:
+    """Create the error for a response that violates the protocol."""
+    return ApiError(source, problem, FailureReason.GARBAGE)
+
+
 def describe_error(error: Exception) -> str:
     """
     Describe why a request failed, in one line such as ``Connection refused``.

@@ -41,10 +41,17 @@ import msgspec
 
 from webhook.cluster import listwatch, wire
 from webhook.cluster.backoff import MAX_BACKOFF_S, Backoff
-from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate
+from webhook.cluster.discovery import Resource, ResourcePath, SkippedObject, locate_custom
 from webhook.cluster.lists import TOO_LARGE, PageReader
 from webhook.cluster.listwatch import LineSplitter
-from webhook.cluster.protocol import DECODE_ERRORS, FailureReason, Query, WatchClient, status_error
+from webhook.cluster.protocol import (
+    DECODE_ERRORS,
+    FailureReason,
+    Query,
+    WatchClient,
+    protocol_error,
+    status_error,
+)
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError
 from webhook.cluster.store import Key
 from webhook.cluster.timeslices import TimeSlicer
@@ -163,9 +170,11 @@ class Reflector:
         """List if the version is unknown, then watch until the server ends the stream."""
         self._watching_since = None
         if isinstance(self.resource.key, GroupKind) and not self._version:
-            self.place = await locate(self._server, self.resource)
-        if self.place is None:
-            await self._clear()
+            self.place = await locate_custom(self._server, self.resource.key)
+        if self.place is None:  # the API server does not have the kind: empty the store
+            await self._run_in_slices(self._begin_list())
+            await self._run_in_slices(self._end_list())
+            self._record_update()
         elif self._version:
             await self._watch(self.place, listwatch.watch_query(self._version))
         elif self._streams:
@@ -173,12 +182,6 @@ class Reflector:
         else:
             await self._list(self.place)
             await self._watch(self.place, listwatch.watch_query(self._version))
-
-    async def _clear(self) -> None:
-        """Empty the store, because the API server does not have the kind."""
-        await self._run_in_slices(self._begin_list())
-        await self._run_in_slices(self._end_list())
-        self._record_update()
 
     async def _list(self, place: ResourcePath) -> None:
         """Store all objects page by page, and remove those absent from the list."""
@@ -220,7 +223,7 @@ class Reflector:
 
     def _store_position(self) -> None:
         if self._last is not None:
-            self._version = listwatch.resource_version_of(self._last)
+            self._version = listwatch.metadata_of(self._last).resource_version
 
     async def _apply_chunk(self, lines: LineSplitter, chunk: bytes) -> None:
         try:
@@ -243,7 +246,7 @@ class Reflector:
                 case "ERROR":
                     raise status_error(self._server.name, 0, event.object)
                 case _:
-                    raise self._protocol_error("sent an event of an unknown type")
+                    raise protocol_error(self._server.name, "sent an event of an unknown type")
             if self._unlisted is None:
                 self._last = event.object
             yield
@@ -252,13 +255,15 @@ class Reflector:
         store = self.resource.store
         thing: wire.NamedObject
         try:
-            thing = self.resource.decode(data) if whole else _reject(data)
+            if not whole:
+                raise ObjectSizeError(TOO_LARGE)
+            thing = self.resource.decode(data)
         except DECODE_ERRORS as error:
             # An object that cannot be decoded counts as absent: its old copy would be wrong.
             deleted, thing = True, self._read_name(data)
             self._report_skipped(error, thing)
         if not thing.name:
-            raise self._protocol_error("sent an object without a name")
+            raise protocol_error(self._server.name, "sent an object without a name")
         if self._unlisted is not None:
             self._unlisted.discard((thing.namespace, thing.name))
         if deleted:
@@ -276,10 +281,7 @@ class Reflector:
         try:
             return decode_nested(_decode_named, data)
         except DECODE_ERRORS:
-            raise self._protocol_error("sent what is no object") from None
-
-    def _protocol_error(self, problem: str) -> ApiError:
-        return listwatch.protocol_error(self._server.name, problem)
+            raise protocol_error(self._server.name, "sent what is no object") from None
 
     def _store_page(self, body: bytes, *, whole: bool) -> Generator[None, None, listwatch.Page]:
         page = yield from listwatch.decode_page(self._server.name, body)
@@ -293,7 +295,7 @@ class Reflector:
         """Complete a streamed list at the bookmark that ends it."""
         if self._unlisted is None:
             return
-        if not listwatch.ends_initial_list(bookmark):  # the server ignored the option
+        if not listwatch.metadata_of(bookmark).ends_initial_list:  # the server ignored the option
             raise ApiError(self._server.name, "cannot stream a list", FailureReason.REFUSED)
         yield from self._end_list()
 
@@ -315,7 +317,3 @@ class Reflector:
     def _record_update(self) -> None:
         self._updated_at = self._environment.clock()
         self.problem = ""
-
-
-def _reject(_metadata: msgspec.Raw) -> NoReturn:
-    raise ObjectSizeError(TOO_LARGE)

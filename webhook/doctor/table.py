@@ -22,72 +22,51 @@ class CheckRow:
     Attributes:
         id: Identifier in ``-o json``; never reused.
         title: What is true in a healthy installation.
-        reads: What the check reads, and so what the user must be allowed to read.
         check: The function; it raises NotReadableError if the user may not read something.
     """
 
     id: str
     title: str
-    reads: str
     check: Check
 
 
-_CONFIGURATIONS = "both webhook configurations"
-
 CHECKS = (
-    CheckRow("registered", "both webhooks are registered", _CONFIGURATIONS,
-             registration.check_registered),
-    CheckRow("called-service", "both webhooks call the Service", _CONFIGURATIONS,
-             registration.check_called_service),
+    CheckRow("registered", "both webhooks are registered", registration.check_registered),
+    CheckRow("called-service", "both webhooks call the Service", registration.check_called_service),
     CheckRow("rules", "both webhooks are called for every kind they review, and for nothing else",
-             f"{_CONFIGURATIONS}, the ConfigMap", registration.check_rules),
+             registration.check_rules),
     CheckRow("fixed-members", "sideEffects, matchPolicy and reinvocationPolicy have their values",
-             _CONFIGURATIONS, registration.check_fixed_fields),
-    CheckRow("timeouts", "no write waits long for a webhook", _CONFIGURATIONS,
-             registration.check_timeouts),
+             registration.check_fixed_fields),
+    CheckRow("timeouts", "no write waits long for a webhook", registration.check_timeouts),
     CheckRow("failure-policy", "a webhook with failurePolicy Fail has two replicas",
-             f"{_CONFIGURATIONS}, the Deployment", registration.check_failure_policy),
-    CheckRow("exemptions", "kube-system and our own namespace are exempt", _CONFIGURATIONS,
+             registration.check_failure_policy),
+    CheckRow("exemptions", "kube-system and our own namespace are exempt",
              registration.check_exemptions),
     CheckRow("validated-pods",
              "the validating webhook is called for pods if a rule denies, and only then",
-             "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment",
              registration.check_validated_pods),
     CheckRow("match-conditions",
              "no match condition costs time, or fails for objects without annotations",
-             _CONFIGURATIONS, registration.check_match_conditions),
-    CheckRow("service", "the Service exists, with the port that the webhooks call", "the Service",
+             registration.check_match_conditions),
+    CheckRow("service", "the Service exists, with the port that the webhooks call",
              serving.check_service),
-    CheckRow("endpoints", "the Service has a ready endpoint", "its EndpointSlices",
-             serving.check_endpoints),
-    CheckRow("replicas", "all replicas are available", "the Deployment and its pods",
-             serving.check_replicas),
+    CheckRow("endpoints", "the Service has a ready endpoint", serving.check_endpoints),
+    CheckRow("replicas", "all replicas are available", serving.check_replicas),
     CheckRow("disruption-budget", "a drain evicts one replica at a time",
-             "the PodDisruptionBudgets and the Deployment", serving.check_disruption_budget),
+             serving.check_disruption_budget),
     CheckRow("reached", "the API server calls both webhooks, and a replica answers",
-             "dry runs of PodTemplates labelled `evenspread.io/probe`", serving.check_reached),
-    CheckRow("versions", "all replicas have the version of this command",
-             "the answers to probes, the labels of pods, `/metrics` of each replica",
-             serving.check_versions),
-    CheckRow("well", "each replica is ready, with current caches",
-             "`/readyz` and `/metrics` of each replica, through the proxy of the API server",
-             serving.check_health),
-    CheckRow("ca-bundle", "the API server trusts the served certificate",
-             f"{_CONFIGURATIONS}, the Secret NAME-ca, the leaf certificate at `--address`",
-             trust.check_ca_bundle),
+             serving.check_reached),
+    CheckRow("versions", "all replicas have the version of this command", serving.check_versions),
+    CheckRow("well", "each replica is ready, with current caches", serving.check_health),
+    CheckRow("ca-bundle", "the API server trusts the served certificate", trust.check_ca_bundle),
     CheckRow("certificates", "no certificate has expired or is overdue for renewal",
-             "the Secret NAME-ca or the mounted one; the leaf certificate at `--address`",
              trust.check_certificates),
-    CheckRow("rights", "the ServiceAccount has every right that it needs",
-             "a SubjectAccessReview for each right", cluster.check_rights),
-    CheckRow("configuration", "the configuration is valid", "the ConfigMap",
-             cluster.check_configuration),
+    CheckRow("rights", "the ServiceAccount has every right that it needs", cluster.check_rights),
+    CheckRow("configuration", "the configuration is valid", cluster.check_configuration),
     CheckRow("kubernetes", "the version of the API server is supported",
-             "`/version` of the API server", cluster.check_kubernetes_version),
-    CheckRow("gates", "feature gates agree with those of the API server",
-             "`/metrics` of the API server, the ConfigMap", cluster.check_gates),
+             cluster.check_kubernetes_version),
+    CheckRow("gates", "feature gates agree with those of the API server", cluster.check_gates),
     CheckRow("other-writers", "no other client changes topologySpreadConstraints",
-             "policies of Kyverno, Gatekeeper and Kubernetes; dry runs of plain pods",
              cluster.check_other_writers),
 )  # fmt: skip
 """In display order: causes before consequences where possible."""

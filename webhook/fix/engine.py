@@ -19,7 +19,7 @@ from webhook.fix.conflicts import Proposal, RejectedProposal
 from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
 from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
-from webhook.fix.remedies import FIX_REMEDIES, find_solution
+from webhook.fix.remedies import NO_VALUE, find_solution
 from webhook.fix.report import (
     FixedFinding,
     RemainingFinding,
@@ -118,7 +118,7 @@ def _propose(
     for report in evaluation.type_errors:
         name = f"{report.kind} {report.namespace}/{report.name}"
         left += [
-            describe_remaining(finding, report.source, name, FIX_REMEDIES[finding.rule].leaves)
+            describe_remaining(finding, report.source, name, NO_VALUE.reason)
             for finding in filter(options.selects, report.findings)
         ]
     return proposals, left

@@ -31,16 +31,12 @@ class FixRemedy:
     One row of the table.
 
     Attributes:
-        writes: What the remedy writes, in a few words; empty if it never writes anything.
-        leaves: Which findings it leaves, and why; empty if none.
-        find: Finds the changes; None if all findings are left.
+        find: Finds the changes.
         on_request: Whether it weakens or tightens what the author wrote, so that it is applied
             only if the user names the rule.
     """
 
-    writes: str
-    leaves: str
-    find: FindSolution | None = None
+    find: FindSolution
     on_request: bool = False
 
 
@@ -110,113 +106,42 @@ def _remove_field(context: FindingContext) -> Solution:
     return (Remove(context.path),)
 
 
-FIX_REMEDIES: Mapping[str, FixRemedy] = MappingProxyType(
+NO_VALUE = FixObstacle("the intended value cannot be known")
+
+FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
     {
-        TYPE_INVALID: FixRemedy("", "the intended value cannot be known"),
-        REFUSED_EXEMPTION: FixRemedy("", "only the author knows the reason"),
-        "TSC001": FixRemedy("`maxSkew: 1`, the smallest valid value", "", _write_least_skew),
-        "TSC002": FixRemedy("", "only the author knows what to spread over"),
-        "TSC003": FixRemedy(
-            "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
-            "if the value is missing or resembles neither: either may be intended",
-            partial(_correct_word, UNSATISFIABLE_ACTIONS),
-        ),
-        "TSC004": FixRemedy(
-            "removes one of two equal constraints; if only maxSkew differs, the one with the "
-            "larger maxSkew",
-            "constraints that differ in more than maxSkew: either may be intended",
-            _remove_repeated,
-        ),
-        "TSC005": FixRemedy(
-            "removes minDomains, which has no effect below 1", "", _remove_min_domains
-        ),
-        "TSC006": FixRemedy(
-            "removes minDomains, which has no effect with ScheduleAnyway",
-            "if whenUnsatisfiable has no valid value: fix this value first",
-            _remove_useless_min_domains,
-        ),
-        "TSC007": FixRemedy(
-            "`Honor` or `Ignore`, whichever was misspelt",
-            "if the value resembles neither: either may be intended",
-            partial(_correct_word, NODE_POLICIES),
-        ),
-        "TSC008": FixRemedy(
-            "adds a labelSelector with the pod's own labels if it is missing; removes a key that "
-            "is in both matchLabelKeys and the selector from one of them, if the same pods still "
-            "count",
-            "an invalid label key; a key whose required value in the selector differs from the "
-            "pod's own label",
-            selectors.separate_keys,
-        ),
-        "TSC009": FixRemedy(
-            "corrects a misspelt operator",
-            "other errors of the selector: only the author knows the intended label or value",
-            selectors.correct_operator,
-        ),
-        "TSC010": FixRemedy("", "only the author knows which of the constraints are intended"),
-        "TSC020": FixRemedy("the successor of the deprecated label", "", _write_successor),
-        "TSC021": FixRemedy(
-            "a labelSelector with the pod's own labels",
-            "pods without labels; a selector that a profile fills in when the pod is created",
-            selectors.write_own_selector,
-        ),
-        "TSC101": FixRemedy(
-            "the pod's own values, if the selector uses the labels that identify the pod",
-            "other selectors, and selectors of another workload's pods: they may be intended",
-            selectors.correct_selector,
-        ),
-        "TSC102": FixRemedy(
-            "a labelSelector with the pod's own labels",
-            "pods without labels",
-            selectors.write_own_selector,
-        ),
-        "TSC103": FixRemedy(
-            "the label of the nodes that a mistyped key resembles",
-            "a key that resembles none of them; a key that only some nodes have: label the others",
-            _write_nearest_key,
-        ),
-        "TSC104": FixRemedy("the number of domains as minDomains", "", _write_instead),
-        "TSC105": FixRemedy(
-            "`nodeTaintsPolicy: Honor`", "if the feature gate of this field is off", _write_instead
-        ),
-        "TSC106": FixRemedy(
-            "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`",
-            "",
-            _write_instead,
-            on_request=True,
-        ),
-        "TSC107": FixRemedy("adds pod-template-hash to matchLabelKeys", "", _write_instead),
-        "TSC108": FixRemedy(
-            "`whenUnsatisfiable: ScheduleAnyway`", "", _write_instead, on_request=True
-        ),
-        "TSC109": FixRemedy(
-            "the smallest maxSkew with which the zone constraint and the node constraint can both "
-            "be satisfied",
-            "",
-            _write_instead,
-        ),
-        "TSC110": FixRemedy(
-            "adds two ScheduleAnyway constraints, over zones and over nodes",
-            "pods without labels",
-            _write_constraints,
-        ),
-        "TSC111": FixRemedy(
-            "removes the field, which has no effect",
-            "if the whole topologySpreadConstraints has no effect",
-            _remove_field,
-        ),
-        "TSC112": FixRemedy("`maxSkew: 1`", "", _write_instead, on_request=True),
-        "TSC113": FixRemedy(
-            "adds to the selector a label of the pod that pods of other workloads do not have",
-            "if the pod has no such label",
-            _write_instead,
-            on_request=True,
-        ),
-        "TSC114": FixRemedy("", "the running pods are uneven; the manifest has no error"),
-        "TSC115": FixRemedy("", "the running pods are outdated; the manifest has no error"),
+        TYPE_INVALID: NO_VALUE,
+        REFUSED_EXEMPTION: FixObstacle("only the author knows the reason"),
+        "TSC001": FixRemedy(_write_least_skew),
+        "TSC002": FixObstacle("only the author knows what to spread over"),
+        "TSC003": FixRemedy(partial(_correct_word, UNSATISFIABLE_ACTIONS)),
+        "TSC004": FixRemedy(_remove_repeated),
+        "TSC005": FixRemedy(_remove_min_domains),
+        "TSC006": FixRemedy(_remove_useless_min_domains),
+        "TSC007": FixRemedy(partial(_correct_word, NODE_POLICIES)),
+        "TSC008": FixRemedy(selectors.separate_keys),
+        "TSC009": FixRemedy(selectors.correct_operator),
+        "TSC010": FixObstacle("only the author knows which of the constraints are intended"),
+        "TSC020": FixRemedy(_write_successor),
+        "TSC021": FixRemedy(selectors.write_own_selector),
+        "TSC101": FixRemedy(selectors.correct_selector),
+        "TSC102": FixRemedy(selectors.write_own_selector),
+        "TSC103": FixRemedy(_write_nearest_key),
+        "TSC104": FixRemedy(_write_instead),
+        "TSC105": FixRemedy(_write_instead),
+        "TSC106": FixRemedy(_write_instead, on_request=True),
+        "TSC107": FixRemedy(_write_instead),
+        "TSC108": FixRemedy(_write_instead, on_request=True),
+        "TSC109": FixRemedy(_write_instead),
+        "TSC110": FixRemedy(_write_constraints),
+        "TSC111": FixRemedy(_remove_field),
+        "TSC112": FixRemedy(_write_instead, on_request=True),
+        "TSC113": FixRemedy(_write_instead, on_request=True),
+        "TSC114": FixObstacle("the running pods are uneven; the manifest has no error"),
+        "TSC115": FixObstacle("the running pods are outdated; the manifest has no error"),
     }
 )
-"""By rule id, in the order of the catalogue."""
+"""Rule id -> its remedy, or why it has none; in the order of the catalogue."""
 
 ON_REQUEST = "it changes what the author requested: --rules {rule} applies it all the same"
 """Why a remedy that requires its rule to be named is not applied."""
@@ -226,7 +151,9 @@ def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
     """Find the changes that fix a finding, or why it is left; the user ``named`` some rules."""
     rule = context.finding.rule
     remedy = FIX_REMEDIES[rule]
-    solution = remedy.find(context) if remedy.find else FixObstacle(remedy.leaves)
+    if isinstance(remedy, FixObstacle):
+        return remedy
+    solution = remedy.find(context)
     if isinstance(solution, FixObstacle):
         return solution
     if remedy.on_request and rule not in named:

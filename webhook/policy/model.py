@@ -68,7 +68,7 @@ class LabelSelectorRequirement(msgspec.Struct, frozen=True, rename="camel", gc=F
         if self.key is _NULL or self.operator is _NULL or self.values is _NULL:
             _replace_nulls(self)
         if _NULL in self.values:
-            force_setattr(self, "values", _replace_null_texts(self.values))
+            force_setattr(self, "values", _replace_null_items(self.values, ""))
 
 
 class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -130,7 +130,7 @@ class Constraint(msgspec.Struct, frozen=True, rename="camel", gc=False):
         ):
             _replace_nulls(self)
         if _NULL in self.match_label_keys:
-            force_setattr(self, "match_label_keys", _replace_null_texts(self.match_label_keys))
+            force_setattr(self, "match_label_keys", _replace_null_items(self.match_label_keys, ""))
 
 
 class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -320,10 +320,6 @@ def _replace_nulls(struct: msgspec.Struct) -> None:
 
 def _replace_null_labels(labels: dict[str, str]) -> None:
     labels.update({key: value or "" for key, value in labels.items()})
-
-
-def _replace_null_texts(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(text or "" for text in texts)
 
 
 def _replace_null_items(items: tuple[T, ...], zero: T) -> tuple[T, ...]:

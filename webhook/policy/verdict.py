@@ -151,7 +151,13 @@ def _judge_object(
     pod = with_constraints(pod, amendment.constraints)
     verdict = _inject_defaults(request, pod, policy, facts)
     if amendment.operations:
-        verdict = _add_amendment(verdict, amendment)
+        verdict = replace(
+            verdict,
+            patch=amendment.operations + verdict.patch,
+            warnings=tuple(map(brief, amendment.warnings)),
+            drops=amendment.drops,
+            recurs=False,
+        )
     return _advise_on_created(verdict, request, pod, policy, facts)
 
 
@@ -202,16 +208,6 @@ def _warn(violations: list[ApiViolation]) -> Verdict:
     left_out = len(violations) - len(warnings)
     rest = (f"at least {left_out} more violations",) if left_out else ()
     return Verdict(warnings=(*warnings, *rest), findings=tuple(violations))
-
-
-def _add_amendment(verdict: Verdict, amendment: Amendment) -> Verdict:
-    return replace(
-        verdict,
-        patch=amendment.operations + verdict.patch,
-        warnings=tuple(map(brief, amendment.warnings)),
-        drops=amendment.drops,
-        recurs=False,
-    )
 
 
 def _inject_defaults(

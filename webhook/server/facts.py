@@ -16,13 +16,13 @@ from typing import NoReturn, TypeAlias
 
 from prometheus_client import Gauge
 
-from webhook.cluster.caches import Caches, CacheStatus, Supervise
+from webhook.cluster.caches import Caches, Supervise
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
 from webhook.cluster.quota import NamespaceQuota
-from webhook.cluster.reflector import ReflectorEnvironment
+from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.config.models import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
@@ -159,7 +159,8 @@ class LiveFacts:
     def check(self) -> Conditions:
         """Report each cache: one that was filled once is ready, even if it is out of date."""
         return {
-            f"cache {status.kind}": _condition(status) for status in self._now.caches.statuses()
+            f"cache {reflector.resource.kind}": _condition(reflector)
+            for reflector in self._now.caches.reflectors
         }
 
     def follow(self, owners: Owners) -> None:
@@ -197,7 +198,7 @@ class LiveFacts:
         await asyncio.wait((filled, changed), return_when=asyncio.FIRST_COMPLETED)
         for task in (filled, changed):
             task.cancel()
-        if not all(status.synced for status in fresh.caches.statuses()):
+        if not all(reflector.synced.is_set() for reflector in fresh.caches.reflectors):
             filling.cancel()
             return running
         self._switch_to(fresh)
@@ -228,30 +229,28 @@ class LiveFacts:
     def _show(self) -> None:
         """Read the cache metrics from the caches in use at each scrape."""
         metrics = self._metrics
-        shown: tuple[tuple[Gauge, Callable[[CacheStatus], float]], ...] = (
-            (metrics.cache_objects, lambda cache: cache.objects),
-            (metrics.cache_synced, lambda cache: cache.synced),
+        shown: tuple[tuple[Gauge, Callable[[Reflector], float]], ...] = (
+            (metrics.cache_objects, lambda cache: len(cache.resource.store)),
+            (metrics.cache_synced, lambda cache: cache.synced.is_set()),
             (metrics.cache_age, lambda cache: math.inf if cache.age is None else cache.age),
         )
         for gauge, read in shown:
             gauge.clear()
-            for kind in self._now.caches.kinds:
-                gauge.labels(kind).set_function(partial(self._read, kind, read))
-
-    def _read(self, kind: str, read: Callable[[CacheStatus], float]) -> float:
-        return next(map(read, (s for s in self._now.caches.statuses() if s.kind == kind)))
+            for reflector in self._now.caches.reflectors:
+                gauge.labels(reflector.resource.kind).set_function(partial(read, reflector))
 
 
 def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asyncio.Task[None]:
     return group.create_task(supervise("caches", partial(caches.run, supervise)))
 
 
-def _condition(status: CacheStatus) -> ReadinessCondition:
-    if not status.synced:
-        return ReadinessCondition(ok=False, detail=status.problem or "not listed yet")
-    age = f", updated {status.age:.0f} s ago" if status.age is not None else ""
-    problem = f"; {status.problem}" if status.problem else ""
-    return ReadinessCondition(ok=True, detail=f"{status.objects} objects{age}{problem}")
+def _condition(cache: Reflector) -> ReadinessCondition:
+    if not cache.synced.is_set():
+        return ReadinessCondition(ok=False, detail=cache.problem or "not listed yet")
+    age = f", updated {cache.age:.0f} s ago" if cache.age is not None else ""
+    problem = f"; {cache.problem}" if cache.problem else ""
+    detail = f"{len(cache.resource.store)} objects{age}{problem}"
+    return ReadinessCondition(ok=True, detail=detail)
 
 
 FactsSource: TypeAlias = FileFacts | LiveFacts

@@ -86,8 +86,7 @@ def _check_line(line: bytes) -> None:
     except ApiError as error:
         _check_silence(error)
         return
-    listwatch.resource_version_of(event.object)
-    listwatch.ends_initial_list(event.object)
+    listwatch.metadata_of(event.object)
     for resource in RESOURCES:
         _check_object(resource, event.object)
 

@@ -20,7 +20,7 @@ from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, Node
 from webhook.policy.placement.scoring import (
     FilterStatus,
     Scores,
-    filter_nodes,
+    filter_node,
     normalize_scores,
     round_half_up,
     score_nodes,
@@ -188,14 +188,14 @@ def test_check(constraints: tuple[Constraint, ...], statuses: list[str]) -> None
     topology = Topology([node("n1", "a", rack="r1"), node("n2", "b"), node("n3")])
     hard = tallies(topology, {"n1": 2, "n2": 1}, *constraints)
 
-    assert [write_status(status) for status in filter_nodes(topology, hard).values()] == statuses
+    assert [write_status(filter_node(found, hard)) for found in topology.nodes] == statuses
 
 
 def test_a_rejection_names_the_constraint_and_the_skew() -> None:
     topology, _ = cluster({"a": 3, "b": 1})
     hard = tallies(topology, {"a": 3, "b": 1}, spread_over())
 
-    rejected, passed = filter_nodes(topology, hard).values()
+    rejected, passed = (filter_node(found, hard) for found in topology.nodes)
 
     assert (rejected.spread, rejected.skew) == (hard[0].spread, 3)
     assert passed.passes
@@ -207,4 +207,4 @@ def test_a_node_that_is_no_domain_has_no_pods() -> None:
     hard = tallies(topology, {"n1": 1, "n2": 9}, spread_over(), spread_over("rack"))
 
     assert hard[0].skew("b") == 0
-    assert filter_nodes(topology, hard)["n2"] == FilterStatus(hard[1].spread)
+    assert filter_node(topology.nodes[1], hard) == FilterStatus(hard[1].spread)

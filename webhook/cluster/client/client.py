@@ -26,12 +26,7 @@ from typing import Self
 import aiohttp
 import msgspec
 
-from webhook.cluster.client.credentials import (
-    ApiAccess,
-    Connection,
-    LoadConfiguration,
-    make_loader,
-)
+from webhook.cluster.client.credentials import ApiAccess, Connection, LoadConfiguration, make_loader
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
@@ -42,6 +37,7 @@ from webhook.cluster.protocol import (
     Query,
     Response,
     describe_error,
+    protocol_error,
     read,
     status_error,
 )
@@ -162,8 +158,7 @@ class Api:
         try:
             return _decode_version(await read(self, "/version")).git_version
         except DECODE_ERRORS:
-            problem = "answered with no version"
-            raise ApiError(self.name, problem, FailureReason.GARBAGE) from None
+            raise protocol_error(self.name, "answered with no version") from None
 
     async def _open(
         self, request: ApiRequest, limits: aiohttp.ClientTimeout
@@ -253,7 +248,7 @@ class Api:
             raise self._unreachable(error) from error
         except (aiohttp.ClientError, ValueError) as error:
             problem = f"answered with what is no HTTP: {type(error).__name__}"
-            raise ApiError(self.name, problem, FailureReason.GARBAGE) from error
+            raise protocol_error(self.name, problem) from error
 
     def _unreachable(self, error: Exception) -> ApiError:
         problem = f"cannot be reached: {describe_error(error)}"

@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, NodeRejection, SchedulingPod, find_rejection
-from webhook.policy.placement.scoring import FilterStatus, Scores, filter_nodes, score_nodes
+from webhook.policy.placement.scoring import FilterStatus, Scores, filter_node, score_nodes
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
 from webhook.policy.placement.topology import Topology
@@ -105,7 +105,7 @@ def place_pod(
     ``refused`` are nodes that other filters reject, from ``find_rejections``; None runs this plugin
     alone.
     """
-    statuses = filter_nodes(topology, tallies.hard)
+    statuses = {node.name: filter_node(node, tallies.hard) for node in topology.nodes}
     refused = refused or {}
     # Only nodes that pass every filter are scored: they alone define the sizes of the soft
     # constraints' domains and the range of the scores.

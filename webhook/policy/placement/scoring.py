@@ -1,8 +1,8 @@
 """
 Filter nodes by the hard constraints of a pod, and score the rest by its soft constraints.
 
-``filter_nodes`` judges all nodes, ``filter_node`` one; ``score_nodes`` takes the nodes that passed
-all filters. Counting pods is not done here.
+``filter_node`` judges one node; ``score_nodes`` takes the nodes that passed all filters. Counting
+pods is not done here.
 
 Source: kube-scheduler plugins/podtopologyspread/{filtering,scoring}.go.
 """
@@ -16,7 +16,7 @@ from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.model import Node
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
-from webhook.policy.placement.topology import Topology, carries_keys
+from webhook.policy.placement.topology import carries_keys
 
 
 class FilterStatus(msgspec.Struct, frozen=True):
@@ -38,16 +38,6 @@ class FilterStatus(msgspec.Struct, frozen=True):
 
 
 PASSES = FilterStatus()
-
-
-def filter_nodes(topology: Topology, hard: tuple[PodTally, ...]) -> dict[str, FilterStatus]:
-    """
-    Apply the hard constraints to every node; O(nodes x constraints).
-
-    Returns:
-        Node name -> status, in the order of the nodes.
-    """
-    return {node.name: filter_node(node, hard) for node in topology.nodes}
 
 
 def filter_node(node: Node, hard: tuple[PodTally, ...]) -> FilterStatus:

@@ -26,8 +26,8 @@ from webhook.cluster.protocol import (
     DECODE_ERRORS,
     NO_QUERY,
     ApiClient,
-    FailureReason,
     Response,
+    protocol_error,
     status_error,
 )
 from webhook.errors import ApiError
@@ -256,7 +256,7 @@ class Election:
         try:
             return _decode(response.body)
         except DECODE_ERRORS:
-            raise ApiError(source, "the answer is no Lease", FailureReason.GARBAGE) from None
+            raise protocol_error(source, "the answer is no Lease") from None
 
     def _warn(self, error: ApiError) -> None:
         """Log each new problem once; a conflict means that another replica was faster."""

@@ -1,0 +1,133 @@
+"""
+Texts of the reference about the remedies of ``evenspread fix`` and the checks of ``doctor``.
+
+The tables of the program have the functions; the pages show these texts beside them.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class RemedyText(NamedTuple):
+    """
+    What the reference says about a remedy.
+
+    Attributes:
+        writes: What the remedy writes, in a few words.
+        leaves: Which findings it leaves, and why; empty if none.
+    """
+
+    writes: str
+    leaves: str = ""
+
+
+REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
+    {
+        "TSC001": RemedyText("`maxSkew: 1`, the smallest valid value"),
+        "TSC003": RemedyText(
+            "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
+            "if the value is missing or resembles neither: either may be intended",
+        ),
+        "TSC004": RemedyText(
+            "removes one of two equal constraints; if only maxSkew differs, the one with the "
+            "larger maxSkew",
+            "constraints that differ in more than maxSkew: either may be intended",
+        ),
+        "TSC005": RemedyText("removes minDomains, which has no effect below 1"),
+        "TSC006": RemedyText(
+            "removes minDomains, which has no effect with ScheduleAnyway",
+            "if whenUnsatisfiable has no valid value: fix this value first",
+        ),
+        "TSC007": RemedyText(
+            "`Honor` or `Ignore`, whichever was misspelt",
+            "if the value resembles neither: either may be intended",
+        ),
+        "TSC008": RemedyText(
+            "adds a labelSelector with the pod's own labels if it is missing; removes a key "
+            "that is in both matchLabelKeys and the selector from one of them, if the same "
+            "pods still count",
+            "an invalid label key; a key whose required value in the selector differs from "
+            "the pod's own label",
+        ),
+        "TSC009": RemedyText(
+            "corrects a misspelt operator",
+            "other errors of the selector: only the author knows the intended label or value",
+        ),
+        "TSC020": RemedyText("the successor of the deprecated label"),
+        "TSC021": RemedyText(
+            "a labelSelector with the pod's own labels",
+            "pods without labels; a selector that a profile fills in when the pod is created",
+        ),
+        "TSC101": RemedyText(
+            "the pod's own values, if the selector uses the labels that identify the pod",
+            "other selectors, and selectors of another workload's pods: they may be intended",
+        ),
+        "TSC102": RemedyText("a labelSelector with the pod's own labels", "pods without labels"),
+        "TSC103": RemedyText(
+            "the label of the nodes that a mistyped key resembles",
+            "a key that resembles none of them; a key that only some nodes have: label the others",
+        ),
+        "TSC104": RemedyText("the number of domains as minDomains"),
+        "TSC105": RemedyText(
+            "`nodeTaintsPolicy: Honor`", "if the feature gate of this field is off"
+        ),
+        "TSC106": RemedyText(
+            "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`"
+        ),
+        "TSC107": RemedyText("adds pod-template-hash to matchLabelKeys"),
+        "TSC108": RemedyText("`whenUnsatisfiable: ScheduleAnyway`"),
+        "TSC109": RemedyText(
+            "the smallest maxSkew with which the zone constraint and the node constraint can "
+            "both be satisfied"
+        ),
+        "TSC110": RemedyText(
+            "adds two ScheduleAnyway constraints, over zones and over nodes", "pods without labels"
+        ),
+        "TSC111": RemedyText(
+            "removes the field, which has no effect",
+            "if the whole topologySpreadConstraints has no effect",
+        ),
+        "TSC112": RemedyText("`maxSkew: 1`"),
+        "TSC113": RemedyText(
+            "adds to the selector a label of the pod that pods of other workloads do not have",
+            "if the pod has no such label",
+        ),
+    }
+)
+"""Rule id -> the text about its remedy, for rules that have one."""
+
+_CONFIGURATIONS = "both webhook configurations"
+
+CHECK_READS: Mapping[str, str] = MappingProxyType(
+    {
+        "registered": _CONFIGURATIONS,
+        "called-service": _CONFIGURATIONS,
+        "rules": f"{_CONFIGURATIONS}, the ConfigMap",
+        "fixed-members": _CONFIGURATIONS,
+        "timeouts": _CONFIGURATIONS,
+        "failure-policy": f"{_CONFIGURATIONS}, the Deployment",
+        "exemptions": _CONFIGURATIONS,
+        "validated-pods": (
+            "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment"
+        ),
+        "match-conditions": _CONFIGURATIONS,
+        "service": "the Service",
+        "endpoints": "its EndpointSlices",
+        "replicas": "the Deployment and its pods",
+        "disruption-budget": "the PodDisruptionBudgets and the Deployment",
+        "reached": "dry runs of PodTemplates labelled `evenspread.io/probe`",
+        "versions": "the answers to probes, the labels of pods, `/metrics` of each replica",
+        "well": "`/readyz` and `/metrics` of each replica, through the proxy of the API server",
+        "ca-bundle": f"{_CONFIGURATIONS}, the Secret NAME-ca, the leaf certificate at `--address`",
+        "certificates": (
+            "the Secret NAME-ca or the mounted one; the leaf certificate at `--address`"
+        ),
+        "rights": "a SubjectAccessReview for each right",
+        "configuration": "the ConfigMap",
+        "kubernetes": "`/version` of the API server",
+        "gates": "`/metrics` of the API server, the ConfigMap",
+        "other-writers": "policies of Kyverno, Gatekeeper and Kubernetes; dry runs of plain pods",
+    }
+)
+"""Id of a check -> what it reads, and so what the user must be allowed to read."""
