@@ -96,7 +96,7 @@ def test_replicas_with_other_clocks_serve_on_and_change_nothing(
 
 
 @pytest.mark.fault(13)
-@pytest.mark.skipif(not LONG, reason="its short form is in tests/certs/test_rotate.py")
+@pytest.mark.skipif(not LONG, reason="its short form is in tests/certs/test_rotate_faults.py")
 def test_a_replica_that_was_suspended_beyond_its_leaf_renews_it_at_once(
     plane: ControlPlane, tmp_path: Path, fault_report: FaultReport
 ) -> None:

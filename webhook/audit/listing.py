@@ -87,18 +87,19 @@ class ClusterListing:
             await self._read_list(listed, namespace, report)
         await self._read_list(LISTED_PODS, namespace, report)
 
-    async def _read_list(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
-        """Read a list; if it expires, start again."""
-        for tries in range(1, LIST_TRIES + 1):
-            try:
-                await self._read_pages(listed, namespace, report)
-            except ApiError as error:
-                if error.reason in _FATAL:
-                    raise
-                if isinstance(error, ExpiredError) and tries < LIST_TRIES:
-                    continue
+    async def _read_list(
+        self, listed: KindRow, namespace: str, report: ProgressReporter, tries: int = LIST_TRIES
+    ) -> None:
+        """Read a list; if it expires, start again, ``tries`` times in all."""
+        try:
+            await self._read_pages(listed, namespace, report)
+        except ApiError as error:
+            if error.reason in _FATAL:
+                raise
+            if isinstance(error, ExpiredError) and tries > 1:
+                await self._read_list(listed, namespace, report, tries - 1)
+            else:
                 self.problems.append(error)
-            return
 
     async def _read_pages(self, listed: KindRow, namespace: str, report: ProgressReporter) -> None:
         path, number = listed.path(namespace), 0

@@ -63,7 +63,9 @@ class DefaultConstraint(StrictModel):
         members = self.model_dump()  # named as in ``Constraint``
         if self.label_selector is not None:
             members["label_selector"] = LabelSelector()
-        return Constraint(**members if self.keeps_keys else members | {"match_label_keys": ()})
+        if not self.keeps_keys:
+            members["match_label_keys"] = ()
+        return Constraint(**members)
 
     @model_validator(mode="after")
     def check(self) -> Self:

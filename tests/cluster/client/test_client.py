@@ -1,10 +1,8 @@
 import asyncio
 import json
 import os
-import ssl
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +22,11 @@ from tests.apiserver import (
     watch,
     write_kubeconfig,
 )
+from tests.cluster.client.pod import QUICK, Clock, Pod
 from webhook.cluster.client import RELOAD_S, Api, ApiAccess, Timeouts
 from webhook.cluster.client.client import RETRY_S
 from webhook.cluster.protocol import MAX_BODY_BYTES, Response, read
 from webhook.errors import ApiError
-
-QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.3)
-POD = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture(autouse=True)
@@ -383,38 +371,6 @@ async def test_the_client_fits_the_protocol_of_certs(server: ApiServer, api: Api
     stored = ApiObject(client=api, path="/api/v1/namespaces/a/secrets/b", title="Secret a/b")
 
     assert (await stored.read()).resource_version == "7"
-
-
-class Pod:
-    """A pod's service account, and an API server with TLS."""
-
-    def __init__(self, folder: Path) -> None:
-        self.token = folder / "token"
-        self.ca = folder / "ca.crt"
-        self.server = ApiServer()
-        self.authority = trustme.CA()
-        self.token.write_text("first\n")
-        self.authority.cert_pem.write_to_path(str(self.ca))
-
-    def read(self, file: str) -> str:
-        path: Path = getattr(self, file)
-        return path.read_text()
-
-    def write(self, file: str, text: str) -> None:
-        path: Path = getattr(self, file)
-        path.write_text(text)
-
-    @property
-    def access(self) -> ApiAccess:
-        environ = {**POD, "KUBERNETES_SERVICE_PORT": str(self.server.port)}
-        return ApiAccess(token_file=str(self.token), ca_file=str(self.ca), environ=environ)
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.authority.issue_cert("127.0.0.1").configure_cert(context)
-        async with listening(self.server, context):
-            yield
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ requests does not show this, because a review takes 0.1 ms or 20 ms. The time fo
 has waited does. Source: RFC 8289 (CoDel) 3.1.
 
 The loop reads every connection before it answers what it has read. Under overload these are bursts
-of hundreds of requests, so that the wait tells too late which ones to refuse. Then the server takes
+of hundreds of requests, so the wait shows too late which ones to refuse. Then the server admits
 from each burst only as many as it answers in a short time.
 """
 
@@ -24,9 +24,9 @@ class Overload:
     The decision to admit or to refuse a request, from the waiting times of those before it.
 
     A wait is long if it exceeds a quarter of what is allowed. Some long waits are no overload: a
-    single review or a pause of the machine explains them. Overload begins when there have been long
-    waits again and again for the time that a request may wait, and ends when there was neither a
-    long wait nor a refusal for that time.
+    single review or a pause of the machine explains them. Overload begins when long waits have
+    recurred for as long as a request may wait, and ends when there has been neither a long wait nor
+    a refusal for as long.
 
     Attributes:
         busy: Whether there is overload; if not, all requests are admitted.
