@@ -229,7 +229,7 @@ command = CommandGroup(
     help=(
         "Show the certificates in the Secret, in folders, in the caBundles of the webhook "
         "configurations, and the one that a replica serves. The exit code is 1 if a caBundle does "
-        "not contain a CA that signed the served certificate."
+        "not contain the CA that signed the served certificate."
     ),
     commands=[
         Command(
