@@ -7,9 +7,12 @@ from cryptography import x509
 
 from certs.pem import issued_by
 from certs.secret import RotationRequest
+from certs.serving import client_context
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING
 from tests.certs.fleet import MINUTE, SECOND, Fleet, KilledError, kill_at, served
 from tests.certs.world import DAY, NOW, authority, client_pair
+from tests.server.serving import call, review, serving
+from webhook.server.http.limits import Limits
 
 
 async def revoke(fleet: Fleet) -> tuple[x509.Certificate, ...]:
@@ -46,6 +49,21 @@ async def test_a_revoked_authority_is_replaced_within_its_times(
     assert fleet.cluster.bundle(MUTATING) == fleet.cluster.bundle(VALIDATING) == (new,)
     stored = await fleet.cluster.secret.load()
     assert list(stored.trust.certificates.values()) == [new]
+    assert fleet.world.complaints == []
+
+
+async def test_a_client_that_occupies_all_connections_delays_no_revocation(fleet: Fleet) -> None:
+    source = fleet.add()
+    await fleet.settle()
+    async with serving(Limits(connections=1), live=source.live) as server:
+        wire = await server.connect(client_context(source.status.authorities))
+        assert (await wire.ask(call(review()))).status == 200
+        (old,) = await revoke(fleet)
+
+        await fleet.live(2 * MINUTE, step=3 * SECOND)
+
+        assert (await wire.ask(call(review()))).status == 200
+    assert old not in fleet.cluster.bundle(MUTATING)
     assert fleet.world.complaints == []
 
 
