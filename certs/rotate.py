@@ -17,7 +17,7 @@ from certs.issue import make_authority, sign_leaf
 from certs.pem import describe_certificate
 from certs.plan import next_step
 from certs.secret import RotationRequest, SecretStore, StoredTrust
-from certs.serving import LiveContext, Probe
+from certs.serving import LiveContext
 from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug
 from certs.state import Leaf, Lifetimes, RotationAction, RotationState, RotationStep
 from certs.trust import Trust, validity
@@ -45,7 +45,6 @@ class SelfSource:
         secret: Holds the authorities.
         hooks: Webhook configurations that publish them.
         hosts: Names and addresses of the leaf.
-        probe: Checks the listener before an authority is published; None: no check.
     """
 
     live: LiveContext
@@ -54,7 +53,6 @@ class SelfSource:
     hosts: Sequence[str]
     environment: SourceEnvironment
     lifetimes: Lifetimes = field(default_factory=Lifetimes)
-    probe: Probe | None = None
     status: CertificateStatus = field(default_factory=CertificateStatus, init=False)
     _leaf: Leaf | None = field(default=None, init=False)
     _failures: int = field(default=0, init=False)
@@ -129,7 +127,8 @@ class SelfSource:
             server_now=nearest_time(now, stored.server_now),
             ca_requested=stored.requested.get(RotationRequest.CA),
             leaf_requested=stored.requested.get(RotationRequest.LEAF),
-            revoked=stored.requested.get(RotationRequest.REVOKE),
+            revoke_requested=stored.requested.get(RotationRequest.REVOKE),
+            recorded=stored.trust.revocation,
             lifetimes=self.lifetimes,
         )
 
@@ -191,9 +190,7 @@ class SelfSource:
                 remedy = "find out which client writes it"
                 self._report_problem(NoticeSubject.CA_BUNDLE, f"{problem}; {remedy}")
             return False
-        assert self.live.served is not None
-        if self.probe is not None:
-            await self.probe(self.live.served)
+        self.live.check()
         merge = partial(
             merge_bundle,
             trusted=[trust.certificates[authority.name] for authority in state.alive],

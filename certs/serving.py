@@ -4,14 +4,13 @@ TLS context of the server; its certificate can be replaced between two handshake
 Entry point: ``LiveContext``. This module must not call ``SSLContext.load_cert_chain`` on a context
 in use: if certificate and key do not match, the call raises, but it has already replaced the
 certificate, and every later handshake fails. So each certificate gets its own context, which
-passes a test handshake before the server callback selects it. ``listener_probe`` verifies the
-outcome as a network client.
+passes a test handshake before the server callback selects it. All test handshakes happen in memory:
+other clients may occupy every connection of the listener.
 """
 
-import asyncio
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from cryptography import x509
@@ -75,6 +74,16 @@ class LiveContext:
             shake_hands(fresh, pair, trusted)
         self._current = fresh
         self.served = pair
+
+    def check(self) -> None:
+        """
+        Shake hands with ``context``, as a client that connects to the listener now.
+
+        Raises:
+            PairError: The client receives another certificate than ``served``, or none.
+        """
+        assert self.served is not None
+        shake_hands(self.context, self.served)
 
     def _pick(
         self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext
@@ -174,43 +183,3 @@ def shake_hands(
         raise PairError(name_of(pair.leaf), f"a client would refuse it: {reason}") from None
     if client.getpeercert(binary_form=True) != pair.leaf.public_bytes(Encoding.DER):
         raise PairError(name_of(pair.leaf), "a client would receive another certificate")
-
-
-PROBE_TIMEOUT_S = 5.0
-"""Timeout of connection and handshake with a local listener; equals its limit for clients."""
-
-Probe = Callable[[CertificatePair], Awaitable[None]]
-"""Verifies that new connections receive this pair, or raises a ``PairError``."""
-
-
-def listener_probe(host: str, port: int) -> Probe:
-    """
-    Return the probe of a listener.
-
-    The probe works with mTLS too: in TLS 1.3 the client's half of a handshake ends before the
-    server notices the missing client certificate.
-    """
-
-    async def probe(pair: CertificatePair) -> None:
-        where = f"listener {host}:{port}"
-        try:
-            async with asyncio.timeout(PROBE_TIMEOUT_S):
-                served = await _read_served(host, port, client_context(pair.chain[-1:]))
-        except (OSError, TimeoutError) as error:
-            reason = getattr(error, "verify_message", None) or str(error) or "no answer"
-            raise PairError(where, f"the certificate cannot be seen there: {reason}") from None
-        if served != pair.leaf.public_bytes(Encoding.DER):
-            raise PairError(where, "another certificate is seen there")
-
-    return probe
-
-
-async def _read_served(host: str, port: int, context: ssl.SSLContext) -> bytes | None:
-    _, writer = await asyncio.open_connection(host, port, ssl=context)
-    try:
-        connection: ssl.SSLObject = writer.get_extra_info("ssl_object")
-        return connection.getpeercert(binary_form=True)
-    finally:
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()

@@ -7,7 +7,7 @@ from cryptography import x509
 
 from certs.pem import CertificatePair
 from certs.rotate import SelfSource
-from certs.serving import LiveContext, Probe, shake_hands
+from certs.serving import LiveContext, shake_hands
 from certs.state import Lifetimes
 from certs.trust import STATE
 from tests.certs.cluster import MUTATING, SECRET, VALIDATING, Cluster
@@ -37,7 +37,7 @@ class Fleet:
     def __post_init__(self) -> None:
         self.cluster = Cluster(clock=lambda: self.world.now)
 
-    def add(self, probe: Probe | None = None) -> SelfSource:
+    def add(self) -> SelfSource:
         source = SelfSource(
             live=LiveContext(),
             secret=self.cluster.secret,
@@ -45,7 +45,6 @@ class Fleet:
             hosts=("web.ns.svc",),
             environment=self.world.environment,
             lifetimes=self.lifetimes,
-            probe=probe,
         )
         self.replicas.append(source)
         return source

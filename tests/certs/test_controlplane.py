@@ -14,7 +14,7 @@ from certs.inject import Hooks
 from certs.pem import issued_by
 from certs.rotate import SelfSource
 from certs.secret import RotationRequest, SecretStore
-from certs.serving import LiveContext, listener_probe
+from certs.serving import LiveContext
 from certs.source import Notice, SourceEnvironment
 from certs.state import Lifetimes
 from tests.certs.world import real_clock
@@ -56,7 +56,6 @@ async def listening(client: ClusterApi, namespace: str) -> AsyncGenerator[Replic
         hosts=("127.0.0.1",),
         environment=SourceEnvironment(clock=real_clock, sleep=asyncio.sleep, report=notices.append),
         lifetimes=LIFETIMES,
-        probe=listener_probe("127.0.0.1", port),
     )
     try:
         yield Replica(source, port, notices)

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from tests.apiserver import ApiServer
-from webhook.cluster.protocol import MAX_ERROR_CHARS, Response, describe_error, read, status_error
+from webhook.cluster.protocol import (
+    MAX_ERROR_CHARS,
+    Response,
+    describe_error,
+    protocol_error,
+    read,
+    status_error,
+)
 from webhook.errors import ApiError, ExpiredError, SourceError
 
 
@@ -116,3 +123,9 @@ async def test_a_body_is_read_and_another_status_is_an_error() -> None:
     with pytest.raises(ApiError, match="answered 403"):
         await read(server, "/x")
     assert server.queries("/x") == [{"limit": "1"}, {}]
+
+
+def test_a_response_that_violates_the_protocol_is_garbage() -> None:
+    error = protocol_error("https://api", "answered with no list")
+
+    assert (str(error), error.reason) == ("https://api: answered with no list", "garbage")

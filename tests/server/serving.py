@@ -241,7 +241,6 @@ def server_context(
         log=make_log(LogFormat.JSON, lines, lambda: NEW_YEAR),
         verdict_log=VerdictLog(LogFormat.JSON, lines, lambda: NEW_YEAR),
         now=real_clock,
-        listener=("127.0.0.1", 8443),
     )
 
 

@@ -451,6 +451,22 @@ async def test_requests_sent_ahead_wait_for_each_other_and_not_for_the_server() 
     assert {reply.status for reply in rest} == {200}
 
 
+async def test_a_request_that_comes_meanwhile_has_not_waited_for_the_server_either() -> None:
+    async with serving(Limits(queued=0.01), fetch=short_wait) as server:
+        wire, other = await server.connect(), await server.connect()
+        for _ in range(10):
+            wire.send(call(review()))
+            await settled(lambda: server.admission.in_flight == 1)
+            wire.send(call(review()))
+            await wire.reply()
+            await wire.reply()
+
+        reply = await other.ask(call(review()))
+
+    assert reply.status == 200
+    assert server.rejected("queued") == 0
+
+
 async def short_wait(*_: object) -> Facts:
     await asyncio.sleep(0.02)
     return NoFacts()

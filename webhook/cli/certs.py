@@ -15,7 +15,7 @@ from certs.errors import AbsentError, PairError, StoreError
 from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
 from certs.secret import RotationRequest, SecretStore
-from certs.serving import PROBE_TIMEOUT_S, client_context
+from certs.serving import client_context
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
@@ -36,6 +36,9 @@ from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
 T = TypeVar("T")
+
+TIMEOUT_S = 5.0
+"""Timeout of a connection to a listener; equals the server's limit for a handshake."""
 
 
 def certs(
@@ -156,7 +159,7 @@ def fetch_served(address: str) -> ServedChain:
 
 def _read_leaf(host: str, port: int, context: ssl.SSLContext) -> bytes:
     with (
-        create_connection((host, port), PROBE_TIMEOUT_S) as plain,
+        create_connection((host, port), TIMEOUT_S) as plain,
         context.wrap_socket(plain) as wrapped,
     ):
         return wrapped.getpeercert(binary_form=True) or b""
@@ -226,7 +229,7 @@ command = CommandGroup(
     help=(
         "Show the certificates in the Secret, in folders, in the caBundles of the webhook "
         "configurations, and the one that a replica serves. The exit code is 1 if a caBundle does "
-        "not contain a CA that signed the served certificate."
+        "not contain the CA that signed the served certificate."
     ),
     commands=[
         Command(

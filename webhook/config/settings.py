@@ -148,7 +148,7 @@ class Settings(BaseSettings):
     )
     validate_pods: Literal["auto", "true", "false"] = Field(
         "auto",
-        description="tells the server whether the API server sends pods to the validating webhook; "
+        description="whether the API server sends pods to the validating webhook; "
         "true: this webhook gives the advice on pods; false: the mutating webhook gives it, as "
         "warnings; auto: true if a policy rule has the action deny",
     )

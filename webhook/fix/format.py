@@ -108,7 +108,7 @@ class FlowStyle:
         )
 
     def format_entry(self, step: str | int, value: Any, margin: str, unit: str) -> str:
-        """Format an entry; ``margin`` indents entries, ``unit`` the nested ones in addition."""
+        """Format an entry, indented by ``margin``; nested entries are indented by ``unit`` more."""
         if not self.quoted:
             return flow.member(step, value) if isinstance(step, str) else flow.flow(value)
         between = (",", ":") if self.tight else (", ", ": ")

@@ -115,7 +115,7 @@ class Tree(msgspec.Struct, frozen=True):
         return entries
 
     def find_position(self, path: FieldPath) -> int:
-        """Find the first character of a member's key or an item, else of what contains it."""
+        """Find the start of a member's key or of an item; if it is absent, of its container."""
         entries = self.entries_along(path)
         if not entries:
             return self.root.opening

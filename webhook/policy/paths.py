@@ -99,6 +99,6 @@ def format_pointer(path: Iterable[str | int]) -> str:
 
 
 def parse_pointer(pointer: str) -> tuple[str, ...]:
-    """Read a JSON Pointer; indexes stay text, since only the value tells them from names."""
+    """Read a JSON Pointer; an index stays text, since only the value shows what is an index."""
     steps = pointer.split("/")[1:]
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)

@@ -163,9 +163,9 @@ class Admission(HttpEndpoint):
         """Answer one request."""
         self.last_call = started = self.clock()
         uid, long = "", 0  # long: the size of a body that counts until its review is answered
+        connection = request.protocol
+        assert isinstance(connection, HttpConnection)
         try:
-            connection = request.protocol
-            assert isinstance(connection, HttpConnection)
             hook, timeout = self._admit(connection, request)
             body = await self._bodies.read(request, timeout)
             if len(body) > self.limits.long_review:
@@ -191,6 +191,7 @@ class Admission(HttpEndpoint):
         else:
             self._observe(review, hook, verdict, self.clock() - started)
         finally:
+            connection.end()
             if long:
                 self._bodies.free(long)
         if self.draining:
@@ -209,8 +210,6 @@ class Admission(HttpEndpoint):
 
     def _admit(self, connection: HttpConnection, request: web.BaseRequest) -> tuple[Hook, float]:
         """Check everything but the body, the client first."""
-        if connection.shed:  # the request was not whole yet, else ``answer`` would not have it
-            raise OverloadError("queued")
         if self._clients is not None and connection not in self._known:
             raise ReviewError("the client certificate has none of the required names", 403)
         target = read_target(request.raw_path)
@@ -225,6 +224,8 @@ class Admission(HttpEndpoint):
             raise ReviewError(f"the Content-Type must be {JSON}", 415)
         if hdrs.CONTENT_ENCODING in headers:
             raise ReviewError("the body must not be encoded", 415)
+        if not connection.admitted and self.overload.busy and self.overload.is_full(self.clock()):
+            raise OverloadError("queued")
         return hook, target.timeout or self.limits.default_timeout
 
     async def _decode_long(
@@ -255,8 +256,7 @@ class Admission(HttpEndpoint):
         if self.in_flight >= self.limits.in_flight:
             raise OverloadError("in-flight")
         now = self.clock()
-        received, connection.received = connection.received, now  # the next one may be here already
-        if self.overload.is_late(now - received, now):
+        if self.overload.is_late(now - connection.begin(), now):
             raise OverloadError("queued")
         left = started + timeout * self.limits.request_share - now
         if left <= 0:

@@ -20,7 +20,7 @@ from certs.issue import service_hosts
 from certs.pem import read_certificates
 from certs.rotate import SelfSource
 from certs.secret import SecretStore
-from certs.serving import LiveContext, listener_probe
+from certs.serving import LiveContext
 from certs.source import CertificateSource, Notice, SourceEnvironment
 from certs.standalone import standalone_source
 from certs.state import Lifetimes
@@ -101,7 +101,6 @@ def _own_authority(
         hosts=service_hosts(settings.name, namespace),
         environment=environment,
         lifetimes=lifetimes(settings, context.configuration.ca_overlap),
-        probe=listener_probe(*context.listener),
     )
 
 

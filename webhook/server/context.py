@@ -33,7 +33,6 @@ class ServerContext:
         configuration: The configuration as read at the start.
         api: None without a cluster.
         now: The wall clock: aware, UTC.
-        listener: Host and port at which this machine reaches the admission listener.
     """
 
     settings: Settings
@@ -43,7 +42,6 @@ class ServerContext:
     log: Log
     verdict_log: VerdictLog
     now: Callable[[], datetime]
-    listener: tuple[str, int]
     metrics: Metrics = field(default_factory=Metrics)
 
     @property

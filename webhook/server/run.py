@@ -126,7 +126,6 @@ async def serve(  # noqa: PLR0913  # what tests replace: limits, signals and the
                 log=log,
                 verdict_log=verdict_log,
                 now=now,
-                listener=_host_and_port(callers[0]),
             )
             context.metrics.count_lost_lines(lambda: lines.lost)
             context.metrics.tasks.set_function(lambda: len(asyncio.all_tasks()))
@@ -232,12 +231,7 @@ def _addresses(settings: Settings, callers: socket, probes: socket) -> ServerAdd
 
 
 def _authority(listener: socket) -> str:
-    """Host and port of a listener as in a URL. Source: RFC 3986 3.2 "authority"."""
-    host, port = _host_and_port(listener)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _host_and_port(listener: socket) -> tuple[str, int]:
-    """The host and port that a client on this machine connects to."""
+    """Host and port as in the URL of a local client. Source: RFC 3986 3.2 "authority"."""
     host, port = listener.getsockname()[:2]
-    return ("localhost" if ip_address(host).is_unspecified else host), port
+    host = "localhost" if ip_address(host).is_unspecified else host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

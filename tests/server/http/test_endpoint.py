@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -446,6 +447,55 @@ async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> No
         rest = await wire.ended()
 
     assert (refused.status, refused.headers["retry-after"], rest) == (503, "1", b"")
+
+
+INVALID = {
+    "another path": call(review(), "/nowhere"),
+    "another media type": call(review(), headers={"Content-Type": "text/plain"}),
+    "no POST": call(review(), method="GET"),
+    "no header": b"POST / HTTP/1.1\r\nContent-Length: 0\r\nHost : x\r\n\r\n",
+}
+PARTS = {"head": b"POST /mutate HT", "body": call(review())[:-1]}
+
+
+def admit_one(server: Running) -> None:
+    """Let the server believe that an answer takes so long that it takes one request at a time."""
+    busy(server)
+    for _ in range(100):
+        now = server.admission.clock() + 0.1
+        server.admission.clock = partial(float, now)
+        server.admission.overload.is_late(60.0, now)
+
+
+@pytest.mark.parametrize("data", INVALID.values(), ids=INVALID)
+async def test_under_overload_an_invalid_request_takes_no_place(data: bytes) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        others = [await server.connect() for _ in range(3)]
+        await wire.ask(call(review()))
+        admit_one(server)
+        refused = [await other.ask(data) for other in others]
+
+        served = await wire.ask(call(review()))
+
+    assert {reply.status for reply in refused} <= {400, 404, 405, 415}
+    assert served.status == 200
+
+
+@pytest.mark.parametrize("data", PARTS.values(), ids=PARTS)
+async def test_under_overload_a_part_of_a_request_takes_no_place(data: bytes) -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        others = [await server.connect() for _ in range(3)]
+        await wire.ask(call(review()))
+        admit_one(server)
+        for other in others:
+            other.send(data)
+            await asyncio.sleep(0)
+
+        served = await wire.ask(call(review()))
+
+    assert served.status == 200
 
 
 async def test_an_overloaded_server_that_drains_ends_connections() -> None:

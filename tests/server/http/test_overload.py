@@ -156,6 +156,23 @@ def test_requests_that_never_have_a_turn_keep_out_others_for_a_while_only() -> N
     assert burst(overload, 101.02 + LONGEST) == first
 
 
+def test_an_invalid_request_gives_its_place_back() -> None:
+    overload = overloaded()
+    first = burst(overload, 101.02)
+
+    overload.release()
+
+    assert burst(overload, 101.03) == 1 < first
+
+
+def test_a_pause_between_two_overloads_is_no_answer() -> None:
+    overload = Overload(LONGEST, 100 * BURST)
+    for start in (100, 4000):
+        observe(overload, 2 * LONGEST, start, 1)
+
+    assert burst(overload, 4001.02) > 10
+
+
 def test_the_time_of_answers_is_none_of_refusals() -> None:
     overload = overloaded()
     overload.is_late(LONGEST / 2, 101.01)

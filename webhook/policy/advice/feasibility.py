@@ -40,7 +40,7 @@ class OuterDomain(NamedTuple):
 
 @dataclass(frozen=True)
 class _PodRange:
-    """Number of pods that outer domains of one shape may each have, by the inner constraint."""
+    """Numbers of pods that the inner constraint allows in each outer domain of one shape."""
 
     least: int
     most: int

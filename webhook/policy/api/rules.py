@@ -195,10 +195,10 @@ def _check_merged_keys(
     selector: LabelSelector, match_label_keys: tuple[str, ...], at: str
 ) -> Iterator[FieldError]:
     """
-    Validate as API servers do that merge the keys into the selector.
+    Validate like an API server that merges the keys into the selector.
 
-    The first expression on such a key counts as the merged one. The error about any other names
-    no field below the constraint, only an index, exactly as upstream does.
+    The first expression with such a key counts as the merged one. The error about a further one
+    contains its index, but no field below the constraint, exactly as upstream.
     """
     index_of = {key: j for j, key in enumerate(match_label_keys)}
     seen = set(selector.match_labels)

@@ -31,7 +31,7 @@ class MinimumReason(StrEnum):
 
 
 class IncomingPod(msgspec.Struct, frozen=True):
-    """A pod to place, reduced to what its constraints look at: only its namespace counts."""
+    """A pod to place: its namespace, its labels, and its demands on nodes."""
 
     namespace: str
     labels: Mapping[str, str]

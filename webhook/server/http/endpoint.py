@@ -52,11 +52,11 @@ class HttpConnection(web.RequestHandler):
     One connection, which reports errors to its endpoint instead of a log.
 
     Attributes:
-        received: When the last bytes came, by the endpoint's clock.
-        shed: Whether the server was overloaded then.
+        received: When the last bytes came, or the last answer ended, by the endpoint's clock.
+        admitted: Whether the next request is one of those that are admitted under overload.
     """
 
-    __slots__ = ("_endpoint", "_overload", "received", "shed")
+    __slots__ = ("_endpoint", "_overload", "admitted", "received")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -72,16 +72,27 @@ class HttpConnection(web.RequestHandler):
         self._endpoint = endpoint
         self._overload = endpoint.overload
         self.received = 0.0
-        self.shed = False
+        self.admitted = False
 
     def data_received(self, data: bytes) -> None:
         """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
         if data:  # aiohttp also calls this without data, to parse what it has kept
-            self.received = now = self._endpoint.clock()
-            self.shed = self._overload.busy and not self._overload.admits(now)
-            if self.shed and self._refuse(data):
+            self.received = self._endpoint.clock()
+            if self._overload.busy and self._refuse(data):
                 return
         super().data_received(data)
+
+    def begin(self) -> float:
+        """Begin to answer a request, and return when its last bytes came."""
+        self.admitted = False
+        return self.received
+
+    def end(self) -> None:
+        """End a request: the next one, which may be here already, has waited only from now on."""
+        self.received = self._endpoint.clock()
+        if self.admitted:  # it never began, because it is invalid
+            self.admitted = False
+            self._overload.release()
 
     def handle_error(
         self,
@@ -92,16 +103,25 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer a request that aiohttp cannot parse, or whose handler has failed."""
         del request, message  # the message quotes the request
+        self.end()
         self._endpoint.failed(status, exc)
         response = text_reply(status, SENTENCES.get(status, "a fault in the server"))
         response.force_close()
         return response
 
     def _refuse(self, data: bytes) -> bool:
-        """Answer 503 if this is one request that may be answered now, and no part of one."""
+        """
+        Answer 503 to a request that is not admitted.
+
+        Only if this is one whole request that may be answered now: other bytes may belong to none,
+        or never become one. They are parsed, and do not count as a request of the burst.
+        """
         waits = self._waiter is not None and not self._waiter.done()
         closes = self.writing_paused or self._endpoint.draining
         if not waits or closes or self.transport is None or not is_whole(data):
+            return False
+        self.admitted = self._overload.admits(self.received)
+        if self.admitted:
             return False
         self.transport.write(BUSY)
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
