@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -70,6 +71,12 @@ SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
         policy(SYSTEM, gates=gates(Version(1, 19))),
         WEB,
         SkipReason.GATE_OFF,
+    ),
+    "a profile of the user needs no System defaults": (
+        template(pod()),
+        policy(profile(), gates=gates(Version(1, 19))),
+        WEB,
+        SkipReason.NONE,
     ),
     "the System defaults exist": (
         template(pod()),
@@ -247,6 +254,46 @@ def test_system_spreads_over_zones_unless(
 def replace_nodes(nodes: list[Node]) -> FakeFacts:
     """A cluster whose Service selects the pod, with these nodes."""
     return FakeFacts(services_of=WEB.services_of, nodes=nodes)
+
+
+def test_nothing_is_annotated_if_the_zone_is_all_that_there_was() -> None:
+    system = replace(SYSTEM, constraints=(default(),))
+
+    injection = inject(
+        template(pod()), NAMESPACE, policy(system), replace_nodes([node(zone=False)])
+    )
+
+    assert (injection.skip, injection.entries) == (SkipReason.NOTHING_TO_ADD, ())
+    assert injection.annotation == ""
+
+
+class WithoutNamespaces(FakeFacts):
+    """Facts of a server that follows no Namespaces."""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        raise LookupError(namespace)
+
+
+def test_a_profile_without_a_namespace_selector_looks_up_no_namespace() -> None:
+    known = WithoutNamespaces(services_of=WEB.services_of)
+
+    assert inject(template(pod()), NAMESPACE, DEFAULTS, known).skip is SkipReason.NONE
+
+
+def test_pods_of_one_controller_share_one_injection() -> None:
+    first, second = (inject(template(pod()), NAMESPACE, DEFAULTS, WEB) for _ in range(2))
+
+    assert first is second
+
+
+def test_injections_compare_by_identity_and_cannot_change() -> None:
+    injection = Injection(skip=SkipReason.NONE)
+
+    assert injection != Injection(skip=SkipReason.NONE)
+    with pytest.raises(AttributeError, match="immutable"):
+        injection.profile = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Injection(SkipReason.NONE)  # type: ignore[misc, call-arg]
 
 
 def test_a_zone_that_the_pod_has_itself_is_not_left_out() -> None:
