@@ -43,7 +43,7 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import SMALL, derive_selector
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, LabelSelector, Node, PodTemplate
 
@@ -286,6 +286,23 @@ def test_pods_of_one_controller_share_one_injection() -> None:
     assert first is second
 
 
+def test_an_injection_of_a_large_selector_is_not_shared() -> None:
+    labels = {f"key-{number}": "x" for number in range(SMALL + 1)}
+    known = FakeFacts(services_of={NAMESPACE: [ServiceSelector("s", labels)]})
+    created = template(pod(labels=labels))
+
+    first, second = (inject(created, NAMESPACE, DEFAULTS, known) for _ in range(2))
+
+    assert first is not second
+    assert (first.is_small, first.skip) == (False, SkipReason.NONE)
+
+
+def test_a_pod_that_no_profile_fits_names_none() -> None:
+    other = template(pod(schedulerName="other"))
+
+    assert inject(other, NAMESPACE, DEFAULTS, WEB).profile == ""
+
+
 def test_injections_compare_by_identity_and_cannot_change() -> None:
     injection = Injection(skip=SkipReason.NONE)
 
@@ -293,7 +310,7 @@ def test_injections_compare_by_identity_and_cannot_change() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         injection.profile = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
-        Injection(SkipReason.NONE)  # type: ignore[misc, call-arg]
+        Injection(SkipReason.NONE)  # type: ignore[call-arg]
 
 
 def test_a_zone_that_the_pod_has_itself_is_not_left_out() -> None:

@@ -103,7 +103,7 @@ def test_a_policy_cannot_change() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         in_force.mode = Mode.RECOMMEND  # type: ignore[misc]
     with pytest.raises(TypeError):
-        Policy(in_force.gates)  # type: ignore[misc, call-arg]
+        Policy(in_force.gates)  # type: ignore[call-arg]
 
 
 def test_the_words_of_the_configuration_are_fixed() -> None:

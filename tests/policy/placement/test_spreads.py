@@ -178,4 +178,4 @@ def test_a_resolved_constraint_cannot_change() -> None:
     with pytest.raises(AttributeError, match="immutable"):
         spread.max_skew = 2  # type: ignore[misc]
     with pytest.raises(TypeError):
-        SpreadConstraint(spread_over(), 0, "zone", 1, None)  # type: ignore[misc, call-arg]
+        SpreadConstraint(spread_over(), 0, "zone", 1, None)  # type: ignore[call-arg]
