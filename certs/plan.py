@@ -46,15 +46,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from certs.state import (
-    Authority,
-    Leaf,
-    Revocation,
-    RotationAction,
-    RotationState,
-    RotationStep,
-    Validity,
-)
+from certs.state import Authority, Leaf, Revocation, RotationAction, RotationState, RotationStep
 
 MOST_FOREIGN = 16
 """Foreign certificates that the Secret lists at a time: 20 KB of 1 MiB. Others are listed later."""
@@ -102,8 +94,8 @@ def start_revocation(state: RotationState) -> RotationStep | None:
 def replace_revoked(state: RotationState) -> RotationStep | None:
     """Create the successor of a revoked signer; one that is pending is revoked with it."""
     # This precedes the writes of bundles, which another client may undo again and again.
-    signer = state.signer
-    is_needed = signer is not None and state.is_revoked(signer) and state.pending is None
+    assert state.signer is not None  # begin() returned a step otherwise
+    is_needed = state.is_revoked(state.signer) and state.pending is None
     return RotationStep(RotationAction.ADD_CA) if is_needed else None
 
 
@@ -169,7 +161,7 @@ def renew(state: RotationState) -> RotationStep | None:
     if signer is None or state.pending is not None:
         return None
     due = state.now >= signer.validity.renew_at
-    requested = _is_requested(state.ca_requested, signer.validity, state.server_now)
+    requested = _is_requested(state.ca_requested, signer.validity.start, state.server_now)
     return RotationStep(RotationAction.ADD_CA) if due or requested else None
 
 
@@ -191,10 +183,11 @@ def drop(state: RotationState) -> RotationStep | None:
 def end_revocation(state: RotationState) -> RotationStep | None:
     """End a revocation when no revoked authority is left, so that later foreign ones may stay."""
     # list_foreign() comes first and found none that is not listed.
-    signer, running = state.signer, state.revocation
+    running = state.revocation
     if running is None or running.ended or any(map(state.is_revoked, state.authorities)):
         return None
-    if signer is None or not state.has_taken_over(signer):
+    assert state.signer is not None  # begin() returned a step otherwise
+    if not state.has_taken_over(state.signer):
         return None
     return RotationStep(RotationAction.REVOKE, revocation=replace(running, ended=True))
 
@@ -257,7 +250,7 @@ def _step(action: RotationAction, *authorities: Authority | None) -> RotationSte
 
 def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Whether the same signer should sign again."""
-    if _is_requested(state.leaf_requested, leaf.validity, state.now):
+    if _is_requested(state.leaf_requested, leaf.validity.start, state.now):
         return True
     # Shortly before the signer expires, a new leaf would expire no later than the old one.
     next_end = min(state.now + state.lifetimes.leaf, signer.validity.end)
@@ -274,6 +267,6 @@ def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -
     return unknown or state.settled(signer, instead_of=leaf.issuer)
 
 
-def _is_requested(requested: datetime | None, validity: Validity, now: datetime) -> bool:
+def _is_requested(requested: datetime | None, created: datetime, now: datetime) -> bool:
     """Whether a request is open: nothing was created after it, and its time has come."""
-    return requested is not None and validity.start < requested <= now
+    return requested is not None and created < requested <= now

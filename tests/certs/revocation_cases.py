@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from certs.plan import MOST_FOREIGN
 from certs.state import RotationAction, RotationState
 from tests.certs.states import (
     DAY,
@@ -21,7 +20,7 @@ from tests.certs.states import (
     revoked,
 )
 
-LISTED = frozenset({"fresh", *(f"foreign{number:02}" for number in range(MOST_FOREIGN))})
+LISTED = frozenset({"fresh", *(f"foreign{number:02}" for number in range(16))})
 
 REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
     "the signer is revoked": (
