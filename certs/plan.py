@@ -25,9 +25,12 @@ A certificate that only a bundle contains is *foreign*: clients may need it afte
 lost. The Secret lists since when; it leaves like a retired authority, for the same time later. A
 bundle that was emptied or restored makes its authorities unpublished again.
 
-After a revocation, every older authority counts as *revoked*, whatever its phase. Its successor is
-created at once and signs a sixth of ``Lifetimes.revocation`` after every bundle contains it. The
-revoked ones, foreign ones included, leave one ``Lifetimes.revocation`` after that same time.
+A requested revocation is recorded in the Secret first, so that it outlasts the request. Every older
+authority then counts as *revoked*, whatever its phase, and so does every foreign one until the
+revocation has *ended*. A successor is created at once and signs a sixth of
+``Lifetimes.revocation`` after every bundle contains it. An authority leaves one
+``Lifetimes.revocation`` after that same time, even if its successor is revoked by then. The
+revocation ends when no bundle contains a revoked one, however many batches that takes.
 
 A process keeps no state that it cannot read back, so it may stop between any two steps. Several
 replicas may attempt the same step: one write succeeds, the others read again.
@@ -39,13 +42,14 @@ overlap does nothing. An authority is created, and its phases are timed, by the 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from certs.state import Authority, Leaf, RotationAction, RotationState, RotationStep, Validity
+from certs.state import Authority, Leaf, Revocation, RotationAction, RotationState, RotationStep
 
 MOST_FOREIGN = 16
-"""Foreign certificates that the Secret lists at a time: 20 KB of the 1 MiB that it may have."""
+"""Foreign certificates that the Secret lists at a time: 20 KB of 1 MiB. Others are listed later."""
 
 
 def next_step(state: RotationState) -> RotationStep:
@@ -79,11 +83,19 @@ def sign(state: RotationState) -> RotationStep | None:
     return RotationStep(RotationAction.SIGN_LEAF) if wanted(state, leaf, signer) else None
 
 
+def start_revocation(state: RotationState) -> RotationStep | None:
+    """Record a requested revocation once its time has come, in case the request is removed."""
+    at, last = state.revoke_requested, state.revocation
+    if at is None or at > state.server_now or (last is not None and last.at >= at):
+        return None
+    return RotationStep(RotationAction.REVOKE, revocation=Revocation(at=at))
+
+
 def replace_revoked(state: RotationState) -> RotationStep | None:
     """Create the successor of a revoked signer; one that is pending is revoked with it."""
     # This precedes the writes of bundles, which another client may undo again and again.
-    signer = state.signer
-    is_needed = signer is not None and state.is_revoked(signer) and state.pending is None
+    assert state.signer is not None  # begin() returned a step otherwise
+    is_needed = state.is_revoked(state.signer) and state.pending is None
     return RotationStep(RotationAction.ADD_CA) if is_needed else None
 
 
@@ -149,7 +161,7 @@ def renew(state: RotationState) -> RotationStep | None:
     if signer is None or state.pending is not None:
         return None
     due = state.now >= signer.validity.renew_at
-    requested = _is_requested(state.ca_requested, signer.validity, state.server_now)
+    requested = _is_requested(state.ca_requested, signer.validity.start, state.server_now)
     return RotationStep(RotationAction.ADD_CA) if due or requested else None
 
 
@@ -168,6 +180,18 @@ def drop(state: RotationState) -> RotationStep | None:
     )
 
 
+def end_revocation(state: RotationState) -> RotationStep | None:
+    """End a revocation when no revoked authority is left, so that later foreign ones may stay."""
+    # list_foreign() comes first and found none that is not listed.
+    running = state.revocation
+    if running is None or running.ended or any(map(state.is_revoked, state.authorities)):
+        return None
+    assert state.signer is not None  # begin() returned a step otherwise
+    if not state.has_taken_over(state.signer):
+        return None
+    return RotationStep(RotationAction.REVOKE, revocation=replace(running, ended=True))
+
+
 PlanRule = Callable[[RotationState], RotationStep | None]
 """Returns a step, or None if the rule does not apply."""
 
@@ -175,6 +199,7 @@ PLAN_RULES: tuple[PlanRule, ...] = (
     distrust_a_clock,
     begin,
     sign,
+    start_revocation,
     replace_revoked,
     list_foreign,
     unpublish,
@@ -184,6 +209,7 @@ PLAN_RULES: tuple[PlanRule, ...] = (
     promote,
     renew,
     drop,
+    end_revocation,
 )
 """Rules by priority: serving comes first, cleaning up last."""
 
@@ -200,21 +226,20 @@ def _list_retired(state: RotationState) -> set[str]:
 
 
 def _list_revoked(state: RotationState) -> set[str]:
-    """List revoked authorities that no replica needs: all of them, once the new one has signed."""
-    signer, span = state.signer, state.lifetimes.revocation
-    has_signed = (
-        signer is not None
-        and signer.promoted is not None
-        and not state.is_revoked(signer)
-        and state.trusted_for(signer) >= span
-        # A replica that stood still in between gets half of the time to sign again.
-        and state.server_now - signer.promoted >= span / 2
-    )
-    # One that never signed is not needed at all.
+    """List revoked authorities that no replica needs: a successor has signed, or they never did."""
+    successors = [ca for ca in state.authorities if state.has_taken_over(ca)]
     return {
         ca.name
         for ca in state.authorities
-        if state.is_revoked(ca) and (has_signed or not (ca.promoted or ca.foreign))
+        if state.is_revoked(ca)
+        and (
+            not (ca.promoted or ca.foreign)
+            # A foreign one may be listed after the authority that replaces it was created.
+            or any(
+                one.validity.start > ca.validity.start or not state.is_revoked(one)
+                for one in successors
+            )
+        )
     }
 
 
@@ -225,7 +250,7 @@ def _step(action: RotationAction, *authorities: Authority | None) -> RotationSte
 
 def _is_due(state: RotationState, leaf: Leaf, signer: Authority) -> bool:
     """Whether the same signer should sign again."""
-    if _is_requested(state.leaf_requested, leaf.validity, state.now):
+    if _is_requested(state.leaf_requested, leaf.validity.start, state.now):
         return True
     # Shortly before the signer expires, a new leaf would expire no later than the old one.
     next_end = min(state.now + state.lifetimes.leaf, signer.validity.end)
@@ -242,6 +267,6 @@ def _should_change_issuer(state: RotationState, leaf: Leaf, signer: Authority) -
     return unknown or state.settled(signer, instead_of=leaf.issuer)
 
 
-def _is_requested(requested: datetime | None, validity: Validity, now: datetime) -> bool:
+def _is_requested(requested: datetime | None, created: datetime, now: datetime) -> bool:
     """Whether a request is open: nothing was created after it, and its time has come."""
-    return requested is not None and validity.start < requested <= now
+    return requested is not None and created < requested <= now

@@ -6,7 +6,7 @@ Entry point: ``PollingSource``. An unusable pair must never replace a usable one
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cryptography import x509
@@ -36,38 +36,25 @@ Trusts = Callable[[CertificatePair], Awaitable[bool | None]]
 """Returns whether clients trust a pair; None: unknown. It may raise a ``StoreError``."""
 
 
+@dataclass(slots=True)
 class PollingSource:
     """
     The newest usable pair that ``find`` has returned, as a ``CertificateSource``.
 
     Attributes:
+        interval: Seconds between two polls.
+        trusts: Called after each poll; its result only changes ``status.in_sync``. None: the
+            trust of the clients stays unknown.
         status: Current status; ready as soon as a pair is served.
     """
 
-    def __init__(
-        self,
-        find: Find,
-        live: LiveContext,
-        environment: SourceEnvironment,
-        *,
-        interval: float = INTERVAL_S,
-        trusts: Trusts | None = None,
-    ) -> None:
-        """
-        Store the function that finds the pair, and the context to put it into.
-
-        Args:
-            interval: Seconds between two polls.
-            trusts: Called after each poll; its result only changes ``status.in_sync``. None: the
-                trust of the clients stays unknown.
-        """
-        self._find = find
-        self._live = live
-        self._environment = environment
-        self._interval = interval
-        self._trusts = trusts
-        self.status = CertificateStatus()
-        self._trust_problem = ""  # reported last
+    find: Find
+    live: LiveContext
+    environment: SourceEnvironment
+    interval: float = field(default=INTERVAL_S, kw_only=True)
+    trusts: Trusts | None = field(default=None, kw_only=True)
+    status: CertificateStatus = field(default_factory=CertificateStatus, init=False)
+    _trust_problem: str = field(default="", init=False)  # reported last
 
     async def start(self) -> None:
         """
@@ -82,7 +69,7 @@ class PollingSource:
         """Poll every ``interval`` seconds."""
         while True:
             await self.check_trust()
-            await self._environment.sleep(self._interval)
+            await self.environment.sleep(self.interval)
             await self.poll()
 
     async def poll(self) -> None:
@@ -96,12 +83,12 @@ class PollingSource:
 
     async def check_trust(self) -> None:
         """Check whether clients trust the served pair; report distrust without repairing it."""
-        if self._trusts is None or self._live.served is None:
+        if self.trusts is None or self.live.served is None:
             return
         in_sync: bool | None = None
         problem = ""
         try:
-            in_sync = await self._trusts(self._live.served)
+            in_sync = await self.trusts(self.live.served)
         except StoreError:
             in_sync = None  # unknown while the API server does not answer
         except Exception as error:  # noqa: BLE001
@@ -109,18 +96,18 @@ class PollingSource:
         if in_sync is False:
             problem = "caBundle does not lead to what is served; put its authority there"
         if problem and problem != self._trust_problem:
-            self._environment.report_problem(NoticeSubject.CA_BUNDLE, problem)
+            self.environment.report_problem(NoticeSubject.CA_BUNDLE, problem)
         self._trust_problem = problem
         self.status = replace(self.status, in_sync=in_sync)
 
     async def _refresh(self) -> None:
         # In a thread, since the file system may be slow and another process may hold the lock.
-        found = await asyncio.to_thread(self._find, self._environment.clock())
+        found = await asyncio.to_thread(self.find, self.environment.clock())
         leaf = found.pair.leaf
-        if found.pair != self._live.served:
-            self._live.swap(found.pair)
+        if found.pair != self.live.served:
+            self.live.swap(found.pair)
             text = f"serving {describe_certificate(leaf)}"
-            self._environment.report_success(NoticeSubject.LEAF, text)
+            self.environment.report_success(NoticeSubject.LEAF, text)
         self.status = replace(
             self.status, leaf=leaf, authorities=found.authorities, problem="", ready=True
         )
@@ -129,4 +116,4 @@ class PollingSource:
         if problem != self.status.problem:
             self.status = replace(self.status, problem=problem)
             text = f"{problem}; the old certificate is served on"
-            self._environment.report_problem(NoticeSubject.LEAF, text)
+            self.environment.report_problem(NoticeSubject.LEAF, text)

@@ -127,7 +127,8 @@ class SelfSource:
             server_now=nearest_time(now, stored.server_now),
             ca_requested=stored.requested.get(RotationRequest.CA),
             leaf_requested=stored.requested.get(RotationRequest.LEAF),
-            revoked=stored.requested.get(RotationRequest.REVOKE),
+            revoke_requested=stored.requested.get(RotationRequest.REVOKE),
+            recorded=stored.trust.revocation,
             lifetimes=self.lifetimes,
         )
 

@@ -113,6 +113,20 @@ class Authority:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Revocation:
+    """
+    The last revocation, as the Secret describes it; it outlasts the annotation that requested it.
+
+    Attributes:
+        at: All authorities created before this time are revoked.
+        ended: Whether every revoked authority has left; until then all foreign ones count as such.
+    """
+
+    at: datetime
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
     """The leaf that this replica serves, with the name of its authority."""
 
@@ -134,7 +148,8 @@ class RotationState:
         server_now: The API server's clock when it answered.
         ca_requested: When a new authority was requested; None: not requested.
         leaf_requested: When new leaves were requested; None: not requested.
-        revoked: When all authorities of that time were revoked; None: they were not.
+        revoke_requested: When a revocation was requested; None: not requested.
+        recorded: The revocation in the Secret; None: there was none.
         lifetimes: Lifetimes of certificates.
     """
 
@@ -146,7 +161,8 @@ class RotationState:
     server_now: datetime
     ca_requested: datetime | None = None
     leaf_requested: datetime | None = None
-    revoked: datetime | None = None
+    revoke_requested: datetime | None = None
+    recorded: Revocation | None = None
     lifetimes: Lifetimes = Lifetimes()
 
     @property
@@ -175,20 +191,34 @@ class RotationState:
         return next(waiting, None)
 
     @property
-    def revocation(self) -> datetime | None:
-        """The time before which an authority counts as revoked; None: no revocation in force."""
-        is_past = self.revoked is not None and self.revoked <= self.server_now
-        return self.revoked if is_past else None
+    def revocation(self) -> Revocation | None:
+        """The recorded revocation; None before its time, when it would revoke new authorities."""
+        is_past = self.recorded is not None and self.recorded.at <= self.server_now
+        return self.recorded if is_past else None
 
     def is_revoked(self, authority: Authority) -> bool:
-        """Whether an authority was created before a revocation in force."""
-        return self.revocation is not None and authority.validity.start < self.revocation
+        """Whether an authority is older than the revocation, or foreign while that runs."""
+        revocation = self.revocation
+        return revocation is not None and (
+            authority.validity.start < revocation.at
+            or (authority.foreign is not None and not revocation.ended)
+        )
 
     def settled(self, authority: Authority, *, instead_of: str) -> bool:
         """Whether every client has had the time to learn of the successor of an authority."""
         hurry = any(ca.name == instead_of and self.is_revoked(ca) for ca in self.authorities)
         patience = self.lifetimes.revocation / 6 if hurry else self.lifetimes.overlap
         return self.trusted_for(authority) >= patience
+
+    def has_taken_over(self, authority: Authority) -> bool:
+        """Whether an authority has signed for so long that no replica needs a revoked one."""
+        span = self.lifetimes.revocation
+        # A replica that stood still in between gets half of the time to sign again.
+        return (
+            authority.promoted is not None
+            and self.trusted_for(authority) >= span
+            and self.server_now - authority.promoted >= span / 2
+        )
 
     def trusted_for(self, authority: Authority) -> timedelta:
         """Return how long every bundle has contained an authority; 0 if one does not."""
@@ -211,14 +241,16 @@ class RotationAction(Enum):
     FORGET = auto()  # no bundle contains it: remove it from the list
     PROMOTE = auto()  # make it the signer
     DROP = auto()  # remove it from the bundles
+    REVOKE = auto()  # record that a revocation begins or has ended
 
 
 @dataclass(frozen=True, slots=True)
 class RotationStep:
-    """The next step, with the names of the authorities concerned."""
+    """The next step, with the names of the authorities concerned, or the revocation to record."""
 
     action: RotationAction
     names: frozenset[str] = frozenset()
+    revocation: Revocation | None = None
 
 
 def advance(

@@ -17,7 +17,7 @@ from cryptography import x509
 from certs.errors import PairError, StoreError
 from certs.issue import AUTHORITY_NAME, BACKDATE
 from certs.pem import CertificatePair, fingerprint, name_of, read_certificates, write_certificates
-from certs.state import Authority, RotationStep, Validity, advance
+from certs.state import Authority, Revocation, RotationStep, Validity, advance
 
 STATE = "authorities.json"
 """The entry that replicas read."""
@@ -26,6 +26,9 @@ CA_BUNDLE = "ca.crt"
 """The entry for other clients, under the name that cert-manager expects."""
 
 _VERSION = 1  # of the schema; a later release may write another one during an upgrade
+
+TrustEntry = tuple[Authority, CertificatePair | x509.Certificate]
+"""An authority with its certificate, or with its certificate and key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class Trust:
         authorities: The planner's view, oldest first.
         certificates: The certificate of each authority, by name.
         pairs: The current and the next signing authority, with their keys.
+        revocation: The last revocation; None: there was none.
     """
 
     authorities: tuple[Authority, ...] = ()
@@ -44,6 +48,7 @@ class Trust:
         default_factory=dict[str, x509.Certificate]
     )
     pairs: Mapping[str, CertificatePair] = field(default_factory=dict[str, CertificatePair])
+    revocation: Revocation | None = None
 
     @classmethod
     def parse(cls, entries: Mapping[str, bytes], *, where: str) -> Self:
@@ -61,7 +66,8 @@ class Trust:
             if state["version"] > _VERSION:
                 raise StoreError(where, f"{STATE} was written by a later release; run that one")
             entries_of = [*state["authorities"], *state.get("foreign", ())]
-            trust = cls.of(_parse_entry(entry, where) for entry in entries_of)
+            revocation = _parse_revocation(state.get("revocation"))
+            trust = cls.of((_parse_entry(entry, where) for entry in entries_of), revocation)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError):
             problem = f"{STATE} cannot be understood; a new authority is created"
             raise PairError(where, problem) from None
@@ -72,7 +78,7 @@ class Trust:
         return trust
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[Authority, CertificatePair | x509.Certificate]]) -> Self:
+    def of(cls, entries: Iterable[TrustEntry], revocation: Revocation | None = None) -> Self:
         """Combine authorities with their certificates, with or without the key."""
         authorities: list[Authority] = []
         certificates: dict[str, x509.Certificate] = {}
@@ -84,7 +90,12 @@ class Trust:
                 certificates[authority.name] = item.leaf
             else:
                 certificates[authority.name] = item
-        return cls(authorities=tuple(authorities), certificates=certificates, pairs=pairs)
+        return cls(
+            authorities=tuple(authorities),
+            certificates=certificates,
+            pairs=pairs,
+            revocation=revocation,
+        )
 
     def render(self) -> dict[str, bytes]:
         """Return the entries of the Secret."""
@@ -93,6 +104,8 @@ class Trust:
             "version": _VERSION,
             "authorities": [self._entry(a) for a in self.authorities if not a.foreign],
             "foreign": [self._entry(a) for a in self.authorities if a.foreign],
+            "revocation": self.revocation
+            and {"at": self.revocation.at.isoformat(), "ended": self.revocation.ended},
         }
         return {
             STATE: json.dumps(state, indent=1).encode("ascii"),
@@ -111,20 +124,19 @@ class Trust:
     def add(self, pair: CertificatePair) -> Self:
         """Append a new authority to the list; it does not sign yet."""
         authority = Authority(name=fingerprint(pair.leaf), validity=validity(pair.leaf))
-        return self.of((*self._entries(self.authorities), (authority, pair)))
+        return self.of((*self._entries(self.authorities), (authority, pair)), self.revocation)
 
     def add_foreign(self, certificates: Iterable[x509.Certificate], now: datetime) -> Self:
         """Append certificates that only a bundle contains, as foreign since now."""
         foreign = ((_foreign(certificate, now), certificate) for certificate in certificates)
-        return self.of((*self._entries(self.authorities), *foreign))
+        return self.of((*self._entries(self.authorities), *foreign), self.revocation)
 
     def advance(self, step: RotationStep, now: datetime) -> Self:
         """Apply the planner's decision and drop the keys that no authority needs any more."""
-        return self.of(self._entries(advance(step, self.authorities, now)))
+        entries = self._entries(advance(step, self.authorities, now))
+        return self.of(entries, step.revocation or self.revocation)
 
-    def _entries(
-        self, authorities: Sequence[Authority]
-    ) -> Iterator[tuple[Authority, CertificatePair | x509.Certificate]]:
+    def _entries(self, authorities: Sequence[Authority]) -> Iterator[TrustEntry]:
         keep = signing(authorities)
         for authority in authorities:
             pair = self.pairs.get(authority.name) if authority.name in keep else None
@@ -171,7 +183,11 @@ def _foreign(certificate: x509.Certificate, since: datetime) -> Authority:
     )
 
 
-def _parse_entry(entry: Any, where: str) -> tuple[Authority, CertificatePair | x509.Certificate]:
+def _parse_revocation(entry: Any) -> Revocation | None:
+    return entry and Revocation(at=read_time(entry["at"]), ended=entry["ended"] is True)
+
+
+def _parse_entry(entry: Any, where: str) -> TrustEntry:
     pem = entry["certificate"].encode("ascii")
     certificate = read_certificates(pem, where=where)[0]
     if "since" in entry:

@@ -1,5 +1,8 @@
 """The next step of a revocation: a state, the action, and the authorities that it is about."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from certs.state import RotationAction, RotationState
 from tests.certs.states import (
     DAY,
@@ -17,6 +20,8 @@ from tests.certs.states import (
     revoked,
 )
 
+LISTED = frozenset({"fresh", *(f"foreign{number:02}" for number in range(16))})
+
 REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
     "the signer is revoked": (
         revoked(SIGNER),
@@ -24,17 +29,17 @@ REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         set(),
     ),
     "a revocation is for tomorrow": (
-        revoked(SIGNER, revoked=NOW + DAY),
+        revoked(SIGNER, at=NOW + DAY),
         RotationAction.WAIT,
         set(),
     ),
     "the signer was created since the revocation": (
-        revoked(SIGNER, revoked=NOW - DAY),
+        revoked(SIGNER, at=NOW - DAY, ended=True),
         RotationAction.WAIT,
         set(),
     ),
     "our clock is behind that of a revocation": (
-        revoked(SIGNER, revoked=NOW + MINUTE, server_now=NOW + MINUTE),
+        revoked(SIGNER, at=NOW + MINUTE, server_now=NOW + MINUTE),
         RotationAction.ADD_CA,
         set(),
     ),
@@ -95,7 +100,11 @@ REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
     ),
     "a revoked one comes back with an old bundle": (
         revoked(
-            fresh(published=3600, promoted=3600), FOREIGN, leaf=leaf("fresh"), revoked=NOW - HOUR
+            fresh(published=3600, promoted=3600),
+            FOREIGN,
+            leaf=leaf("fresh"),
+            at=NOW - HOUR,
+            ended=True,
         ),
         RotationAction.DROP,
         {"foreign"},
@@ -105,7 +114,8 @@ REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
             fresh(published=3600, promoted=3600),
             authority("foreign", age=MINUTE, foreign=MINUTE, promoted=None, published=None),
             leaf=leaf("fresh"),
-            revoked=NOW - HOUR,
+            at=NOW - HOUR,
+            ended=True,
         ),
         RotationAction.WAIT,
         set(),
@@ -114,5 +124,52 @@ REVOCATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         revoked(fresh(published=10, promoted=10), FOREIGN, leaf=leaf("foreign")),
         RotationAction.SIGN_LEAF,
         set(),
+    ),
+    "a revoked one leaves by its own successor, though that is revoked, too": (
+        revoked(
+            OLD,
+            authority("second", age=2 * MINUTE, published=MINUTE, promoted=MINUTE / 2),
+            authority("third", age=MINUTE, published=timedelta(seconds=9), promoted=None),
+            at=NOW - MINUTE,
+            leaf=leaf("second"),
+        ),
+        RotationAction.DROP,
+        {"old"},
+    ),
+    "a foreign one of the time of a revocation leaves by the successor of that": (
+        revoked(
+            fresh(published=60, promoted=45),
+            replace(FOREIGN, validity=fresh(published=60).validity, foreign=NOW - MINUTE),
+            leaf=leaf("fresh"),
+        ),
+        RotationAction.DROP,
+        {"foreign"},
+    ),
+    "a foreign one that came while a revocation runs leaves": (
+        revoked(
+            fresh(published=60, promoted=45),
+            authority("foreign", age=MINUTE, foreign=MINUTE, promoted=None, published=None),
+            leaf=leaf("fresh"),
+        ),
+        RotationAction.DROP,
+        {"foreign"},
+    ),
+    "a foreign one that came while a revocation runs waits like the others": (
+        revoked(
+            fresh(published=59, promoted=45),
+            authority("foreign", age=MINUTE, foreign=MINUTE, promoted=None, published=None),
+            leaf=leaf("fresh"),
+        ),
+        RotationAction.WAIT,
+        set(),
+    ),
+    "the second batch of foreign ones is listed while the revocation runs": (
+        revoked(
+            fresh(published=60, promoted=45),
+            leaf=leaf("fresh"),
+            anywhere=LISTED | {"foreign99"},
+        ),
+        RotationAction.ADD_FOREIGN,
+        set(LISTED - {"fresh"}),
     ),
 }

@@ -14,6 +14,7 @@ from certs.state import (
     Authority,
     Leaf,
     Lifetimes,
+    Revocation,
     RotationAction,
     RotationState,
     RotationStep,
@@ -57,6 +58,7 @@ class Replica:
     bundles: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     bundles_version: int = 0
     authorities: tuple[Authority, ...] = ()
+    revocation: Revocation | None = None
     version: int = 0
     now: datetime = START
     server_now: datetime = START
@@ -75,7 +77,9 @@ class Cluster:
     decide: Decide
     replicas: list[Replica]
     tick: int = 0
-    secrets: list[tuple[int, tuple[Authority, ...]]] = field(default_factory=lambda: [(0, ())])
+    secrets: list[tuple[int, tuple[Authority, ...], Revocation | None]] = field(
+        default_factory=lambda: [(0, (), None)]
+    )
     bundles: list[tuple[int, tuple[frozenset[str], frozenset[str]]]] = field(
         default_factory=lambda: [(0, (frozenset(), frozenset()))]
     )
@@ -125,9 +129,9 @@ class Cluster:
         replica.bundles = self.bundles[-1][1]
 
     def read_secret(self, replica: Replica, lag: int) -> None:
-        seen = [n for n, (since, _) in enumerate(self.secrets, 1) if since <= self.tick - lag]
+        seen = [n for n, (since, _, _) in enumerate(self.secrets, 1) if since <= self.tick - lag]
         replica.version = max(seen, default=1)
-        replica.authorities = self.secrets[replica.version - 1][1]
+        _, replica.authorities, replica.revocation = self.secrets[replica.version - 1]
         replica.server_now = at(self.tick)
         replica.now = at(self.tick + replica.skew)
 
@@ -139,7 +143,8 @@ class Cluster:
             leaf=replica.leaf,
             now=replica.now,
             server_now=replica.server_now,
-            revoked=None if self.revoked is None else at(self.revoked),
+            revoke_requested=None if self.revoked is None else at(self.revoked),
+            recorded=replica.revocation,
             lifetimes=self.lifetimes,
         )
         step = self.decide(situation)
@@ -160,6 +165,7 @@ class Cluster:
             case _:
                 if step.action is RotationAction.PROMOTE and situation.signer is None:
                     self.in_need |= step.names
+                replica.revocation = step.revocation or replica.revocation
                 self.write(replica, advance(step, replica.authorities, replica.server_now))
 
     def sign(self, replica: Replica, situation: RotationState) -> None:
@@ -187,17 +193,17 @@ class Cluster:
 
     def write(self, replica: Replica, authorities: tuple[Authority, ...]) -> None:
         if replica.version == len(self.secrets):  # otherwise another replica wrote first
-            self.secrets.append((self.tick, authorities))
+            self.secrets.append((self.tick, authorities, replica.revocation))
 
     def revoke(self) -> None:
         self.revoked, self.client_lag = self.tick, REVOCATION_LAG
 
     def lose_secret(self) -> None:
-        self.secrets.append((self.tick, ()))
+        self.secrets.append((self.tick, (), None))
 
     def restore_secret(self, age: int) -> None:
         """Put back what the Secret held so many writes ago."""
-        self.secrets.append((self.tick, self.secrets[max(0, len(self.secrets) - 1 - age)][1]))
+        self.secrets.append((self.tick, *self.secrets[max(0, len(self.secrets) - 1 - age)][1:]))
 
     def look_at_clients(self) -> None:
         for replica in self.replicas:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from certs.state import Authority, Leaf, RotationState, Validity
+from certs.state import Authority, Leaf, Revocation, RotationState, Validity
 from tests.certs.simulation import START
 
 YEAR = timedelta(days=365)
@@ -59,16 +59,21 @@ def state(*authorities: Authority, **changes: object) -> RotationState:
     return replace(well, **changes)  # type: ignore[arg-type]  # the cases name what they change
 
 
-def revoked(*authorities: Authority, **changes: object) -> RotationState:
+def revoked(
+    *authorities: Authority,
+    at: datetime = NOW - 5 * MINUTE,
+    ended: bool = False,
+    **changes: object,
+) -> RotationState:
     """A state in which all were revoked five minutes ago but ``fresh``."""
-    return state(*authorities, **{"revoked": NOW - 5 * MINUTE, **changes})
+    return state(*authorities, recorded=Revocation(at=at, ended=ended), **changes)
 
 
-def fresh(*, published: int, promoted: int | None = None) -> Authority:
+def fresh(*, published: int, promoted: int | None = None, age: timedelta = 5 * MINUTE) -> Authority:
     """An authority created since, published and promoted so many seconds ago."""
     return authority(
         "fresh",
-        age=5 * MINUTE,
+        age=age,
         published=timedelta(seconds=published),
         promoted=None if promoted is None else timedelta(seconds=promoted),
     )

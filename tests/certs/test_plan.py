@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from certs.plan import next_step
 from certs.state import (
     Lifetimes,
+    Revocation,
     RotationAction,
     RotationState,
     RotationStep,
@@ -25,6 +26,19 @@ from tests.certs.simulation import (
     Replica,
     at,
 )
+from tests.certs.states import (
+    DAY,
+    EMPTY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SIGNER,
+    authority,
+    fresh,
+    leaf,
+    revoked,
+    state,
+)
 
 CASES = {**rotation_cases.ROTATIONS, **revocation_cases.REVOCATIONS}
 
@@ -32,6 +46,62 @@ CASES = {**rotation_cases.ROTATIONS, **revocation_cases.REVOCATIONS}
 @pytest.mark.parametrize(("given_", "action", "names"), CASES.values(), ids=CASES)
 def test_the_next_step(given_: RotationState, action: RotationAction, names: set[str]) -> None:
     assert next_step(given_) == RotationStep(action, frozenset(names))
+
+
+TODAY = Revocation(at=NOW - HOUR)
+STARTS = {
+    "it is requested": (None, NOW - HOUR, TODAY),
+    "its time is now": (None, NOW, Revocation(at=NOW)),
+    "it is for later": (None, NOW + MINUTE, None),
+    "it is recorded": (TODAY, NOW - HOUR, None),
+    "its request is removed": (TODAY, None, None),
+    "its request is older than the last": (TODAY, NOW - DAY, None),
+    "its request is newer than the last": (TODAY, NOW - MINUTE, Revocation(at=NOW - MINUTE)),
+    "the last has a time to come": (Revocation(at=NOW + DAY), NOW - HOUR, TODAY),
+}
+
+
+@pytest.mark.parametrize(("recorded", "requested", "expected"), STARTS.values(), ids=STARTS)
+def test_a_revocation_is_recorded_before_anything_else_changes(
+    recorded: Revocation | None, requested: datetime | None, expected: Revocation | None
+) -> None:
+    given_ = state(SIGNER, recorded=recorded, revoke_requested=requested, everywhere=EMPTY)
+
+    step = next_step(given_)
+
+    assert step.revocation == expected
+    assert (step.action is RotationAction.REVOKE) is (expected is not None)
+
+
+def test_a_leaf_is_signed_before_a_revocation_is_recorded() -> None:
+    given_ = state(SIGNER, revoke_requested=NOW, leaf=None)
+
+    assert next_step(given_) == RotationStep(RotationAction.SIGN_LEAF)
+
+
+ENDS = {
+    "the signer has taken over": (revoked(fresh(published=60, promoted=30)), True),
+    "the signer was created before the trust in it was complete": (
+        revoked(fresh(published=59, promoted=30)),
+        False,
+    ),
+    "it has ended": (revoked(fresh(published=60, promoted=30), ended=True), False),
+    "it is for tomorrow": (revoked(fresh(published=60, promoted=30), at=NOW + DAY), False),
+    "no revocation": (state(fresh(published=60, promoted=30)), False),
+    "a revoked one is left": (
+        revoked(authority("left", leaving=True), fresh(published=60, promoted=30)),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("given_", "ends"), ENDS.values(), ids=ENDS)
+def test_a_revocation_ends_once(given_: RotationState, *, ends: bool) -> None:
+    step = next_step(replace(given_, leaf=leaf("fresh")))
+
+    expected = replace(given_.recorded, ended=True) if ends and given_.recorded else None
+    assert step.revocation == expected
+    assert (step.action is RotationAction.REVOKE) is ends
 
 
 SEARCH = (Phase.generate,)  # the first counterexample will do, however long it is
@@ -96,7 +166,7 @@ def test_not_even_when_an_old_secret_is_restored(history: History, moment: int, 
 
 
 @dataclass
-class Revocation:
+class RevocationHistory:
     """A cluster in which every replica takes all its steps in every other tick."""
 
     skews: list[int]
@@ -126,7 +196,7 @@ class Revocation:
 
 
 REVOCATIONS = st.builds(
-    Revocation,
+    RevocationHistory,
     skews=st.lists(st.integers(-SKEW, SKEW), min_size=1, max_size=4),
     fates=st.lists(
         st.sampled_from([Fate.ACT, Fate.ACT, Fate.STALL, Fate.CRASH]), min_size=1, max_size=24
@@ -140,7 +210,9 @@ REVOCATIONS = st.builds(
 
 @settings(max_examples=100, deadline=None)
 @given(REVOCATIONS)
-def test_a_revoked_authority_leaves_in_time_and_no_client_notices(revocation: Revocation) -> None:
+def test_a_revoked_authority_leaves_in_time_and_no_client_notices(
+    revocation: RevocationHistory,
+) -> None:
     cluster = revocation.play()
     moment = at(cluster.tick)
 
@@ -184,7 +256,7 @@ def merciless(given_: RotationState) -> RotationStep:
 def test_a_hastier_revocation_fails_the_same_property(
     mutant: Callable[[RotationState], RotationStep],
 ) -> None:
-    def breaks(revocation: Revocation) -> bool:
+    def breaks(revocation: RevocationHistory) -> bool:
         cluster = revocation.play(mutant)
         is_sound = not cluster.broken
         revocation.run(cluster, 3 * OVERLAP)

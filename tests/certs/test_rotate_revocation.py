@@ -8,9 +8,9 @@ from cryptography import x509
 from certs.pem import issued_by
 from certs.secret import RotationRequest
 from certs.serving import client_context
-from tests.certs.cluster import MUTATING, VALIDATING
+from tests.certs.cluster import MUTATING, SECRET, VALIDATING
 from tests.certs.fleet import MINUTE, SECOND, Fleet, KilledError, kill_at, served
-from tests.certs.world import DAY, NOW, authority
+from tests.certs.world import DAY, NOW, authority, client_pair
 from tests.server.serving import call, review, serving
 from webhook.server.http.limits import Limits
 
@@ -130,6 +130,86 @@ async def test_a_certificate_that_only_a_bundle_contains_leaves_after_a_week(fle
     assert notice.text.endswith(f"trusted until {NOW + 7 * DAY + 10 * MINUTE:%FT%TZ}")
     assert stranger in week
     assert fleet.cluster.bundle(MUTATING) == source.status.authorities
+
+
+async def test_all_foreign_authorities_leave_however_many_there_are(fleet: Fleet) -> None:
+    fleet.add()
+    await fleet.settle()
+    ours = authority()
+    strangers = [client_pair(ours, f"stranger{number}").leaf for number in range(20)]
+    fleet.cluster.set_bundle(VALIDATING, *fleet.cluster.bundle(VALIDATING), *strangers)
+    await fleet.settle()
+
+    await revoke(fleet)
+    await fleet.live(90 * SECOND, step=3 * SECOND)
+
+    assert fleet.cluster.bundle(VALIDATING) == fleet.cluster.bundle(MUTATING)
+    assert len(fleet.cluster.bundle(VALIDATING)) == 1
+
+
+@pytest.mark.parametrize("after", [timedelta(0), 30 * SECOND], ids=["before", "after"])
+async def test_a_foreign_authority_that_is_first_seen_during_a_revocation_leaves(
+    fleet: Fleet, after: timedelta
+) -> None:
+    fleet.add()
+    await fleet.settle()
+    stranger = client_pair(authority(), "stranger").leaf
+
+    await revoke(fleet)
+    await fleet.live(after, step=3 * SECOND)
+    fleet.cluster.set_bundle(VALIDATING, *fleet.cluster.bundle(VALIDATING), stranger)
+    await fleet.live(90 * SECOND, step=3 * SECOND)
+
+    assert fleet.cluster.bundle(VALIDATING) == fleet.cluster.bundle(MUTATING)
+    assert len(fleet.cluster.bundle(VALIDATING)) == 1
+
+
+async def test_a_foreign_authority_that_comes_after_a_revocation_stays(fleet: Fleet) -> None:
+    fleet.add()
+    await fleet.settle()
+    stranger = client_pair(authority(), "stranger").leaf
+    await revoke(fleet)
+    await fleet.live(90 * SECOND, step=3 * SECOND)
+
+    fleet.cluster.set_bundle(VALIDATING, *fleet.cluster.bundle(VALIDATING), stranger)
+    await fleet.live(6 * DAY, step=DAY / 4)
+
+    assert stranger in fleet.cluster.bundle(VALIDATING)
+
+
+async def test_revoking_again_and_again_keeps_no_revoked_authority(fleet: Fleet) -> None:
+    for _ in range(2):
+        fleet.add()
+    await fleet.settle()
+    (old,) = await revoke(fleet)
+
+    sizes: list[int] = []
+    for _ in range(6):
+        await fleet.cluster.secret.request_rotation(RotationRequest.REVOKE, fleet.world.now)
+        await fleet.live(30 * SECOND, step=3 * SECOND)
+        sizes.append(len(fleet.cluster.bundle(MUTATING)))
+
+    assert old not in fleet.cluster.bundle(MUTATING)
+    assert max(sizes) <= 4
+    assert fleet.world.complaints == []
+
+
+@pytest.mark.parametrize("after", [3, 9, 12, 30, 45])
+async def test_a_revocation_goes_on_when_its_request_is_removed(fleet: Fleet, after: int) -> None:
+    for _ in range(2):
+        fleet.add()
+    await fleet.settle()
+    (old,) = await revoke(fleet)
+    await fleet.live(after * SECOND, step=3 * SECOND)
+
+    del fleet.cluster.objects[SECRET]["metadata"]["annotations"]
+    fleet.cluster.put(SECRET, fleet.cluster.objects[SECRET])
+    await fleet.live(90 * SECOND, step=3 * SECOND)
+    (new,) = fleet.cluster.bundle(MUTATING)
+    fleet.cluster.set_bundle(MUTATING, old, new)
+    await fleet.live(9 * SECOND, step=3 * SECOND)
+
+    assert (new,) == fleet.cluster.bundle(MUTATING) == fleet.cluster.bundle(VALIDATING) != (old,)
 
 
 @pytest.mark.parametrize("moment", range(1, 41))

@@ -6,6 +6,7 @@ import pytest
 from certs.state import (
     Authority,
     Lifetimes,
+    Revocation,
     RotationAction,
     RotationState,
     RotationStep,
@@ -136,12 +137,30 @@ def test_an_authority_is_settled_after_one_overlap_in_every_bundle(
     assert state(authority, everywhere=everywhere).settled(authority, instead_of="other") is settled
 
 
+RECORDED = Revocation(at=NOW - MINUTE)
+
+
 def test_the_successor_of_a_revoked_authority_is_settled_after_ten_seconds() -> None:
     successor = replace(A, published=NOW - 10 * SECOND)
-    given = replace(state(successor, B), revoked=NOW - MINUTE)
+    given = replace(state(successor, B), recorded=RECORDED)
 
     assert given.settled(successor, instead_of="b")
     assert not given.settled(successor, instead_of="c")
+
+
+def test_the_successor_of_an_authority_that_is_not_revoked_settles_as_ever() -> None:
+    successor = replace(A, published=NOW - 10 * SECOND)
+    young = replace(B, validity=Validity(start=NOW, end=NOW + DAY))
+    given = replace(state(successor, young), recorded=RECORDED)
+
+    assert not given.settled(successor, instead_of="b")
+
+
+def test_the_successor_of_a_revoked_authority_is_not_settled_earlier() -> None:
+    successor = replace(A, published=NOW - 9.9 * SECOND)
+    given = replace(state(successor, B), recorded=RECORDED)
+
+    assert not given.settled(successor, instead_of="b")
 
 
 @pytest.mark.parametrize(("overlap", "seconds"), [(10 * MINUTE, 60), (MINUTE, 60), (8 * SECOND, 8)])
@@ -153,13 +172,48 @@ def test_a_revocation_takes_a_minute_or_an_overlap_of_a_test(
 
 @pytest.mark.parametrize(("ago", "revoked"), [(DAY, False), (DAY - SECOND, True), (-SECOND, False)])
 def test_a_revocation_in_force_is_of_older_authorities(ago: timedelta, *, revoked: bool) -> None:
-    given = replace(state(A), revoked=NOW - ago)
+    given = replace(state(A), recorded=Revocation(at=NOW - ago))
 
     assert given.is_revoked(A) is revoked
 
 
+@pytest.mark.parametrize(
+    ("foreign", "ended", "revoked"),
+    [(NOW, False, True), (NOW, True, False), (None, False, False)],
+    ids=["it runs", "it has ended", "not foreign"],
+)
+def test_a_revocation_that_runs_is_of_all_foreign_authorities(
+    foreign: datetime | None, *, ended: bool, revoked: bool
+) -> None:
+    recorded = Revocation(at=NOW - DAY, ended=ended)
+    given = replace(A, foreign=foreign)
+
+    assert replace(state(given), recorded=recorded).is_revoked(given) is revoked
+
+
+TAKEN_OVER = {
+    "a minute in every bundle, half of it as the signer": (MINUTE, 30 * SECOND, True),
+    "less than a minute in every bundle": (59 * SECOND, 59 * SECOND, False),
+    "less than half a minute as the signer": (DAY, 29 * SECOND, False),
+    "never the signer": (DAY, None, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("published", "promoted", "has_taken_over"), TAKEN_OVER.values(), ids=TAKEN_OVER
+)
+def test_an_authority_takes_over_from_a_revoked_one(
+    published: timedelta, promoted: timedelta | None, *, has_taken_over: bool
+) -> None:
+    since = None if promoted is None else NOW - promoted
+    given = replace(A, published=NOW - published, promoted=since)
+
+    assert state(given).has_taken_over(given) is has_taken_over
+    assert not state(given, everywhere="").has_taken_over(given)
+
+
 def test_a_revoked_authority_will_not_sign() -> None:
-    assert replace(state(C), revoked=NOW).pending is None
+    assert replace(state(C), recorded=Revocation(at=NOW)).pending is None
 
 
 def test_a_foreign_authority_is_not_alive() -> None:

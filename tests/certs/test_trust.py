@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from certs.errors import PairError, StoreError
 from certs.pem import CertificatePair, fingerprint, read_certificates
-from certs.state import RotationAction, RotationStep, Validity
+from certs.state import Revocation, RotationAction, RotationStep, Validity
 from certs.trust import CA_BUNDLE, STATE, Trust, signing, validity
 from tests.certs.world import DAY, NOW, authority, client_pair, leaf
 
@@ -52,6 +53,19 @@ def test_times_survive_to_the_microsecond(
     if leaving:
         trust = trust.advance(step(RotationAction.DROP, FIRST), promoted)
 
+    assert Trust.parse(trust.render(), where="Secret") == trust
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_revocation_survives_every_change(*, ended: bool) -> None:
+    recorded = Revocation(at=NOW, ended=ended)
+    begun = rotated().advance(RotationStep(RotationAction.REVOKE, revocation=recorded), NOW)
+
+    trust = begun.advance(step(RotationAction.FORGET, FIRST), NOW).add(authority())
+    trust = trust.add_foreign([FIRST.leaf], NOW)
+
+    assert begun == replace(rotated(), revocation=recorded)
+    assert trust.revocation == recorded
     assert Trust.parse(trust.render(), where="Secret") == trust
 
 
@@ -142,6 +156,8 @@ def without(key: str) -> bytes:
 SPOILT = {
     "no JSON": b"{",
     "another JSON": b"[]",
+    "a revocation that is no object": b'{"version": 1, "authorities": [], "revocation": 7}',
+    "a revocation without a time": b'{"version": 1, "authorities": [], "revocation": {"at": ""}}',
     "no list": b'{"version": 1, "authorities": 7}',
     "no version": b'{"authorities": []}',
     "a version that is no number": b'{"version": "1", "authorities": []}',

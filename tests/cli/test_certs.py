@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from certs.pem import CertificatePair
+from certs.secret import SecretStore
 from certs.serving import LiveContext
+from certs.state import Revocation
 from certs.trust import Trust
 from tests.apiserver import ApiServer, Json, refuse
 from tests.certs.world import authority, leaf, listening, real_clock, write_pair
 from tests.cli.conftest import Run, in_background
-from webhook.cli.certs import fetch_served
+from webhook.cli.certs import START_S, await_revocation, fetch_served
 from webhook.errors import SourceError
 
 CA, STRANGER = authority(), authority()
@@ -212,10 +214,45 @@ def test_an_api_server_that_closes_has_its_own_error(run: Run, api: ApiServer) -
     assert ran.err.startswith(f"error: {api.url}: ")
 
 
+def revoked(at: datetime) -> Json:
+    """The Secret after a replica has started a revocation."""
+    entries = Trust(revocation=Revocation(at=at)).render()
+    return secret(**{key: base64.b64encode(value).decode() for key, value in entries.items()})
+
+
+async def test_a_revocation_is_awaited_until_a_replica_has_recorded_it() -> None:
+    now = real_clock()
+    server = ApiServer(revoked(now - timedelta(seconds=1)))
+    slept: list[float] = []
+
+    async def record(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == START_S - 1:
+            server.put(SECRET, revoked(now))
+
+    await await_revocation(SecretStore(server, "ns", "web-ca"), now, record)
+
+    assert slept == [1] * (START_S - 1)
+
+
+async def test_a_revocation_that_no_replica_starts_is_an_error() -> None:
+    server = ApiServer(secret())
+    slept: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        slept.append(seconds)
+
+    with pytest.raises(SourceError, match="within 60 s: run a replica") as error:
+        await await_revocation(SecretStore(server, "ns", "web-ca"), real_clock(), wait)
+
+    assert "with certificate.mode files, no replica uses this Secret: renew" in str(error.value)
+    assert slept == [1] * START_S
+
+
 REQUESTS = {
     "leaf": (("rotate",), "rotate-leaf", "a new leaf is requested"),
     "CA": (("rotate", "--ca"), "rotate-ca", "a new ca is requested"),
-    "revocation": (("revoke",), "revoke", "the CA is revoked. If a replica runs, a new CA signs"),
+    "revocation": (("revoke",), "revoke", "the CA is revoked. A new CA signs"),
 }
 
 
@@ -225,7 +262,7 @@ def test_a_request_has_the_time_of_the_api_server(
 ) -> None:
     ahead = timedelta(hours=1)
     api.clock = lambda: real_clock() + ahead
-    api.add(secret())
+    api.add(revoked(real_clock() + 2 * ahead))
 
     ran = run("certs", *arguments, *CLUSTER, *NAMESPACE)
 

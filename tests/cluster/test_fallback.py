@@ -26,7 +26,15 @@ from tests.cluster.test_caches import LISTS, following
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.facts import Cluster
-from webhook.cluster.fallback import MISS_S, NAMESPACE_MISSES, NAMESPACES, Misses, OwnerFallback
+from webhook.cluster.fallback import (
+    LOOKUPS,
+    MISS_S,
+    MISSES,
+    NAMESPACE_LOOKUPS,
+    NAMESPACE_MISSES,
+    Misses,
+    OwnerFallback,
+)
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
 from webhook.policy.facts import Facts
@@ -234,6 +242,89 @@ async def test_a_tenant_who_invents_owners_uses_up_only_its_own_lookups() -> Non
         assert (await honest).owner_selector(NAMESPACE, OWNER) == selector(app="web")
 
 
+async def test_invented_namespaces_use_up_a_limited_number_of_lookups() -> None:
+    async with world() as here:
+        for number in range(2 * MISSES):
+            invented = replace(request(pod()), namespace=f"invented-{number}")
+            fetching = here.fallback.fetch(invented, NAMESPACE_POLICY, LONG_TIMEOUT_S)
+            if fetching is not None:
+                await fetching
+        assert len(here.lookups) == MISSES
+
+        here.now = MISS_S
+        again = here.fallback.fetch(request(pod()), NAMESPACE_POLICY, LONG_TIMEOUT_S)
+        assert again is not None
+        await again
+
+
+def start(here: World, namespace: str, count: int) -> list[asyncio.Future[Facts]]:
+    """Start one lookup for each of several owners; leave out what is not looked up."""
+    requests = (replace(owned(name=f"web-{n}"), namespace=namespace) for n in range(count))
+    begun = (here.fetch(one) for one in requests)
+    return [asyncio.ensure_future(lookup) for lookup in begun if lookup is not None]
+
+
+async def test_lookups_in_flight_are_limited_for_each_namespace_and_in_total() -> None:
+    async with world() as here:
+        begun = {space: start(here, space, LOOKUPS) for space in ("a", "b", "c")}
+
+        counts = {space: len(lookups) for space, lookups in begun.items()}
+        assert counts == {"a": NAMESPACE_LOOKUPS, "b": LOOKUPS - NAMESPACE_LOOKUPS, "c": 0}
+        await asyncio.gather(*begun["a"], *begun["b"])
+        assert len(here.lookups) == LOOKUPS
+        (allowed,) = start(here, "c", 1)
+        await allowed
+
+
+async def test_many_owners_that_exist_are_looked_up_at_once() -> None:
+    """A slow API server must not turn lookups in flight into misses."""
+    released = asyncio.Event()
+    answers = {
+        f"{REPLICA_SET}{number}": after(released, respond(replica_set()))
+        for number in range(2 * NAMESPACE_MISSES)
+    }
+    async with world(answers) as here:
+        fetching = [
+            here.fetch(owned(name=f"{OWNER.name}{number}"))
+            for number in range(2 * NAMESPACE_MISSES)
+        ]
+        released.set()
+        await asyncio.gather(*(lookup for lookup in fetching if lookup is not None))
+
+        assert here.results == ["found"] * (2 * NAMESPACE_MISSES)
+
+
+UNAVAILABLE = {"late": Fault.SILENCE, "failed": respond({}, 503)}
+
+
+@pytest.mark.parametrize(("result", "answer"), UNAVAILABLE.items(), ids=UNAVAILABLE)
+async def test_an_api_server_that_is_slow_or_fails_is_no_miss(
+    result: str, answer: Behavior
+) -> None:
+    async with world({REPLICA_SET: answer}) as here:
+        first = here.fetch()
+        assert first is not None
+        await first
+        if lookups := here.fallback._lookups.values():
+            await asyncio.wait(lookups)
+        here.source.answers[f"GET {REPLICA_SET}"] = respond(replica_set())
+        second = here.fetch()
+        assert second is not None
+
+        assert (await second).owner_selector(NAMESPACE, OWNER) == selector(app="web")
+        assert here.results == [result, "found"]
+
+
+async def test_an_owner_that_cannot_be_decoded_is_a_miss() -> None:
+    async with world({REPLICA_SET: respond([])}) as here:
+        first = here.fetch()
+        assert first is not None
+        await first
+
+        assert here.fetch() is None
+        assert here.results == ["failed", "skipped"]
+
+
 async def test_owners_that_exist_are_looked_up_without_a_limit() -> None:
     async with world({REPLICA_SET: respond(replica_set())}) as here:
         for _ in range(3 * NAMESPACE_MISSES):
@@ -339,6 +430,7 @@ def test_a_miss_is_remembered_for_some_seconds() -> None:
     misses = Misses(clock)
 
     assert misses.admit("shop", "/a")
+    misses.record("shop", "/a")
     clock.now = MISS_S - 0.1
     assert not misses.admit("shop", "/a")
     assert misses.admit("zoo", "/a")
@@ -346,42 +438,24 @@ def test_a_miss_is_remembered_for_some_seconds() -> None:
     assert misses.admit("shop", "/a")
 
 
-def test_an_object_that_exists_is_no_miss() -> None:
-    misses = Misses(lambda: 0.0)
-    misses.forget("shop", "/a")
-
-    for _ in range(2 * NAMESPACE_MISSES):
-        assert misses.admit("shop", "/a")
-        misses.forget("shop", "/a")
+steps_of_lookups = st.tuples(
+    st.floats(0, MISS_S), st.integers(0, 15).map(str), st.integers(0, 60).map(str)
+)
 
 
-def test_the_memory_for_namespaces_is_bounded() -> None:
-    misses = Misses(lambda: 0.0)
-    for number in range(NAMESPACES):
-        misses.admit(f"n{number}", "/a")
-
-    assert not misses.admit("n0", "/a")  # now the one with the latest lookup
-    assert misses.admit("another", "/a")
-    assert not misses.admit("n0", "/a")
-    assert misses.admit("n1", "/a")
-
-
-lookups = st.tuples(st.floats(0, MISS_S), st.sampled_from("ab"), st.integers(0, 60))
-
-
-@given(st.lists(lookups, max_size=300))
-def test_a_namespace_never_has_more_misses_than_the_limit(
-    steps: list[tuple[float, str, int]],
+@given(st.lists(steps_of_lookups, max_size=300), st.integers(1, 4))
+def test_neither_a_namespace_nor_all_together_have_more_misses_than_the_limit(
+    steps: list[tuple[float, str, str]], repeated: int
 ) -> None:
-    clock, admitted = Clock(), list[tuple[float, str, int]]()
+    clock, recorded = Clock(), list[tuple[float, str, str]]()
     misses = Misses(clock)
-    for wait, namespace, number in steps:
-        clock.now += wait / 50
-        recent = [(space, known) for time, space, known in admitted if clock.now - time < MISS_S]
-        allowed = (namespace, number) not in recent and sum(
-            space == namespace for space, _ in recent
-        ) < NAMESPACE_MISSES
+    for wait, namespace, name in steps * repeated:
+        clock.now += wait / 500
+        recent = [(space, known) for time, space, known in recorded if clock.now - time < MISS_S]
+        own = [known for space, known in recent if space == namespace]
+        allowed = name not in own and len(own) < NAMESPACE_MISSES and len(recent) < MISSES
 
-        assert misses.admit(namespace, f"/{number}") is allowed
+        assert misses.admit(namespace, name) is allowed
         if allowed:
-            admitted.append((clock.now, namespace, number))
+            misses.record(namespace, name)
+            recorded.append((clock.now, namespace, name))

@@ -1,5 +1,6 @@
 """``evenspread certs``: show served and trusted certificates, and request new ones."""
 
+import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -36,6 +37,9 @@ from webhook.config.files import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
 T = TypeVar("T")
+
+START_S = 60
+"""Longest wait for a replica to record a revocation: it reads every 3 s, or 30 s after errors."""
 
 TIMEOUT_S = 5.0
 """Timeout of a connection to a listener; equals the server's limit for a handshake."""
@@ -83,11 +87,11 @@ def rotate(*, ca: bool, **place: str) -> ExitCode:
 
 
 def revoke(**place: str) -> ExitCode:
-    """Revoke the CA, with an annotation of the Secret."""
+    """Revoke the CA, with an annotation of the Secret, and wait until a replica has read it."""
     title = _request(RotationRequest.REVOKE, **place)
     Terminal().line(
-        f"{title}: the CA is revoked. If a replica runs, a new CA signs within 30 s, and the old "
-        "one leaves every caBundle within 2 minutes"
+        f"{title}: the CA is revoked. A new CA signs within 30 s, and the old one leaves every "
+        "caBundle within 2 minutes"
     )
     return ExitCode.FINE
 
@@ -104,10 +108,35 @@ def _request(
         secret = SecretStore(client, namespace, secret_name)
         stored = await secret.load()
         # Replicas compare the time with certificate lifetimes; this machine's clock may be off.
-        await secret.request_rotation(request, stored.server_now or current_time())
+        at = (stored.server_now or current_time()).replace(microsecond=0)
+        await secret.request_rotation(request, at)
+        if request is RotationRequest.REVOKE:
+            await await_revocation(secret, at, asyncio.sleep)
         return secret.title
 
     return _call(kubeconfig, context, annotate)
+
+
+async def await_revocation(
+    secret: SecretStore, at: datetime, sleep: Callable[[float], Awaitable[object]]
+) -> None:
+    """
+    Wait until a replica has recorded the revocation.
+
+    Raises:
+        SourceError: None did; nothing is revoked.
+    """
+    for _ in range(START_S):
+        recorded = (await secret.load()).trust.revocation
+        if recorded is not None and recorded.at >= at:
+            return
+        await sleep(1)
+    raise SourceError(
+        secret.title,
+        f"no replica has started the revocation within {START_S} s: run a replica, which then "
+        "starts it, and repeat the command; with certificate.mode files, no replica uses this "
+        "Secret: renew the CA where the certificate is issued",
+    )
 
 
 def _read_folder(folder: Path, report: CertificateReport) -> None:
@@ -261,8 +290,9 @@ command = CommandGroup(
                 "Revoke the CA and all its serving certificates, because a key has leaked. The "
                 "replicas create a new CA at once and sign with it within 30 seconds. The old CA "
                 "leaves the Secret and every caBundle 60 seconds after the new one is in all of "
-                "them, and so does every other CA in a caBundle. No call fails meanwhile. At least "
-                "one replica must run."
+                "them, and so does every other CA in a caBundle. No call fails meanwhile. It is an "
+                "error if no replica starts this within 60 seconds; with certificate.mode files, "
+                "renew the CA where the certificate is issued."
             ),
             examples=("evenspread certs revoke -n evenspread",),
         ),

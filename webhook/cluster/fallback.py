@@ -4,12 +4,13 @@ Look up what the caches lack for one request: the owner of a pod, the labels of 
 A pod is often created milliseconds after its ReplicaSet, before the watch delivers the ReplicaSet.
 ``OwnerFallback.fetch`` then reads the object from the API server, for this request only. It never
 writes a store: if the watch has already reported the deletion of the object, the stale copy would
-stay there forever. ``Misses`` limits the lookups of owners that do not exist; a request beyond the
-limit is decided like one whose lookup finds nothing.
+stay there forever. ``Misses`` limits the lookups of objects that do not exist, ``LOOKUPS`` those in
+flight; a request beyond a limit is decided like one whose lookup finds nothing.
 """
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from http import HTTPStatus
@@ -27,6 +28,8 @@ from webhook.policy.request import AdmissionRequest
 
 LOOKUP_TIMEOUT_S = 0.5  # for one object; a healthy API server takes 5 ms
 TIMEOUT_SHARE = 0.25  # of the request's timeout; the rest is for the response
+LOOKUPS = 200  # in flight; half of the 400 reads that an API server executes at once by default
+NAMESPACE_LOOKUPS = 100  # in flight for one namespace, which leaves as many to all others
 
 # DNS subdomains (RFC 1123); any other name cannot exist, and could change the path.
 _is_name = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?").fullmatch
@@ -62,7 +65,7 @@ class OwnerFallback:
         self._source = source
         self._report = report
         self._misses = Misses(clock)
-        self._lookups: dict[str, _Lookup] = {}
+        self._lookups: dict[tuple[str, str], _Lookup] = {}  # by namespace and path
 
     def fetch(
         self, request: AdmissionRequest, policy: Policy, timeout_s: float
@@ -113,18 +116,20 @@ class OwnerFallback:
             return None
         if not _is_name(name) or (namespace and not _is_name(namespace)):
             return None
-        path = reflector.place.item(namespace, name)
-        task = self._lookups.get(path)
+        key = space, path = namespace or name, reflector.place.item(namespace, name)
+        task = self._lookups.get(key)
         if task is None:
-            if not self._misses.admit(namespace or name, path):
+            if not (self._has_capacity(space) and self._misses.admit(space, path)):
                 self._report(LookupResult.SKIPPED)
                 return None
-            task = asyncio.create_task(
-                self._read(namespace or name, path, reflector.resource.decode)
-            )
-            self._lookups[path] = task
-            task.add_done_callback(lambda _: self._lookups.pop(path))
+            task = asyncio.create_task(self._read(space, path, reflector.resource.decode))
+            self._lookups[key] = task
+            task.add_done_callback(lambda _: self._lookups.pop(key))
         return task
+
+    def _has_capacity(self, namespace: str) -> bool:
+        own = sum(space == namespace for space, _ in self._lookups)
+        return len(self._lookups) < LOOKUPS and own < NAMESPACE_LOOKUPS
 
     async def _read(
         self, namespace: str, path: str, decode: ObjectDecoder
@@ -132,16 +137,17 @@ class OwnerFallback:
         try:
             async with asyncio.timeout(LOOKUP_TIMEOUT_S):
                 body = await read(self._source, path)
-            found = decode(body)
+            return LookupResult.FOUND, decode(body)
         except TimeoutError:
             return LookupResult.LATE, None
         except ApiError as error:
-            absent = error.status == HTTPStatus.NOT_FOUND
-            return LookupResult.ABSENT if absent else LookupResult.FAILED, None
-        except DECODE_ERRORS:
-            return LookupResult.FAILED, None
-        self._misses.forget(namespace, path)
-        return LookupResult.FOUND, found
+            if error.status != HTTPStatus.NOT_FOUND:
+                return LookupResult.FAILED, None
+            result = LookupResult.ABSENT
+        except DECODE_ERRORS:  # the next lookup would read, and not decode, the same object
+            result = LookupResult.FAILED
+        self._misses.record(namespace, path)
+        return result, None
 
     async def _complete(
         self, owner: _Lookup | None, labels: _Lookup | None, wait_s: float
@@ -194,39 +200,32 @@ class _CompletedFacts:
 
 MISS_S = 2.0  # seconds; an owner that appears meanwhile counts when its watch event arrives
 NAMESPACE_MISSES = 40  # in MISS_S; a rollout has hardly any, because owners precede their pods
-NAMESPACES = 1000  # with misses; a further one replaces the one without a lookup for longest
+MISSES = (
+    400  # in MISS_S; 200 reads a second are little for an API server, and enough for 10 tenants
+)
 
 
 class Misses:
     """
-    The lookups of the last seconds that found nothing or have not ended, by namespace.
+    The lookups of the last seconds that found no usable object.
 
-    Remembering them bounds what invented owners cost the API server. A tenant who invents owners
-    uses up only the lookups of its own namespaces.
+    They bound what invented owners and namespaces cost the API server. A tenant who invents owners
+    uses up only the lookups of its own namespaces. An API server that is slow or fails is no miss,
+    since the object may exist.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Start without a miss; ``clock`` never goes back."""
         self._clock = clock
-        self._times: dict[str, dict[str, float]] = {}
+        self._misses = deque[tuple[float, str, str]]()  # time, namespace, path; oldest first
 
     def admit(self, namespace: str, path: str) -> bool:
-        """
-        Count a lookup as a miss until ``forget``.
+        """Whether an object is worth a lookup: it is no miss, and there are not too many others."""
+        while self._misses and self._clock() - self._misses[0][0] >= MISS_S:
+            self._misses.popleft()
+        own = [known for _, space, known in self._misses if space == namespace]
+        return path not in own and len(own) < NAMESPACE_MISSES and len(self._misses) < MISSES
 
-        Returns:
-            False if the object is such a miss already, or its namespace has too many of them.
-        """
-        now, times = self._clock(), self._times.pop(namespace, {})
-        times = {known: time for known, time in times.items() if now - time < MISS_S}
-        admitted = path not in times and len(times) < NAMESPACE_MISSES
-        if admitted:
-            times[path] = now
-        self._times[namespace] = times
-        if len(self._times) > NAMESPACES:
-            del self._times[next(iter(self._times))]
-        return admitted
-
-    def forget(self, namespace: str, path: str) -> None:
-        """Forget the miss of an object that exists."""
-        self._times.get(namespace, {}).pop(path, None)
+    def record(self, namespace: str, path: str) -> None:
+        """Remember a miss for ``MISS_S``."""
+        self._misses.append((self._clock(), namespace, path))

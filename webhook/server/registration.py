@@ -7,6 +7,7 @@ deletes or changes stays so, and its ``caBundle`` is for ``certs``.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NoReturn
 
@@ -27,29 +28,25 @@ Webhooks = Mapping[str, Mapping[str, Any]]
 """The webhooks of a configuration by name, without their caBundles."""
 
 
+@dataclass(slots=True)
 class RegistrationWatcher:
     """
     Compares both configurations with what evenspread needs, and with what they were before.
 
     Drift is a warning for as long as it lasts; another change, as by an upgrade, is reported once.
+
+    Attributes:
+        groups: Returns the API groups of all kinds with a pod template.
     """
 
-    def __init__(
-        self,
-        client: ApiClient,
-        context: ServerContext,
-        events: EventRecorder,
-        groups: Callable[[], Iterable[str]],
-    ) -> None:
-        """
-        Read nothing yet.
-
-        Args:
-            groups: Returns the API groups of all kinds with a pod template.
-        """
-        self._client, self._context, self._events, self._groups = client, context, events, groups
-        self._seen: dict[Hook, Webhooks] = {}
-        self._drift: dict[Hook, frozenset[str]] = {}
+    client: ApiClient
+    context: ServerContext
+    events: EventRecorder
+    groups: Callable[[], Iterable[str]]
+    _seen: dict[Hook, Webhooks] = field(default_factory=dict[Hook, Webhooks], init=False)
+    _drift: dict[Hook, frozenset[str]] = field(
+        default_factory=dict[Hook, frozenset[str]], init=False
+    )
 
     async def run(self, interval_s: float) -> NoReturn:
         """Check both configurations until cancelled."""
@@ -60,10 +57,10 @@ class RegistrationWatcher:
 
     async def check(self, hook: Hook) -> None:
         """Check one configuration; what cannot be read is left for the next time."""
-        name = self._context.settings.name
+        name = self.context.settings.name
         path = f"/apis/admissionregistration.k8s.io/v1/{WEBHOOK_KINDS[_KINDS[hook]]}/{name}"
         try:
-            response = await self._client.send("GET", path, NO_QUERY, b"")
+            response = await self.client.send("GET", path, NO_QUERY, b"")
             if response.status == HTTPStatus.NOT_FOUND:
                 self._report_drift(
                     hook, frozenset({"does not exist, so that no replica is called"})
@@ -80,12 +77,12 @@ class RegistrationWatcher:
         self._seen[hook] = webhooks
         if changed := sorted(_list_changes(before, webhooks)):
             self._report("Changed", hook, f"was changed: {', '.join(changed)}", warning=False)
-        place = {"name": self._context.settings.name, "namespace": self._context.namespace}
-        drift = find_drift(hook, configuration, **place, groups={*self._groups()})
+        place = {"name": self.context.settings.name, "namespace": self.context.namespace}
+        drift = find_drift(hook, configuration, **place, groups={*self.groups()})
         self._report_drift(hook, frozenset(drift))
 
     def _report_drift(self, hook: Hook, drift: frozenset[str]) -> None:
-        self._context.metrics.registration_drift.labels(_KINDS[hook]).set(len(drift))
+        self.context.metrics.registration_drift.labels(_KINDS[hook]).set(len(drift))
         before, self._drift[hook] = self._drift.get(hook, frozenset()), drift
         if new := sorted(drift - before):
             self._report("Drift", hook, "; ".join(new), warning=True)
@@ -93,10 +90,10 @@ class RegistrationWatcher:
             self._report("Restored", hook, "is as evenspread needs it again", warning=False)
 
     def _report(self, what: str, hook: Hook, text: str, *, warning: bool) -> None:
-        message = f"{_KINDS[hook]} {self._context.settings.name}: {text}"
-        log = self._context.log
+        message = f"{_KINDS[hook]} {self.context.settings.name}: {text}"
+        log = self.context.log
         (log.warning if warning else log.info)("registration", message=message)
-        self._events.record(f"WebhookConfiguration{what}", message, warning=warning)
+        self.events.record(f"WebhookConfiguration{what}", message, warning=warning)
 
 
 def _without_bundles(content: Any) -> Webhooks:

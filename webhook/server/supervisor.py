@@ -11,7 +11,7 @@ must handle them themselves.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from prometheus_client import Counter
@@ -39,32 +39,24 @@ class TaskFaults:
     error: str
 
 
+@dataclass(slots=True)
 class Supervisor:
-    """Runs background tasks, each until it returns or the server stops."""
+    """
+    Runs background tasks, each until it returns or the server stops.
 
-    def __init__(
-        self,
-        log: Log,
-        restarts: Counter,
-        clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[object]],
-        jitter: Callable[[], float],
-    ) -> None:
-        """
-        Start without a task.
+    Attributes:
+        restarts: The counter of faults by the name of the task.
+        clock: Seconds; never goes back.
+        sleep: Waits for a number of seconds.
+        jitter: Gives uniformly distributed numbers from 0 to 1.
+    """
 
-        Args:
-            restarts: The counter of faults by the name of the task.
-            clock: Seconds; never goes back.
-            sleep: Waits for a number of seconds.
-            jitter: Gives uniformly distributed numbers from 0 to 1.
-        """
-        self._log = log
-        self._restarts = restarts
-        self._clock = clock
-        self._sleep = sleep
-        self._jitter = jitter
-        self._faults: dict[str, TaskFaults] = {}
+    log: Log
+    restarts: Counter
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    jitter: Callable[[], float]
+    _faults: dict[str, TaskFaults] = field(default_factory=dict[str, TaskFaults], init=False)
 
     async def run(self, name: str, start: Start) -> None:
         """
@@ -76,21 +68,21 @@ class Supervisor:
             name: The name of the task in the log, in metrics and in ``/readyz?verbose``.
             start: Creates a new coroutine for each try.
         """
-        self._restarts.labels(name)  # expose 0 now, else Prometheus sees no increase at fault 1
-        backoff = Backoff(self._jitter, self._sleep)
+        self.restarts.labels(name)  # expose 0 now, else Prometheus sees no increase at fault 1
+        backoff = Backoff(self.jitter, self.sleep)
         while True:
-            began = self._clock()
+            began = self.clock()
             error = await self._try(name, start)
             if error is None:
                 return
             self._report(name, error)
-            if self._clock() - began >= HEALTHY_S:
+            if self.clock() - began >= HEALTHY_S:
                 backoff.reset()
             await backoff.pause()
 
     def check(self) -> Conditions:
         """List the tasks that were restarted; the condition is always ok."""
-        now = self._clock()
+        now = self.clock()
         summaries = (_summary(name, faults, now) for name, faults in self._faults.items())
         return {"tasks": ReadinessCondition(ok=True, detail="; ".join(summaries))}
 
@@ -104,16 +96,16 @@ class Supervisor:
             await asyncio.wait((task,))
             error = _error_of(task)
             if error is not None and not task.cancelled():
-                log_bug(self._log, error, task=name)
+                log_bug(self.log, error, task=name)
             raise
         return _error_of(task)
 
     def _report(self, name: str, error: BaseException) -> None:
         before = self._faults.get(name)
         number = 1 + (before.number if before else 0)
-        self._faults[name] = TaskFaults(number, self._clock(), type(error).__name__)
-        self._restarts.labels(name).inc()
-        log_bug(self._log, error, task=name)
+        self._faults[name] = TaskFaults(number, self.clock(), type(error).__name__)
+        self.restarts.labels(name).inc()
+        log_bug(self.log, error, task=name)
 
 
 async def _run(start: Start) -> None:

@@ -117,7 +117,7 @@ TASK_RESTARTS = _counter(
 )
 OWNER_LOOKUPS = _counter(
     "evenspread_owner_lookups_total",
-    "Lookups for reviews; result is found, absent, failed, late or skipped: too many failed.",
+    "Lookups for reviews; result is found, absent, failed, late or skipped by a limit.",
     ("result",),
 )
 CONFIG_VALID = _gauge(

@@ -44,7 +44,8 @@ TOKENS = (
     b"-----BEGIN EC PRIVATE KEY-----\n", b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
     b"Proc-Type: 4,ENCRYPTED\n", b'{"version": 1, "authorities": [', b'"certificate": "',
     b'"key": null', b'"published": "2026-05-01T00:00:00+00:00"', b'"promoted": null',
-    b'"leaving": true', b'"foreign": [', b'"since": "2026-05-01T00:00:00+00:00"',
+    b'"leaving": true', b'"revocation": {"at": "2026-05-01T00:00:00Z", "ended": false}',
+    b'"foreign": [', b'"since": "2026-05-01T00:00:00+00:00"',
     b'{"evenspread.io/revoke": "2026-05-01T00:00:00Z"}',
     b'{"evenspread.io/rotate-ca": "2026-05-01T00:00:00Z"}',
     b"0001-01-01T00:00:00+23:59", b"9999-12-31T23:59:59-23:59", b"\x30\x82",
@@ -171,7 +172,8 @@ def _check_plan(stored: StoredTrust) -> None:
                 server_now=nearest_time(NOW, stored.server_now),
                 ca_requested=stored.requested.get(RotationRequest.CA),
                 leaf_requested=stored.requested.get(RotationRequest.LEAF),
-                revoked=stored.requested.get(RotationRequest.REVOKE),
+                revoke_requested=stored.requested.get(RotationRequest.REVOKE),
+                recorded=trust.revocation,
             )
         )
         if step.action in (RotationAction.WAIT, RotationAction.ADD_CA, RotationAction.SIGN_LEAF):
