@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.server.serving import Running, Wire, call, client_tls, review, serving, settled
+from tests.server.serving import Running, Wire, call, open_from, review, serving, settled
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.http.limits import Limits
 
@@ -95,14 +95,6 @@ async def test_five_hundred_hostile_connections_shut_no_client_out() -> None:
     assert [reply.status for reply in replies] == [200, 200]
     assert len(hostile) == 500
     assert len(server.lines) <= 2 * Limits().refusals_logged
-
-
-async def open_from(server: Running, source: str) -> Wire:
-    """Open a connection from an address of loopback."""
-    reader, writer = await asyncio.open_connection(
-        "127.0.0.1", server.port, ssl=client_tls(), local_addr=(source, 0)
-    )
-    return Wire(reader, writer)
 
 
 async def occupy(server: Running, source: str) -> Wire:
