@@ -12,7 +12,7 @@ from tests.apiserver import ApiServer
 from tests.server.serving import logged, server_context, settled
 from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
-from webhook.server.events import MOST_QUEUED, EventRecorder
+from webhook.server.events import EVENT_MESSAGE_CHARS, MOST_QUEUED, EventRecorder
 
 SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 EVENTS = "/api/v1/namespaces/ns/events"
@@ -64,6 +64,22 @@ async def test_good_news_is_normal_and_long_messages_are_cut() -> None:
     body = server.requests[0].content
     assert body["type"] == "Normal"
     assert body["message"] == "x" * 1021 + "..."
+
+
+async def test_no_message_can_forge_a_line_or_command_a_terminal() -> None:
+    server, hostile = ApiServer(), "a\x1b]0;b\x07\u202e\n\ud800"
+
+    await recorded(server, lambda events: events.record("Drift", hostile, warning=True), 1)
+
+    assert server.requests[0].content["message"] == r"a\x1b]0;b\a\u202e\n\ud800"
+
+
+async def test_an_escaped_message_is_cut_to_the_limit() -> None:
+    server = ApiServer()
+
+    await recorded(server, lambda events: events.record("Drift", "\n" * 1000, warning=True), 1)
+
+    assert len(server.requests[0].content["message"]) == EVENT_MESSAGE_CHARS
 
 
 async def test_what_cannot_be_written_is_logged_once_for_each_reason() -> None:

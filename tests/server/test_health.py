@@ -69,6 +69,12 @@ PAGES = {
         503,
         "[+]server ok\n[+]cache ok: 3 kinds\n[-]certificate failed: is not trusted\nnot ready\n",
     ),
+    "not ready because of a text that forges a line and commands a terminal": (
+        {"cache": ReadinessCondition(False, "says \x1b[2J\u202e\n[+]certificate ok\nok")},
+        "/readyz",
+        503,
+        "[-]cache failed: says \\x1b[2J\\u202e\\n[+]certificate ok\\nok\nnot ready\n",
+    ),
     "another page": (
         READY,
         "/debug/pprof",

@@ -15,6 +15,7 @@ import msgspec
 
 from webhook.cluster.protocol import NO_QUERY, ApiClient
 from webhook.errors import ApiError
+from webhook.policy.escape import printable
 from webhook.server.context import ServerContext
 
 EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
@@ -39,7 +40,7 @@ class EventRecorder:
 
         Args:
             reason: In CamelCase, for programs.
-            message: For people; shortened to ``EVENT_MESSAGE_CHARS``.
+            message: For people; escaped, and shortened to ``EVENT_MESSAGE_CHARS``.
         """
         if not self._queue.full():
             self._queue.put_nowait(self._event(reason, message, "Warning" if warning else "Normal"))
@@ -59,6 +60,7 @@ class EventRecorder:
         name, namespace = self._context.settings.name, self._context.namespace
         replica = self._context.replica
         now = self._context.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        message = printable(message)
         if len(message) > EVENT_MESSAGE_CHARS:
             message = f"{message[: EVENT_MESSAGE_CHARS - 3]}..."
         return {

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
+from webhook.policy.escape import printable
 from webhook.server.http.endpoint import HttpEndpoint
 from webhook.server.http.limits import Limits
 from webhook.server.http.responses import reply, text_reply
@@ -108,10 +109,11 @@ class Health(HttpEndpoint):
 
 
 def _listed(conditions: Conditions) -> Iterator[str]:
-    """Write conditions as the Kubernetes components do."""
+    """Write conditions as the Kubernetes components do, one in a line whatever its texts are."""
     for name, condition in conditions.items():
         detail = f": {condition.detail}" if condition.detail else ""
-        yield f"[{'+' if condition.ok else '-'}]{name} {'ok' if condition.ok else 'failed'}{detail}"
+        mark, word = ("+", "ok") if condition.ok else ("-", "failed")
+        yield printable(f"[{mark}]{name} {word}{detail}")
 
 
 async def watch_lag(

@@ -101,6 +101,14 @@ FAILURES = {
         "import sys; sys.exit('first\\nno session: log in')",
         "ended with 1: no session: log in",
     ),
+    "an expiry before the first year": (
+        credential(token="t", expirationTimestamp="0001-01-01T00:00:00+14:00"),
+        "printed no ExecCredential with a status",
+    ),
+    "an expiry after the last year": (
+        credential(token="t", expirationTimestamp="9999-12-31T23:59:59-14:00"),
+        "printed no ExecCredential with a status",
+    ),
     "garbage without end": (
         f"import os\nfor _ in range(9): os.write(1, b'x' * {OUTPUT_BYTES})",
         "printed no ExecCredential with a status",
@@ -116,6 +124,51 @@ async def test_a_failure_names_the_plugin_and_what_to_do(program: str, problem: 
     assert message.endswith(
         "run the command of this user's exec entry by hand, and correct the entry"
     )
+
+
+ENTRIES: dict[str, tuple[dict[str, Any], str]] = {
+    "a variable without a value": ({"env": [{"name": "A"}]}, "$.env[0]"),
+    "variables as a mapping": ({"env": {"A": "b"}}, "$.env"),
+    "arguments as a text": ({"args": "abc"}, "$.args"),
+    "a number": ({"args": [1]}, "$.args[0]"),
+    "a version that is a number": ({"apiVersion": 1}, "$.apiVersion"),
+    "NUL in an argument": ({"args": ["-c", "\0"]}, "$.args[1]"),
+    "NUL in a value": ({"env": [{"name": "A", "value": "a\0b"}]}, "$.env[0].value"),
+    "no command": ({"command": None}, "$.command"),
+}
+
+
+@pytest.mark.parametrize(("entry", "place"), ENTRIES.values(), ids=ENTRIES)
+async def test_a_malformed_entry_is_named(entry: dict[str, Any], place: str) -> None:
+    message = await failure(credential(token="t"), **entry)
+
+    assert message.startswith("config: the exec plugin ")
+    assert "has an invalid entry: " in message
+    assert place in message
+
+
+async def test_an_entry_that_is_no_mapping_is_named() -> None:
+    plugin = ExecPlugin("config", {"exec": "login"}, lambda: NOW, PLUGIN_S)
+
+    with pytest.raises(
+        SourceError, match=r"the exec plugin None has an invalid entry: .* `command`"
+    ):
+        await plugin.refresh()
+
+
+async def test_a_variable_that_the_system_refuses_is_named() -> None:
+    message = await failure(credential(token="t"), env=[{"name": "A=B", "value": ""}])
+
+    assert "cannot be started: " in message
+    assert "illegal environment variable name" in message
+
+
+async def test_an_empty_value_is_set() -> None:
+    program = "import os; print('{\"status\": {\"token\": \"t' + os.environ['A'] + '\"}}')"
+
+    user = await refresh(program, env=[{"name": "A", "value": ""}])
+
+    assert user["token"] == "t"
 
 
 async def test_a_plugin_that_is_not_there_is_named() -> None:

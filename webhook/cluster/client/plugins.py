@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from subprocess import DEVNULL
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,21 @@ LOGIN_S = 120.0  # seconds for a plugin if a user at a terminal may have to log 
 EXPIRY_MARGIN = timedelta(minutes=5)  # as in kubernetes_asyncio; loads are a minute apart
 DRAIN_S = 0.5  # seconds for the rest of the output, which another process may keep open
 OUTPUT_BYTES = 256 * 1024  # of output that is kept; tokens and certificates take a few KiB
+
+
+_Text: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z")]  # uvloop stops at a NUL
+
+
+class _Variable(msgspec.Struct):
+    name: _Text
+    value: _Text
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    command: _Text
+    args: list[_Text] | None = None
+    env: list[_Variable] | None = None
+    api_version: str = ""
 
 
 class _Status(msgspec.Struct, rename="camel"):
@@ -60,7 +75,8 @@ class ExecPlugin:
         """
         self._files = files
         self._user = user
-        self._entry: dict[str, Any] = user.pop("exec")
+        entry = user.pop("exec")
+        self._entry: dict[str, Any] = entry if isinstance(entry, dict) else {}
         self._now = now
         self._seconds = seconds
         self._expires: datetime | None = None
@@ -76,31 +92,33 @@ class ExecPlugin:
             return
         try:
             status = _decode_credential(await self._run()).status
-        except DECODE_ERRORS:
+            expires = status.expiration_timestamp and status.expiration_timestamp.astimezone(UTC)
+        except (*DECODE_ERRORS, OverflowError):  # in UTC, the year may be 0 or 10 000
             raise self._error("printed no ExecCredential with a status") from None
         if not status.token and not (status.client_certificate_data and status.client_key_data):
             raise self._error("printed neither a token nor a client certificate with its key")
-        self._expires = status.expiration_timestamp and status.expiration_timestamp.astimezone(UTC)
+        self._expires = expires
         self._user["token"] = status.token
         self._user["client-certificate-data"] = _encode(status.client_certificate_data)
         self._user["client-key-data"] = _encode(status.client_key_data)
 
     async def _run(self) -> bytes:
         """Run the plugin, and return what it prints."""
-        entry, interactive = self._entry, sys.stdin.isatty()
-        added = {str(item["name"]): str(item["value"]) for item in entry.get("env") or ()}
+        entry, interactive = self._read_entry(), sys.stdin.isatty()
+        added = {variable.name: variable.value for variable in entry.env or ()}
         wanted = {"kind": "ExecCredential", "spec": {"interactive": interactive}}
-        wanted["apiVersion"] = entry.get("apiVersion", "")
+        wanted["apiVersion"] = entry.api_version
         added["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(wanted).decode()
         try:
             transport, output = await asyncio.get_running_loop().subprocess_exec(
                 _Output,
-                *map(str, (entry["command"], *(entry.get("args") or ()))),
+                entry.command,
+                *(entry.args or ()),
                 env={**os.environ, **added},
                 stdin=None if interactive else DEVNULL,
                 start_new_session=not interactive,  # a group of processes that can be killed
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a name with =
             raise self._error(f"cannot be started: {describe_error(error)}") from None
         seconds = LOGIN_S if interactive else self._seconds
         try:
@@ -122,11 +140,16 @@ class ExecPlugin:
             raise self._error(f"ended with {code}: {last}")
         return bytes(output.data[1])
 
+    def _read_entry(self) -> _Entry:
+        try:
+            return msgspec.convert(self._entry, _Entry)
+        except msgspec.ValidationError as error:
+            raise self._error(f"has an invalid entry: {error}") from None
+
     def _error(self, problem: str) -> SourceError:
         advice = "run the command of this user's exec entry by hand, and correct the entry"
-        return SourceError(
-            self._files, f"the exec plugin {self._entry['command']!r} {problem}: {advice}"
-        )
+        name = repr(self._entry.get("command"))
+        return SourceError(self._files, f"the exec plugin {name} {problem}: {advice}")
 
 
 class _Output(asyncio.SubprocessProtocol):
