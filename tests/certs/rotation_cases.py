@@ -319,4 +319,9 @@ ROTATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.WAIT,
         set(),
     ),
+    "a leaf of an unknown issuer stays while the signer is not in every bundle": (
+        state(SIGNER, leaf=leaf("lost"), everywhere=EMPTY, anywhere=EMPTY),
+        RotationAction.UNPUBLISH,
+        {"signer"},
+    ),
 }
