@@ -150,7 +150,8 @@ def forget(state: RotationState) -> RotationStep | None:
 def promote(state: RotationState) -> RotationStep | None:
     """Promote the next authority once every client has had the time to learn of it."""
     pending, signer = state.pending, state.signer
-    if pending is None or signer is None or not state.settled(pending, instead_of=signer.name):
+    assert signer is not None  # begin() returned a step otherwise
+    if pending is None or not state.settled(pending, instead_of=signer.name):
         return None
     return _step(RotationAction.PROMOTE, pending)
 
@@ -158,7 +159,8 @@ def promote(state: RotationState) -> RotationStep | None:
 def renew(state: RotationState) -> RotationStep | None:
     """Create the next authority in time or on request; only one may be pending."""
     signer = state.signer
-    if signer is None or state.pending is not None:
+    assert signer is not None  # begin() returned a step otherwise
+    if state.pending is not None:
         return None
     due = state.now >= signer.validity.renew_at
     requested = _is_requested(state.ca_requested, signer.validity.start, state.server_now)
@@ -173,9 +175,9 @@ def drop(state: RotationState) -> RotationStep | None:
         RotationAction.DROP,
         *(
             ca
-            for ca in state.authorities
+            for ca in state.authorities  # none is leaving: forget() comes first
             # A slower clock may still see it as valid: wait for one overlap.
-            if not ca.leaving and (ca.name in ended or state.now - overlap >= ca.validity.end)
+            if ca.name in ended or state.now - overlap >= ca.validity.end
         ),
     )
 

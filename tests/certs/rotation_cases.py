@@ -314,4 +314,9 @@ ROTATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.FORGET,
         {"foreign"},
     ),
+    "no bundle exists, and so none contains the signer": (
+        state(SIGNER, anywhere=EMPTY),
+        RotationAction.WAIT,
+        set(),
+    ),
 }

@@ -222,6 +222,14 @@ class Running:
             await wire.close()
 
 
+async def open_from(server: Running, source: str) -> Wire:
+    """Open a connection from an address of loopback."""
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", server.port, ssl=client_tls(), local_addr=(source, 0)
+    )
+    return Wire(reader, writer)
+
+
 def server_context(
     stream: io.BytesIO | None = None, api: Api | None = None, **settings: Any
 ) -> ServerContext:

@@ -385,7 +385,7 @@ async def test_short_reviews_that_wait_and_large_bodies_stay_within_one_bound() 
         large.send(call(padded(left))[:-1])
         await settled(lambda: server.value("body_bytes") == left - 1)
 
-        refused = await (await server.connect()).ask(call(padded(short))[:-10])
+        refused = await (await server.connect()).ask(call(padded(left))[:short])
         gate.opened.set()
         served = [await wire.reply() for wire in held]
 

@@ -86,6 +86,14 @@ def test_a_warning_is_given_if(creation: AdmissionRequest, config: Policy, warne
     assert forecast_defaults(creation, config, WEB) == ((WARNING,) if warned else ())
 
 
+def test_the_constraints_of_a_warning_are_a_list() -> None:
+    both = policy(profile(constraints=(default(), default(topology_key="rack", max_skew=2))))
+
+    (warned,) = forecast_defaults(request(deployment()), both, WEB)
+
+    assert warned == f"{WARNING}, rack (maxSkew 2, ScheduleAnyway)"
+
+
 def test_the_facts_of_the_cluster_are_passed_on() -> None:
     nodes = [Node("n", {"zone": "a"}, (Taint("k", "v", "NoSchedule"),)), Node("m", {})]
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"a": "b"}}, nodes=nodes)

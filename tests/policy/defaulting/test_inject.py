@@ -1,4 +1,5 @@
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -42,7 +43,7 @@ from webhook.policy.defaulting.profiles import (
     Policy,
     Profile,
 )
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import SMALL, derive_selector
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import MAX_CONSTRAINTS, Constraint, LabelSelector, Node, PodTemplate
 
@@ -70,6 +71,12 @@ SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
         policy(SYSTEM, gates=gates(Version(1, 19))),
         WEB,
         SkipReason.GATE_OFF,
+    ),
+    "a profile of the user needs no System defaults": (
+        template(pod()),
+        policy(profile(), gates=gates(Version(1, 19))),
+        WEB,
+        SkipReason.NONE,
     ),
     "the System defaults exist": (
         template(pod()),
@@ -247,6 +254,63 @@ def test_system_spreads_over_zones_unless(
 def replace_nodes(nodes: list[Node]) -> FakeFacts:
     """A cluster whose Service selects the pod, with these nodes."""
     return FakeFacts(services_of=WEB.services_of, nodes=nodes)
+
+
+def test_nothing_is_annotated_if_the_zone_is_all_that_there_was() -> None:
+    system = replace(SYSTEM, constraints=(default(),))
+
+    injection = inject(
+        template(pod()), NAMESPACE, policy(system), replace_nodes([node(zone=False)])
+    )
+
+    assert (injection.skip, injection.entries) == (SkipReason.NOTHING_TO_ADD, ())
+    assert injection.annotation == ""
+
+
+class WithoutNamespaces(FakeFacts):
+    """Facts of a server that follows no Namespaces."""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        raise LookupError(namespace)
+
+
+def test_a_profile_without_a_namespace_selector_looks_up_no_namespace() -> None:
+    known = WithoutNamespaces(services_of=WEB.services_of)
+
+    assert inject(template(pod()), NAMESPACE, DEFAULTS, known).skip is SkipReason.NONE
+
+
+def test_pods_of_one_controller_share_one_injection() -> None:
+    first, second = (inject(template(pod()), NAMESPACE, DEFAULTS, WEB) for _ in range(2))
+
+    assert first is second
+
+
+def test_an_injection_of_a_large_selector_is_not_shared() -> None:
+    labels = {f"key-{number}": "x" for number in range(SMALL + 1)}
+    known = FakeFacts(services_of={NAMESPACE: [ServiceSelector("s", labels)]})
+    created = template(pod(labels=labels))
+
+    first, second = (inject(created, NAMESPACE, DEFAULTS, known) for _ in range(2))
+
+    assert first is not second
+    assert (first.is_small, first.skip) == (False, SkipReason.NONE)
+
+
+def test_a_pod_that_no_profile_fits_names_none() -> None:
+    other = template(pod(schedulerName="other"))
+
+    assert inject(other, NAMESPACE, DEFAULTS, WEB).profile == ""
+
+
+def test_injections_compare_by_identity_and_cannot_change() -> None:
+    injection = Injection(skip=SkipReason.NONE)
+
+    assert injection != Injection(skip=SkipReason.NONE)
+    with pytest.raises(AttributeError, match="immutable"):
+        injection.profile = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Injection(SkipReason.NONE)  # type: ignore[call-arg]
 
 
 def test_a_zone_that_the_pod_has_itself_is_not_left_out() -> None:

@@ -11,6 +11,7 @@ from webhook.policy.defaulting.profiles import (
     FieldDefaults,
     Merge,
     Mode,
+    Policy,
     Profile,
 )
 from webhook.policy.model import PodTemplate
@@ -94,6 +95,15 @@ def test_a_policy_is_careful_by_default() -> None:
     assert not Profile(name="x").system
     assert Profile(name="x").merge is Merge.IF_EMPTY
     assert not policy().validates_pods
+
+
+def test_a_policy_cannot_change() -> None:
+    in_force = policy()
+
+    with pytest.raises(AttributeError, match="immutable"):
+        in_force.mode = Mode.RECOMMEND  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Policy(in_force.gates)  # type: ignore[call-arg]
 
 
 def test_the_words_of_the_configuration_are_fixed() -> None:

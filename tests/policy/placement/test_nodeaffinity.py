@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.model import Node
-from webhook.policy.placement.nodeaffinity import Affinity, required_terms, term_matches
+from webhook.policy.placement.nodeaffinity import (
+    Affinity,
+    NodeSelectorTerm,
+    required_terms,
+    term_matches,
+)
 
 NODE = Node("n1", {"disk": "ssd", "cores": "8", "size": "-3", "huge": "9223372036854775808"})
 
@@ -117,3 +122,9 @@ def test_integers_compare_as_integers(label: int, bound: int) -> None:
     ]
 
     assert compared == [label > bound, label < bound]
+
+
+def test_a_bound_that_is_no_integer_holds_for_no_node() -> None:
+    unchecked = msgspec.convert(on_label("cores", "Gt", "many"), NodeSelectorTerm)
+
+    assert not term_matches(unchecked, NODE)

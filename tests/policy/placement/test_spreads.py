@@ -170,3 +170,12 @@ def test_every_constraint_is_resolved_once(
     by_place = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
 
     assert tuple(spread.constraint for spread in by_place) == own
+
+
+def test_a_resolved_constraint_cannot_change() -> None:
+    spread = spread_of(spread_over())
+
+    with pytest.raises(AttributeError, match="immutable"):
+        spread.max_skew = 2  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        SpreadConstraint(spread_over(), 0, "zone", 1, None)  # type: ignore[call-arg]

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from tests.server.serving import (
     CHUNKED,
     JSON,
+    Running,
+    Wire,
     call,
     head,
+    open_from,
     padded,
     review,
     serving,
@@ -247,3 +250,62 @@ async def test_a_body_that_breaks_its_framing_halfway_ends_with_its_time() -> No
         await wire.ended()
 
     assert reply.status == 408
+
+
+async def hold(server: Running, source: str, size: int, *, length: int = 100_000) -> Wire:
+    """Send the first bytes of a body from an address of loopback, and nothing more."""
+    before = server.value("body_bytes")
+    wire = await open_from(server, source)
+    wire.send(head(headers={**JSON, "Content-Length": str(length)}) + bytes(size))
+    await settled(lambda: server.value("body_bytes") == before + size)
+    return wire
+
+
+FULL = Limits(bodies=100_001, long_review=1, in_flight=1, discarded=0.01)
+"""100 000 bytes for all bodies together."""
+
+
+async def test_the_largest_unfinished_body_makes_room_for_a_small_one() -> None:
+    body = padded(20_000)
+    async with serving(FULL) as server:
+        small = await hold(server, "127.0.0.1", 40_000)
+        large = await hold(server, "127.0.0.1", 55_000)
+
+        served = await (await server.connect()).ask(call(body))
+        refused = await large.reply()
+        left = server.value("body_bytes")
+        for wire in (small, large):
+            await wire.close()
+
+    assert (served.status, refused.status, left) == (200, 503, 40_000)
+    assert refused.headers["retry-after"] == "1"
+    assert server.rejected("bodies") == 1
+
+
+async def test_many_unfinished_bodies_of_one_address_make_room_for_a_large_one() -> None:
+    body = padded(40_000)
+    async with serving(FULL) as server:
+        hostile = [await hold(server, "127.0.0.2", 12_000) for _ in range(8)]
+
+        served = await (await server.connect()).ask(call(body))
+        replies = [await wire.reply() for wire in hostile[:3]]
+        for wire in hostile:
+            await wire.close()
+
+    assert served.status == 200
+    assert [reply.status for reply in replies] == [503] * 3
+    assert server.rejected("bodies") == 3
+
+
+async def test_a_body_that_has_just_begun_refuses_none_of_its_size() -> None:
+    whole = padded(70_000)
+    async with serving(FULL) as server:
+        first = await open_from(server, "127.0.0.1")
+        first.send(call(whole)[:-1])
+        await settled(lambda: server.value("body_bytes") == len(whole) - 1)
+
+        refused = await (await server.connect()).ask(call(whole))
+        served = await first.ask(whole[-1:])
+        await first.close()
+
+    assert (refused.status, served.status) == (503, 200)

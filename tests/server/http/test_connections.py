@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.server.http.connections import Connections
+from webhook.server.http.connections import LEAVING_SHARE, Activity, Connections
 
 Act = Callable[[Connections[str]], object]
+
+
+def table_of(
+    most: int, idle: float, answered: float, gone: list[str], **busy: Activity
+) -> Connections[str]:
+    """A table that lists the keys which it closes; all connections are idle, but for some."""
+    return Connections(most, idle, answered, gone.append, lambda key: busy.get(key, Activity.IDLE))
 
 
 def admit(key: str, at: float = 0, address: str = "") -> Act:
@@ -71,7 +78,7 @@ def test_a_newcomer_to_a_table_of_two(
     before: list[Act], now: float, taken: bool, cut: list[str]
 ) -> None:
     gone: list[str] = []
-    table = Connections[str](2, 90, 90, gone.append)
+    table = table_of(2, 90, 90, gone)
     for act in before:
         act(table)
 
@@ -101,25 +108,15 @@ CROWDS: dict[str, tuple[list[Act], float, list[str]]] = {
         50,
         ["b"],
     ),
-    "callers of that address that may wait stay, and a stranger goes": (
-        filled(("a", "1", None), ("b", "2", 5), ("c", "2", 5)),
-        9,
-        ["a"],
-    ),
-    "a caller of another address stays": (
+    "callers of that address need not be idle for long": (
         filled(("a", "1", 0), ("b", "2", 5), ("c", "2", 5)),
-        9,
-        [],
+        5,
+        ["b"],
     ),
     "of callers, the one of that address that is idle for longest goes": (
         filled(("a", "1", 0), ("b", "2", 1), ("c", "2", 2)),
         9,
         ["b"],
-    ),
-    "no connection is closed while all may wait": (
-        filled(("a", "1", 5), ("b", "2", 5), ("c", "2", 5)),
-        9,
-        [],
     ),
     "a caller that Go has closed goes first": (
         filled(("a", "1", 0), ("b", "2", 50), ("c", "2", 50)),
@@ -132,7 +129,7 @@ CROWDS: dict[str, tuple[list[Act], float, list[str]]] = {
 @pytest.mark.parametrize(("before", "now", "cut"), CROWDS.values(), ids=CROWDS)
 def test_a_newcomer_to_a_crowded_table(before: list[Act], now: float, cut: list[str]) -> None:
     gone: list[str] = []
-    table = Connections[str](3, 90, 6, gone.append)
+    table = table_of(3, 90, 6, gone)
     for act in before:
         act(table)
 
@@ -142,7 +139,7 @@ def test_a_newcomer_to_a_crowded_table(before: list[Act], now: float, cut: list[
 
 def test_a_newcomer_of_the_address_with_most_connections_displaces_no_stranger() -> None:
     gone: list[str] = []
-    table = Connections[str](3, 90, 6, gone.append)
+    table = table_of(3, 90, 6, gone)
     for act in filled(("a", "1", None), ("b", "2", 5), ("c", "2", 5)):
         act(table)
 
@@ -150,12 +147,80 @@ def test_a_newcomer_of_the_address_with_most_connections_displaces_no_stranger()
     assert gone == []
 
 
+@pytest.mark.parametrize(("now", "cut"), [(6, []), (7, ["b"])])
+def test_a_newcomer_of_the_address_with_most_connections_displaces_only_idle_ones(
+    now: float, cut: list[str]
+) -> None:
+    gone: list[str] = []
+    table = table_of(3, 90, 6, gone)
+    for act in filled(("a", "1", 0), ("b", "2", 0), ("c", "2", 0)):
+        act(table)
+
+    assert table.admit("new", now, "2") is bool(cut)
+    assert gone == cut
+
+
+BUSY: dict[str, tuple[dict[str, Activity], list[str]]] = {
+    "an idle one goes before one that receives": ({"a": Activity.RECEIVING}, ["b"]),
+    "one that receives goes before one that answers": (
+        {"a": Activity.ANSWERING, "b": Activity.RECEIVING, "c": Activity.RECEIVING},
+        ["b"],
+    ),
+    "if all of them answer, the oldest goes after its answer": (
+        dict.fromkeys("abc", Activity.ANSWERING),
+        ["a"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("busy", "cut"), BUSY.values(), ids=BUSY)
+def test_a_newcomer_ends_the_connection_with_least_to_lose(
+    busy: dict[str, Activity], cut: list[str]
+) -> None:
+    gone: list[str] = []
+    table = table_of(4, 90, 6, gone, **busy)
+    for act in filled(("a", "1", 0), ("b", "1", 1), ("c", "1", 2), ("d", "2", 0)):
+        act(table)
+
+    assert table.admit("new", 9, "3")
+    assert gone == cut
+
+
+def test_strangers_that_answer_are_closed_last() -> None:
+    gone: list[str] = []
+    table = table_of(2, 90, 6, gone, a=Activity.ANSWERING)
+    for act in filled(("a", "1", None), ("b", "1", None)):
+        act(table)
+
+    assert table.admit("new", 0, "2")
+    assert gone == ["b"]
+
+
+def test_few_connections_at_a_time_wait_for_their_last_answer() -> None:
+    most = 2 * LEAVING_SHARE
+    gone: list[str] = []
+    keys = [f"hostile_{number}" for number in range(most)]
+    table = table_of(most, 90, 6, gone, **dict.fromkeys(keys, Activity.ANSWERING))
+    for act in filled(*((key, "1", 0) for key in keys)):
+        act(table)
+
+    admitted = [table.admit(f"new_{number}", 0, f"2.{number}") for number in range(3)]
+    for key in gone:
+        table.prove(key, 0)  # its last answer
+    table.forget(gone[0])
+    admitted.append(table.admit("new_3", 0, "2.3"))
+
+    assert admitted == [True, True, False, True]
+    assert gone == keys[:3]
+    assert len(table) == most
+
+
 @given(st.lists(st.integers(0, 16), min_size=12, max_size=60), st.integers(1, 3))
 def test_a_hostile_address_never_evicts_a_caller_of_a_smaller_one(
     pauses: list[int], callers: int
 ) -> None:
     gone: list[str] = []
-    table = Connections[str](8, 1000, 6, gone.append)
+    table = table_of(8, 1000, 6, gone)
     for number in range(callers):
         table.admit(f"api-{number}", 0, "api")
         table.prove(f"api-{number}", 0)
@@ -170,7 +235,7 @@ def test_a_hostile_address_never_evicts_a_caller_of_a_smaller_one(
 
 
 def test_a_table_of_size_zero_takes_no_connection() -> None:
-    assert not Connections[str](0, 90, 6, lambda _: None).admit("a", 0, "")
+    assert not table_of(0, 90, 6, []).admit("a", 0, "")
 
 
 keys = st.sampled_from("abcdef")
@@ -181,7 +246,7 @@ acts = st.lists(st.tuples(st.sampled_from(["admit", "prove", "forget"]), keys), 
 def test_there_are_never_too_many(steps: list[tuple[str, str]], most: int) -> None:
     gone: list[str] = []
     open_keys: set[str] = set()
-    table = Connections[str](most, 3, 1, gone.append)
+    table = table_of(most, 3, 1, gone)
 
     for now, (step, key) in enumerate(steps):
         gone.clear()

@@ -8,6 +8,8 @@ parsed. The body is not decoded here.
 import asyncio
 import math
 import re
+from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qs
@@ -79,9 +81,25 @@ def _read_length(head: bytes) -> float:
     return int(length[1]) if length and posted and _CHUNKED not in lines else math.nan
 
 
+@dataclass(slots=True, eq=False)
+class _Unfinished:
+    """A body that is being read."""
+
+    address: str
+    content: bytearray
+    needs: int  # bytes of the whole body; as many as are allowed if its head does not say
+    deadline: asyncio.Timeout
+    refused: bool = False
+
+
 class Bodies:
     """
     The bodies that are being read, and the large ones whose requests are not answered yet.
+
+    If all of them together are too large, an unfinished one is refused: of the address whose
+    unfinished bodies are largest, the largest. So a client that sends large bodies slowly refuses
+    only its own. The body that asks for room counts as a whole: one that has just begun refuses no
+    other of its size that is almost complete.
 
     Attributes:
         held: Bytes that all these bodies hold together.
@@ -94,6 +112,7 @@ class Bodies:
         # At most ``in_flight`` reviews wait for facts, so short bodies need no more than this.
         self._most = limits.bodies - limits.in_flight * self._uncounted
         self.held = 0
+        self._unfinished: dict[_Unfinished, None] = {}
 
     async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
         """
@@ -104,7 +123,7 @@ class Bodies:
 
         Raises:
             ReviewError: The body is too large or too slow; one with broken framing never ends.
-            OverloadError: All bodies together would be too large.
+            OverloadError: All bodies together are too large, and this one has to go.
             ConnectionError: The client has closed the connection.
         """
         content = request.content
@@ -114,7 +133,7 @@ class Bodies:
             raise self._too_large()
         body = bytearray()
         try:
-            await self._fill(body, content, min(self._limits.body_read, patience))
+            await self._fill(body, request, min(self._limits.body_read, patience))
         except BaseException:
             self.held -= len(body)
             raise
@@ -126,21 +145,46 @@ class Bodies:
         """Stop counting a large body, because its review is answered."""
         self.held -= size
 
-    async def _fill(self, body: bytearray, content: StreamReader, seconds: float) -> None:
+    async def _fill(self, body: bytearray, request: web.BaseRequest, seconds: float) -> None:
+        deadline, needs = asyncio.timeout(seconds), request.content_length or self._limits.body
+        mine = _Unfinished(request.remote or "", body, needs, deadline)
+        self._unfinished[mine] = None
         try:
-            async with asyncio.timeout(seconds):
-                await self._append(body, content)
+            async with deadline:
+                await self._append(mine, request.content)
         except TimeoutError:
+            if mine.refused:
+                raise OverloadError("bodies") from None
             raise ReviewError("the body did not arrive in time", 408) from None
+        finally:
+            self._unfinished.pop(mine, None)
 
-    async def _append(self, body: bytearray, content: StreamReader) -> None:
+    async def _append(self, mine: _Unfinished, content: StreamReader) -> None:
         while chunk := await content.readany():
-            if len(body) + len(chunk) > self._limits.body:
+            if len(mine.content) + len(chunk) > self._limits.body:
                 raise self._too_large()
-            if self.held + len(chunk) > self._most:
-                raise OverloadError("bodies")
+            while self.held + len(chunk) > self._most and not mine.refused:
+                self._refuse_largest(mine)
+            if mine.refused:
+                break
             self.held += len(chunk)
-            body += chunk
+            mine.content += chunk
+        if mine.refused:  # by another one, perhaps after its last byte
+            raise OverloadError("bodies")
+
+    def _refuse_largest(self, mine: _Unfinished) -> None:
+        sizes = {body: len(body.content) for body in (mine, *self._unfinished)}
+        sizes[mine] = mine.needs
+        totals = Counter[str]()
+        for body, size in sizes.items():
+            totals[body.address] += size
+        largest = max(sizes, key=lambda body: (totals[body.address], sizes[body]))
+        largest.refused = True
+        self._unfinished.pop(largest)
+        self.held -= len(largest.content)
+        largest.content.clear()
+        if not largest.deadline.expired():
+            largest.deadline.reschedule(0)  # wakes the one that reads it
 
     def _too_large(self) -> ReviewError:
         limit = self._limits.body

@@ -14,11 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 
-from aiohttp import http_parser, web
+from aiohttp import StreamReader, http_parser, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
 
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.server.http.body import is_whole
-from webhook.server.http.connections import Connections
+from webhook.server.http.connections import Activity, Connections
 from webhook.server.http.limits import Limits
 from webhook.server.http.overload import Overload
 from webhook.server.http.responses import BUSY, text_reply
@@ -54,9 +56,10 @@ class HttpConnection(web.RequestHandler):
     Attributes:
         received: When the last bytes came, or the last answer ended, by the endpoint's clock.
         admitted: Whether the next request is one of those that are admitted under overload.
+        body: The body of the last request that began; None before the first.
     """
 
-    __slots__ = ("_endpoint", "_overload", "admitted", "received")
+    __slots__ = ("_endpoint", "_overload", "admitted", "body", "received")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -73,6 +76,17 @@ class HttpConnection(web.RequestHandler):
         self._overload = endpoint.overload
         self.received = 0.0
         self.admitted = False
+        self.body: StreamReader | None = None
+
+    @property
+    def activity(self) -> Activity:
+        """What the connection does: it is answering from the last byte of a request on."""
+        if self._waits():
+            return Activity.IDLE
+        if self.writing_paused or self._task_handler is None:  # in its handshake, or closing
+            return Activity.RECEIVING
+        whole = self._messages or (self.body is not None and self.body.is_eof())
+        return Activity.ANSWERING if whole else Activity.RECEIVING
 
     def data_received(self, data: bytes) -> None:
         """Parse requests; under overload, refuse one first, at a tenth of the cost of an answer."""
@@ -116,9 +130,8 @@ class HttpConnection(web.RequestHandler):
         Only if this is one whole request that may be answered now: other bytes may belong to none,
         or never become one. They are parsed, and do not count as a request of the burst.
         """
-        waits = self._waiter is not None and not self._waiter.done()
         closes = self.writing_paused or self._endpoint.draining
-        if not waits or closes or self.transport is None or not is_whole(data):
+        if not self._waits() or closes or self.transport is None or not is_whole(data):
             return False
         self.admitted = self._overload.admits(self.received)
         if self.admitted:
@@ -127,6 +140,10 @@ class HttpConnection(web.RequestHandler):
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         self._endpoint.refused("queued")
         return True
+
+    def _waits(self) -> bool:
+        """Check whether there is no request."""
+        return self._waiter is not None and not self._waiter.done()
 
 
 class HttpEndpoint(web.Server, ABC):
@@ -148,10 +165,10 @@ class HttpEndpoint(web.Server, ABC):
             most: The maximum number of open connections.
             tls: None serves plain HTTP.
         """
-        super().__init__(self.answer)
+        super().__init__(self.answer, request_factory=_make_request)
         self.limits = limits
-        self.callers: Connections[web.RequestHandler] = Connections(
-            most, limits.idle, limits.answered, self._cut
+        self.callers: Connections[HttpConnection] = Connections(
+            most, limits.idle, limits.answered, self._cut, lambda connection: connection.activity
         )
         self.overload = Overload(limits.queued, limits.burst)
         self.draining = False
@@ -188,6 +205,7 @@ class HttpEndpoint(web.Server, ABC):
     ) -> None:
         """Forget a closed connection."""
         super().connection_lost(handler, exc)
+        assert isinstance(handler, HttpConnection)
         self.callers.forget(handler)
 
     def cut_stalled(self) -> None:
@@ -222,11 +240,28 @@ class HttpEndpoint(web.Server, ABC):
             if isinstance(error, OSError):
                 self.refused("handshake")
 
-    def _cut(self, exchange: web.RequestHandler) -> None:
+    def _cut(self, exchange: HttpConnection) -> None:
         self.refused("evicted")
         if handshake := self._handshakes.get(exchange):
             handshake.cancel()
-        _abort(exchange)
+        if exchange.activity is Activity.ANSWERING:
+            exchange.close()  # after its answer
+        else:
+            _abort(exchange)
+
+
+def _make_request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    connection: web.RequestHandler,
+    writer: AbstractStreamWriter,
+    task: "asyncio.Task[None]",
+) -> web.BaseRequest:
+    """Begin a request, as aiohttp does, and record its body."""
+    assert isinstance(connection, HttpConnection)
+    connection.body = payload
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, connection, writer, task, loop)
 
 
 def _abort(exchange: web.RequestHandler) -> None:

@@ -69,7 +69,7 @@ class Limits:
     answered: float = _limit(
         16.0,
         "seconds",
-        "after a review began; no review takes longer, so in a crowd the connection may be closed",
+        "after a review began; then its connection may make room for another one of its address",
     )
     accept_again: float = _limit(
         1.0, "seconds", "to wait when the process has no file descriptor left, as asyncio does"
