@@ -12,14 +12,15 @@ from webhook.doctor.installation import CONFIGURATION_KINDS
 from webhook.doctor.objects import WebhookConfiguration
 from webhook.policy.request import Hook
 
+CUSTOM = {("example.com", "fleets"), ("example.org", "")}
+
 
 def drift(change: Json, hook: Hook = Hook.MUTATE, **more: Any) -> list[str]:
     made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
     changed: Json = {"webhooks": [merge(made["webhooks"][0], change)], **more}
     configuration = msgspec.convert(merge(made, changed), WebhookConfiguration)
     place = {"name": "evenspread", "namespace": "evenspread"}
-    groups = {"argoproj.io", "apps.kruise.io"}
-    return list(find_drift(hook, configuration, **place, groups=groups))
+    return list(find_drift(hook, configuration, **place, custom=CUSTOM))
 
 
 @pytest.mark.parametrize("hook", Hook)
@@ -40,6 +41,8 @@ def rule(**changes: Any) -> Json:
         {"objectSelector": {"matchLabels": {"a": "b"}}},
         rule(),
         rule(apiGroups=["argoproj.io"], resources=["rollouts"]),
+        rule(apiGroups=["example.com"], resources=["fleets"], operations=["CREATE", "UPDATE"]),
+        rule(apiGroups=["example.org"], resources=["unlocated"]),
     ],
     ids=str,
 )
@@ -57,6 +60,26 @@ CASES = {
     "another kind of a known group": (
         rule(resources=["secrets"]),
         "is called for secrets of the API group core",
+    ),
+    "another kind of a shipped custom group": (
+        rule(apiGroups=["argoproj.io"], resources=["applications", "rollouts"]),
+        "is called for applications of the API group argoproj.io",
+    ),
+    "a kind of another shipped group": (
+        rule(apiGroups=["apps.kruise.io"], resources=["resourcedistributions"]),
+        "is called for resourcedistributions of the API group apps.kruise.io",
+    ),
+    "another kind of a configured group": (
+        rule(apiGroups=["example.com"], resources=["fleets", "secrets"]),
+        "is called for secrets of the API group example.com",
+    ),
+    "a subresource of a group with a kind that the API server does not have": (
+        rule(apiGroups=["example.org"], resources=["unlocated/*"]),
+        "is called for unlocated/* of the API group example.org",
+    ),
+    "updates of pods": (
+        rule(operations=["CREATE", "UPDATE"]),
+        "is called for UPDATE of pods",
     ),
     "a known name of every group": (
         rule(apiGroups=["*"]),
@@ -96,6 +119,35 @@ def test_lost_exemptions_are_named() -> None:
     ]
 
 
+def named(operator: str, *values: str) -> Json:
+    return {"key": "kubernetes.io/metadata.name", "operator": operator, "values": values}
+
+
+SYSTEM, OWN = (f"{MUTATE} is called for namespace {name}" for name in ("kube-system", "evenspread"))
+EXEMPT = named("NotIn", "kube-system", "evenspread")
+OTHER = {"key": "control-plane", "operator": "DoesNotExist"}
+
+SELECTORS: dict[str, tuple[Json, list[str]]] = {
+    "a label that kube-system may get": ({"matchLabels": {"team": "x"}}, [SYSTEM, OWN]),
+    "a label that kube-system may have": (
+        {"matchExpressions": [{"key": "pod-security.kubernetes.io/enforce", "operator": "Exists"}]},
+        [SYSTEM, OWN],
+    ),
+    "no exemption of kube-system": ({"matchExpressions": [named("NotIn", "evenspread")]}, [SYSTEM]),
+    "both namespaces by name": ({"matchExpressions": [EXEMPT]}, []),
+    "both namespaces by name, and another label": ({"matchExpressions": [OTHER, EXEMPT]}, []),
+    "other namespaces by name": ({"matchExpressions": [named("In", "shop")]}, []),
+    "another namespace by its pair": ({"matchLabels": {"kubernetes.io/metadata.name": "a"}}, []),
+}
+
+
+@pytest.mark.parametrize(("selector", "expected"), SELECTORS.values(), ids=SELECTORS)
+def test_only_names_exempt_a_namespace(selector: Json, expected: list[str]) -> None:
+    found = drift({"namespaceSelector": {"matchExpressions": [], **selector}})
+
+    assert found == expected
+
+
 def test_another_webhook_is_named() -> None:
     other = {"name": "other.io", "clientConfig": {"url": "https://a/"}}
 
@@ -115,5 +167,16 @@ def test_without_a_configuration_any_custom_group_may_be_reviewed() -> None:
     configuration = msgspec.convert({"webhooks": [changed]}, WebhookConfiguration)
 
     assert list_excess(configuration.webhooks[0], None) == []
-    assert list_excess(configuration.webhooks[0], {"example.com"}) == []
+    assert list_excess(configuration.webhooks[0], {("example.com", "")}) == []
     assert list_excess(configuration.webhooks[0], set()) == ["things of the API group example.com"]
+
+
+@pytest.mark.parametrize(
+    ("group", "resource"), [("apps", "controllerrevisions"), ("*", "fleets"), ("a.io", "b/*")]
+)
+def test_without_a_configuration_other_resources_are_excess(group: str, resource: str) -> None:
+    made = BASE[f"{CONFIGURATION_KINDS[Hook.MUTATE]}/evenspread"]["webhooks"][0]
+    changed = merge(made, rule(apiGroups=[group], resources=[resource]))
+    configuration = msgspec.convert({"webhooks": [changed]}, WebhookConfiguration)
+
+    assert list_excess(configuration.webhooks[0], None) == [f"{resource} of the API group {group}"]

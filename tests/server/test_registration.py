@@ -12,7 +12,9 @@ from tests.apiserver import ApiServer, refuse, respond
 from tests.deploy.manifests import Json
 from tests.doctor.installations import BASE
 from tests.server.serving import logged, server_context, settled
+from webhook.config.models import collect_templates
 from webhook.errors import ApiError
+from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder
@@ -33,8 +35,8 @@ class Watched:
                 self.api.add(copy.deepcopy(obj))
         self.context: ServerContext = server_context(self._stream, namespace="evenspread")
         self.events = EventRecorder(self.api, self.context)
-        groups = {"", "apps", "batch", "argoproj.io", "apps.kruise.io"}
-        self.watcher = RegistrationWatcher(self.api, self.context, self.events, lambda: groups)
+        self.kinds = {*collect_templates(())}
+        self.watcher = RegistrationWatcher(self.api, self.context, self.events, lambda: self.kinds)
 
     @property
     def webhooks(self) -> list[Json]:
@@ -97,6 +99,39 @@ async def test_rules_that_were_wide_before_the_start_are_reported(watched: Watch
     await watched.check()
 
     message = f"{TITLE}: mutate.evenspread.io is called for objects outside of namespaces"
+    assert watched.messages == [("warning", message)]
+
+
+FISH = {"apiGroups": ["example.com"], "resources": ["fish"], "operations": ["CREATE", "UPDATE"]}
+SERVED = {
+    "groups": [{"name": "example.com", "preferredVersion": {"groupVersion": "example.com/v1"}}]
+}
+RESOURCES = {"resources": [{"name": "fish", "kind": "Fish"}, {"name": "nets", "kind": "Net"}]}
+
+
+@pytest.mark.parametrize("served", [True, False])
+async def test_a_rule_of_the_chart_for_a_configured_kind_is_no_drift(
+    watched: Watched, served: bool
+) -> None:
+    watched.kinds.add(GroupKind("example.com", "Fish"))
+    watched.webhooks[0]["rules"].append({**FISH, "scope": "Namespaced"})
+    if served:
+        watched.api.answers["GET /apis"] = respond(SERVED)
+        watched.api.answers["GET /apis/example.com/v1"] = respond(RESOURCES)
+    await watched.check()
+
+    assert (watched.messages, watched.drift) == ([], 0)
+
+
+async def test_a_rule_for_another_kind_of_a_configured_group_is_drift(watched: Watched) -> None:
+    watched.kinds.add(GroupKind("example.com", "Fish"))
+    watched.api.answers["GET /apis"] = respond(SERVED)
+    watched.api.answers["GET /apis/example.com/v1"] = respond(RESOURCES)
+    rule = {**FISH, "scope": "Namespaced", "resources": ["fish", "nets"]}
+    watched.webhooks[0]["rules"].append(rule)
+    await watched.check()
+
+    message = f"{TITLE}: mutate.evenspread.io is called for nets of the API group example.com"
     assert watched.messages == [("warning", message)]
 
 

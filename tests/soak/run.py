@@ -127,11 +127,11 @@ class Soak:
                 ended = f"{replica.folder.name} ended by itself: exit {replica.process.exit_code}"
                 self._complain(f"{ended}\n{replica.process.tail()}")
                 replica.process.start()
+        self._wait(min(self.options.pause_s, self.options.seconds - self.elapsed))
 
     def _complain(self, trouble: str) -> None:
         self.troubles.append(trouble)
         self._show(f"TROUBLE: {trouble}")
-        self._wait(min(self.options.pause_s, self.options.seconds - self.elapsed))
 
     def _wait(self, seconds: float) -> None:
         self.over.wait(max(0.0, seconds))

@@ -10,18 +10,16 @@ from collections.abc import Collection, Iterator
 
 from webhook.doctor.objects import Webhook, WebhookConfiguration, WebhookRule
 from webhook.policy.kinds import KIND_ROWS
+from webhook.policy.model import LabelSelector
 from webhook.policy.request import Hook
+from webhook.policy.selectors import matches
 
 NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 KUBE_SYSTEM = "kube-system"
 
 FIXED_FIELDS = {
     "side_effects": ("sideEffects", "None", "otherwise dry runs fail"),
-    "match_policy": (
-        "matchPolicy",
-        "Equivalent",
-        "otherwise objects of another version of a kind skip the webhook",
-    ),
+    "match_policy": ("matchPolicy", "Equivalent", "otherwise other API versions skip the webhook"),
     "reinvocation_policy": (
         "reinvocationPolicy",
         "IfNeeded",
@@ -41,14 +39,15 @@ def find_drift(
     *,
     name: str,
     namespace: str,
-    groups: Collection[str],
+    custom: Collection[tuple[str, str]],
 ) -> Iterator[str]:
     """
     Describe each deviation in a sentence without its full stop.
 
     Args:
         name: Name of the installation; ``namespace`` is that of its Service.
-        groups: API groups of the kinds of ``podTemplates``.
+        custom: API groups and plurals of the kinds of ``podTemplates``; an empty plural, of a kind
+            that the API server does not have, is any of its group.
     """
     ours = f"{hook}.evenspread.io"
     for other in configuration.webhooks:
@@ -62,7 +61,7 @@ def find_drift(
     called = f"{service.namespace}/{service.name}{service.path}" if service else "a URL"
     if called != f"{namespace}/{name}/{hook}":
         yield f"{ours} calls {called}, not {namespace}/{name}/{hook}"
-    for excess in list_excess(webhook, groups):
+    for excess in list_excess(webhook, custom):
         yield f"{ours} is called for {excess}"
     for field, value, required, _ in list_changed_fields(hook, webhook):
         yield f"{ours} has {field}: {value}, not {required}"
@@ -70,14 +69,14 @@ def find_drift(
         yield f"{ours} is called for namespace {exempt}"
 
 
-def list_excess(webhook: Webhook, groups: Collection[str] | None) -> list[str]:
+def list_excess(webhook: Webhook, custom: Collection[tuple[str, str]] | None) -> list[str]:
     """
     List what a webhook is called for although evenspread does not review it.
 
     Args:
-        groups: API groups of custom kinds; None: any group.
+        custom: As above; None: any custom resource.
     """
-    found = (excess for rule in webhook.rules for excess in _find_excess(rule, groups))
+    found = (excess for rule in webhook.rules for excess in _find_excess(rule, custom))
     return list(dict.fromkeys(found))
 
 
@@ -90,24 +89,31 @@ def list_changed_fields(hook: Hook, webhook: Webhook) -> Iterator[tuple[str, str
 
 
 def list_lost_exemptions(webhook: Webhook, namespace: str) -> Iterator[str]:
-    """List the namespaces that every installation exempts and this webhook does not."""
+    """List the exempt namespaces that no name excludes; they may get any other label."""
+    selector = webhook.namespace_selector or LabelSelector()
+    pairs = {key: value for key, value in selector.match_labels.items() if key == NAME_LABEL}
+    expressions = tuple(item for item in selector.match_expressions if item.key == NAME_LABEL)
     for exempt in (KUBE_SYSTEM, namespace):
-        # A namespace has at most these labels of those that our selectors use.
-        labels = {NAME_LABEL: exempt, "evenspread.io/enabled": "true"}
-        if webhook.selects_namespace(labels):
+        if matches(LabelSelector(pairs, expressions), {NAME_LABEL: exempt}):
             yield exempt
 
 
-def _find_excess(rule: WebhookRule, groups: Collection[str] | None) -> Iterator[str]:
+def _find_excess(rule: WebhookRule, custom: Collection[tuple[str, str]] | None) -> Iterator[str]:
     for resource in rule.resources:
         if resource in {"*", "*/*"}:
             yield "every resource"
             continue
         for group in rule.api_groups:
-            is_custom = group not in _BUILT_IN_GROUPS and (groups is None or group in groups)
-            if not (is_custom or (group, resource) in _REVIEWED):
+            if not _is_reviewed(group, resource, custom):
                 yield f"{resource} of the API group {group or 'core'}"
     if not {*rule.operations} <= _OPERATIONS:
         yield "DELETE, CONNECT"
+    if "" in rule.api_groups and rule.includes("pods", "UPDATE"):
+        yield "UPDATE of pods"
     if rule.scope != "Namespaced":
         yield "objects outside of namespaces"
+
+
+def _is_reviewed(group: str, resource: str, custom: Collection[tuple[str, str]] | None) -> bool:
+    any_fits = group not in {*_BUILT_IN_GROUPS, "*"} if custom is None else (group, "") in custom
+    return (group, resource) in {*_REVIEWED, *(custom or ())} or (any_fits and "/" not in resource)

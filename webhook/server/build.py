@@ -68,16 +68,15 @@ class Server:
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
         if api is not None and self.events is not None:
             yield "events", self.events.run
-            watcher = RegistrationWatcher(api, self.context, self.events, self._list_groups)
+            watcher = RegistrationWatcher(
+                api, self.context, self.events, lambda: self.admission.context.policy.pod_templates
+            )
             yield "registration", partial(watcher.run, limits.config_poll)
         if self.audits is not None:
             yield "election", self.audits
         if api is not None and not self.context.settings.kube_version:
             use = self.watcher.use_version
             yield "version", partial(follow_version, api, limits.version_poll, use)
-
-    def _list_groups(self) -> set[str]:
-        return {kind.group for kind in self.admission.context.policy.pod_templates}
 
     async def _advise_once_complete(self) -> None:
         await self.facts.complete()

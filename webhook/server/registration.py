@@ -14,10 +14,13 @@ from typing import Any, NoReturn
 import msgspec
 
 from certs.inject import WEBHOOK_KINDS
+from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.protocol import DECODE_ERRORS, NO_QUERY, ApiClient
 from webhook.doctor.drift import find_drift
 from webhook.doctor.objects import WebhookConfiguration
 from webhook.errors import ApiError
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
+from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder
@@ -36,17 +39,15 @@ class RegistrationWatcher:
     Drift is a warning for as long as it lasts; another change, as by an upgrade, is reported once.
 
     Attributes:
-        groups: Returns the API groups of all kinds with a pod template.
+        kinds: Returns all kinds with a pod template.
     """
 
     client: ApiClient
     context: ServerContext
     events: EventRecorder
-    groups: Callable[[], Iterable[str]]
+    kinds: Callable[[], Iterable[GroupKind]]
     _seen: dict[Hook, Webhooks] = field(default_factory=dict[Hook, Webhooks], init=False)
-    _drift: dict[Hook, frozenset[str]] = field(
-        default_factory=dict[Hook, frozenset[str]], init=False
-    )
+    _drift: dict[Hook, set[str]] = field(default_factory=dict[Hook, set[str]], init=False)
 
     async def run(self, interval_s: float) -> NoReturn:
         """Check both configurations until cancelled."""
@@ -62,15 +63,20 @@ class RegistrationWatcher:
         try:
             response = await self.client.send("GET", path, NO_QUERY, b"")
             if response.status == HTTPStatus.NOT_FOUND:
-                self._report_drift(
-                    hook, frozenset({"does not exist, so that no replica is called"})
-                )
+                self._report_drift(hook, {"does not exist, so that no replica is called"})
             elif response.status == HTTPStatus.OK:
-                self._compare(hook, response.body)
+                self._compare(hook, response.body, await self._list_custom())
         except (ApiError, *DECODE_ERRORS):
             return  # the certificate and the caches report an API server that fails
 
-    def _compare(self, hook: Hook, body: bytes) -> None:
+    async def _list_custom(self) -> set[tuple[str, str]]:
+        """Look up the plurals of configured kinds; those of all other kinds are known."""
+        kinds = {*self.kinds()} - BUILT_IN_KINDS.keys() - CUSTOM_KINDS.keys()
+        rows = await find_custom_kinds(self.client, kinds, [])
+        plurals = {row.group_kind: row.plural for row in rows}
+        return {(kind.group, plurals.get(kind, "")) for kind in kinds}
+
+    def _compare(self, hook: Hook, body: bytes, custom: set[tuple[str, str]]) -> None:
         configuration = msgspec.json.decode(body, type=WebhookConfiguration)
         webhooks = _without_bundles(msgspec.json.decode(body))
         before = self._seen.get(hook, webhooks)
@@ -78,12 +84,12 @@ class RegistrationWatcher:
         if changed := sorted(_list_changes(before, webhooks)):
             self._report("Changed", hook, f"was changed: {', '.join(changed)}", warning=False)
         place = {"name": self.context.settings.name, "namespace": self.context.namespace}
-        drift = find_drift(hook, configuration, **place, groups={*self.groups()})
-        self._report_drift(hook, frozenset(drift))
+        drift = find_drift(hook, configuration, **place, custom=custom)
+        self._report_drift(hook, {*drift})
 
-    def _report_drift(self, hook: Hook, drift: frozenset[str]) -> None:
+    def _report_drift(self, hook: Hook, drift: set[str]) -> None:
         self.context.metrics.registration_drift.labels(_KINDS[hook]).set(len(drift))
-        before, self._drift[hook] = self._drift.get(hook, frozenset()), drift
+        before, self._drift[hook] = self._drift.get(hook, set()), drift
         if new := sorted(drift - before):
             self._report("Drift", hook, "; ".join(new), warning=True)
         elif before and not drift:

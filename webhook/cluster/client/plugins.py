@@ -112,8 +112,7 @@ class ExecPlugin:
         try:
             transport, output = await asyncio.get_running_loop().subprocess_exec(
                 _Output,
-                entry.command,
-                *(entry.args or ()),
+                *[entry.command, *(entry.args or ())],
                 env={**os.environ, **added},
                 stdin=None if interactive else DEVNULL,
                 start_new_session=not interactive,  # a group of processes that can be killed

@@ -7,7 +7,7 @@ from webhook.doctor import drift
 from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.policy.catalogue import Action
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, CUSTOM_KINDS, POD
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 
@@ -66,7 +66,7 @@ def check_rules(installation: Installation) -> Iterator[DoctorFinding]:
             message = f"{webhook.name} is not called for {', '.join(sorted(missing))}"
             yield DoctorFinding(message, APPLY)
         custom = _list_custom_kinds(installation)
-        groups = None if custom is None else {kind.group for kind in custom}
+        groups = custom if custom is None else {(k.group, "") for k in {*custom} - {*CUSTOM_KINDS}}
         if excess := drift.list_excess(webhook, groups):
             yield DoctorFinding(
                 f"{webhook.name} is called for {', '.join(excess)}, which evenspread does not "

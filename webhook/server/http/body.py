@@ -83,17 +83,11 @@ def _read_length(head: bytes) -> float:
 
 @dataclass(slots=True, eq=False)
 class _Unfinished:
-    """
-    A body that is being read.
-
-    Attributes:
-        content: The bytes so far.
-        needs: Bytes of the whole body; as many as are allowed if its head does not say.
-    """
+    """A body that is being read."""
 
     address: str
     content: bytearray
-    needs: int
+    needs: int  # bytes of the whole body; as many as are allowed if its head does not say
     deadline: asyncio.Timeout
     refused: bool = False
 
