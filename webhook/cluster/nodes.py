@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from webhook.cluster import wire
-from webhook.cluster.store import Key, Store, share, share_labels
+from webhook.cluster.store import Store, share, share_labels
 from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node, Taint
 from webhook.policy.placement.nodes import EXCLUDING
@@ -24,12 +24,10 @@ class NodeStore(Store[wire.NodeObject]):
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
+        super().__init__({"": self._nodes})
         self._schedulable = 0
         self._labelled: Counter[str] = Counter()  # schedulable nodes by label key
         self.taints = TaintIndex()
-
-    def __len__(self) -> int:
-        return len(self._nodes)
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -50,10 +48,6 @@ class NodeStore(Store[wire.NodeObject]):
         known = self._nodes.pop(name, None)
         if known is not None:
             self._count(known, -1)
-
-    def iterate_keys(self) -> Iterator[Key]:
-        """Iterate over the keys of all Nodes."""
-        return (("", name) for name in self._nodes)
 
     def schedulable_nodes(self) -> int:
         """Count the Nodes that are not marked unschedulable."""

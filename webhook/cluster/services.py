@@ -8,12 +8,12 @@ label that many Services share is rarely the rarest one of a selector.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, selector_size
-from webhook.cluster.store import UNLIMITED, Key, Store, share, share_labels
+from webhook.cluster.store import UNLIMITED, Store, share, share_labels
 from webhook.policy.facts import ServiceSelector
 
 LabelPair = tuple[str, str]
@@ -22,35 +22,33 @@ LabelPair = tuple[str, str]
 _by_name = attrgetter("name")
 
 
-class _NamespaceIndex:
+class _NamespaceIndex(dict[str, tuple[ServiceSelector, LabelPair | None]]):
     """
-    The Services of one namespace.
+    The Services of one namespace, by name.
 
-    Attributes:
-        services: By name, with the label under which the index has them; None for an empty
-            selector.
+    Each is with the label under which the index has it; None for an empty selector.
     """
 
-    __slots__ = ("_frequency", "_indexed", "services")
+    __slots__ = ("_frequency", "_indexed")
 
     def __init__(self) -> None:
-        self.services: dict[str, tuple[ServiceSelector, LabelPair | None]] = {}
+        super().__init__()
         self._indexed: dict[LabelPair | None, dict[str, ServiceSelector]] = {}
         self._frequency: Counter[LabelPair] = Counter()  # number of selectors with a label
 
     def selector(self, name: str) -> dict[str, str] | None:
-        service, _ = self.services.get(name, (None, None))
+        service, _ = self.get(name, (None, None))
         return service.selector if service is not None else None
 
     def add(self, service: ServiceSelector) -> None:
         pairs = service.selector.items()
         self._frequency.update(pairs)
         rarest = min(pairs, key=lambda pair: (self._frequency[pair], pair), default=None)
-        self.services[service.name] = service, rarest
+        self[service.name] = service, rarest
         self._indexed.setdefault(rarest, {})[service.name] = service
 
     def remove(self, name: str) -> None:
-        service, pair = self.services.pop(name)
+        service, pair = self.pop(name)
         for label in service.selector.items():
             self._frequency[label] -= 1
             if not self._frequency[label]:
@@ -80,9 +78,7 @@ class ServiceStore(Store[wire.ServiceObject]):
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
         self._namespaces: dict[str, _NamespaceIndex] = {}
-
-    def __len__(self) -> int:
-        return sum(len(index.services) for index in self._namespaces.values())
+        super().__init__(self._namespaces)
 
     def put(self, thing: wire.ServiceObject) -> None:
         """
@@ -108,14 +104,8 @@ class ServiceStore(Store[wire.ServiceObject]):
             return
         index.remove(name)
         self._quota.free(namespace, selector_size(selector))
-        if not index.services:
+        if not index:
             del self._namespaces[namespace]
-
-    def iterate_keys(self) -> Iterator[Key]:
-        """Iterate over the keys of all Services that have a selector."""
-        return (
-            (space, name) for space, index in self._namespaces.items() for name in index.services
-        )
 
     def select(self, namespace: str, labels: Mapping[str, str]) -> list[ServiceSelector]:
         """Return the Services that select a pod with these labels, sorted by name."""

@@ -6,7 +6,7 @@ Services and Nodes, whose indexes are more complex, are in ``services`` and ``no
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
@@ -28,7 +28,11 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Store(ABC, Generic[T_contra]):
-    """Store of the objects of one kind."""
+    """Store of the objects of one kind; ``len`` counts them."""
+
+    def __init__(self, names: Mapping[str, Collection[str]]) -> None:
+        """Start with the names by namespace that ``put`` and ``remove`` keep current."""
+        self._names = names
 
     @abstractmethod
     def put(self, thing: T_contra) -> None:
@@ -38,12 +42,12 @@ class Store(ABC, Generic[T_contra]):
     def remove(self, namespace: str, name: str) -> None:
         """Remove an object; do nothing if it is not in the store."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        return sum(map(len, self._names.values()))
 
-    @abstractmethod
     def iterate_keys(self) -> Iterator[Key]:
         """Iterate over the keys; the store must not change during the iteration."""
+        return ((space, name) for space, names in self._names.items() for name in names)
 
 
 class NamespaceStore(Store[wire.NamespaceObject]):
@@ -51,9 +55,7 @@ class NamespaceStore(Store[wire.NamespaceObject]):
 
     def __init__(self) -> None:
         self._labels: dict[str, dict[str, str]] = {}
-
-    def __len__(self) -> int:
-        return len(self._labels)
+        super().__init__({"": self._labels})
 
     def put(self, thing: wire.NamespaceObject) -> None:
         """Add a Namespace, or replace the one with the same name."""
@@ -62,10 +64,6 @@ class NamespaceStore(Store[wire.NamespaceObject]):
     def remove(self, namespace: str, name: str) -> None:  # noqa: ARG002 - it is in none
         """Remove a Namespace; do nothing if it is not in the store."""
         self._labels.pop(name, None)
-
-    def iterate_keys(self) -> Iterator[Key]:
-        """Iterate over the keys of all Namespaces."""
-        return (("", name) for name in self._labels)
 
     def labels(self, name: str) -> Mapping[str, str] | None:
         """Return the labels of a Namespace; None if it is not known."""
@@ -87,9 +85,7 @@ class OwnerStore(Store[PodOwner]):
     def __init__(self, quota: NamespaceQuota = UNLIMITED) -> None:
         self._quota = quota
         self._selectors: dict[str, dict[str, LabelSelector]] = {}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._selectors.values()))
+        super().__init__(self._selectors)
 
     def put(self, thing: PodOwner) -> None:
         """
@@ -114,10 +110,6 @@ class OwnerStore(Store[PodOwner]):
         self._quota.free(namespace, selector_size(known))
         if not selectors:
             del self._selectors[namespace]
-
-    def iterate_keys(self) -> Iterator[Key]:
-        """Iterate over the keys of all owners that have a selector."""
-        return ((space, name) for space, names in self._selectors.items() for name in names)
 
     def selector(self, namespace: str, name: str) -> LabelSelector | None:
         """Return the selector of an owner; None if it is not known or has none."""

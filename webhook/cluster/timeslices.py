@@ -1,8 +1,8 @@
 """Run long work in short slices, so that it does not delay requests on the same event loop."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 WorkResult = TypeVar("WorkResult")
@@ -36,8 +36,6 @@ class TimeSlicer:
                 finally:
                     await asyncio.sleep(0)  # let the event loop run before the next slice
 
-    @asynccontextmanager
-    async def still(self) -> AsyncGenerator[None]:
+    def still(self) -> AbstractAsyncContextManager[None]:
         """Suspend all work within the context, so that a thread may read the stores."""
-        async with self._turn:
-            yield
+        return self._turn

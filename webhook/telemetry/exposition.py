@@ -7,7 +7,7 @@ The metrics of an audit in Prometheus' text format.
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -31,6 +31,4 @@ class _Computed(Collector):
 
 def expose(samples: Samples) -> bytes:
     """Write the metrics of an audit in Prometheus' text format, also those without a sample."""
-    registry = CollectorRegistry()
-    registry.register(_Computed(samples))
-    return generate_latest(registry)
+    return generate_latest(_Computed(samples))
