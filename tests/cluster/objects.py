@@ -9,6 +9,10 @@ from webhook.cluster import wire
 from webhook.cluster.store import Store
 from webhook.policy.model import Taint
 
+REPLICATION_CONTROLLER_V1 = ("v1", "ReplicationController")
+REPLICA_SET_V1 = ("apps/v1", "ReplicaSet")
+STATEFUL_SET_V1 = ("apps/v1", "StatefulSet")
+
 
 def service(
     name: str, selector: Mapping[str, str] | None, *, namespace: str = "shop"

@@ -1,12 +1,15 @@
 import pytest
 
-from tests.cluster.objects import controller, namespace, node, service
-from webhook.cluster.facts import (
+from tests.cluster.objects import (
     REPLICA_SET_V1,
     REPLICATION_CONTROLLER_V1,
     STATEFUL_SET_V1,
-    Cluster,
+    controller,
+    namespace,
+    node,
+    service,
 )
+from webhook.cluster.facts import Cluster
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.models import OwnerSelector
 from webhook.policy.facts import Facts, ServiceSelector

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.build import requirement, selector
-from tests.cluster.objects import controller, service
-from webhook.cluster.facts import REPLICA_SET_V1, STATEFUL_SET_V1, Cluster
+from tests.cluster.objects import REPLICA_SET_V1, STATEFUL_SET_V1, controller, service
+from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import (
     OBJECT_BYTES,
     NamespaceQuota,

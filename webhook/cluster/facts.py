@@ -13,11 +13,6 @@ from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, group
 VersionKind = tuple[str, str]
 """API version and kind, as in an object's ``apiVersion`` and ``kind``."""
 
-OWNER_VERSION_KINDS: tuple[VersionKind, ...] = tuple(
-    (row.api_version, row.kind) for row in BUILT_IN_OWNERS
-)
-REPLICATION_CONTROLLER_V1, REPLICA_SET_V1, STATEFUL_SET_V1 = OWNER_VERSION_KINDS
-
 
 class Cluster:
     """
@@ -50,7 +45,9 @@ class Cluster:
         self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
         self.node_store = NodeStore() if nodes is None else nodes
-        self.owner_stores = {kind: OwnerStore(quota) for kind in OWNER_VERSION_KINDS}
+        self.owner_stores: dict[VersionKind, OwnerStore] = {
+            (row.api_version, row.kind): OwnerStore(quota) for row in BUILT_IN_OWNERS
+        }
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
         self.services = self.service_store.select

@@ -10,7 +10,7 @@ import os
 import select
 import stat
 from collections.abc import Callable
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 PIECE = select.PIPE_BUF
 """Bytes of one write (4096 on Linux): a pipe that polls writable takes them without blocking."""
@@ -37,31 +37,6 @@ _NEWLINE = b"\n"
 
 Soon: TypeAlias = Callable[[Callable[[], None]], object]
 Later: TypeAlias = Callable[[float, Callable[[], None]], object]
-
-
-class LogOutput(Protocol):
-    """
-    The output of a line writer.
-
-    Attributes:
-        piece: The most bytes for one ``write``.
-    """
-
-    piece: int
-
-    def ready(self, wait_s: float) -> bool:
-        """Wait at most ``wait_s`` seconds until ``write`` takes a piece; whether it does."""
-        ...
-
-    def write(self, data: bytes) -> int:
-        """
-        Write a piece and return the number of bytes written.
-
-        Raises:
-            OSError: The reader is gone, or the disk is full.
-            ValueError: The stream is closed.
-        """
-        ...
 
 
 class LineWriter:
@@ -166,7 +141,12 @@ class LineWriter:
 
 
 class _Stream:
-    """A Python stream without a file descriptor."""
+    """
+    A Python stream without a file descriptor.
+
+    Attributes:
+        piece: The most bytes for one ``write``.
+    """
 
     piece = MOST_PENDING + 1  # everything at once, with the newline of a torn line
 
@@ -174,9 +154,11 @@ class _Stream:
         self._stream = stream
 
     def ready(self, wait_s: float) -> bool:  # noqa: ARG002  # memory is always ready
+        """Wait at most ``wait_s`` seconds until ``write`` takes a piece; whether it does."""
         return True
 
     def write(self, data: bytes) -> int:
+        """Write a piece and return its bytes; OSError: no reader or space, ValueError: closed."""
         taken = self._stream.write(data)
         self._stream.flush()
         return taken
@@ -206,7 +188,7 @@ class _Descriptor:
         return os.write(self._descriptor, data)
 
 
-def open_output(stream: BinaryIO) -> LogOutput:
+def open_output(stream: BinaryIO) -> _Stream | _Descriptor:
     """Choose the output for a stream that writes without blocking."""
     try:
         descriptor = stream.fileno()

@@ -53,12 +53,11 @@ def find_untolerated(
 
     Source: helpers.go ``FindMatchingUntoleratedTaint``.
     """
-    for taint in taints:
-        if taint.effect in EXCLUDING and not any(
-            tolerates(toleration, taint) for toleration in tolerations
-        ):
-            return taint
-    return None
+    excluding = (taint for taint in taints if taint.effect in EXCLUDING)
+    untolerated = (
+        taint for taint in excluding if not any(tolerates(t, taint) for t in tolerations)
+    )
+    return next(untolerated, None)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -71,13 +70,9 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.key and toleration.key != taint.key:
         return False
-    match toleration.operator or "Equal":
-        case "Exists":
-            return True
-        case "Equal":
-            return (toleration.value or "") == taint.value
-        case _:
-            return False
+    operator = toleration.operator or "Equal"
+    is_equal = operator == "Equal" and (toleration.value or "") == taint.value
+    return operator == "Exists" or is_equal
 
 
 def render_taint(taint: Taint) -> str:
