@@ -319,4 +319,14 @@ ROTATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.WAIT,
         set(),
     ),
+    "a leaf of an unknown issuer stays while the signer is not in every bundle": (
+        state(SIGNER, leaf=leaf("lost"), everywhere=EMPTY, anywhere=EMPTY),
+        RotationAction.UNPUBLISH,
+        {"signer"},
+    ),
+    "a request of the second in which the signer was created is fulfilled": (
+        state(SIGNER, ca_requested=NOW - DAY),
+        RotationAction.WAIT,
+        set(),
+    ),
 }
