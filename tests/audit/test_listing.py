@@ -16,7 +16,7 @@ from webhook.errors import ApiError, ExpiredError
 
 async def listed(server: ApiServer, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
-    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration)
     await listing.read(namespace)
     return listing
 

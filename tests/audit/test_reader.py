@@ -29,7 +29,7 @@ KINDS: tuple[VersionKind, ...] = (
 def put(version_kind: VersionKind, text: str) -> Snapshot:
     """Put an object of a kind into an empty snapshot."""
     configuration, snapshot = world.CONFIGURATION, Snapshot()
-    reader = ObjectReader(configuration.pod_templates, configuration.owner_selectors)
+    reader = ObjectReader(configuration)
     reader.put(snapshot, version_kind, msgspec.Raw(text.encode()))
     return snapshot
 

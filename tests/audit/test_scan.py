@@ -90,7 +90,7 @@ def test_actions_set_severities_and_switch_rules_off() -> None:
 
 
 def test_only_the_requested_rules_and_namespaces_are_audited() -> None:
-    options = audit_options(rules=frozenset({"TSC110"}), namespaces=frozenset({"shop"}))
+    options = audit_options(rules=frozenset({"TSC110"}), namespace="shop")
 
     report = audit(EVERYTHING, options=options)
 

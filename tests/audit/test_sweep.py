@@ -36,10 +36,10 @@ async def swept(server: ApiServer) -> list[WorkloadReport]:
 
 async def at_once(server: ApiServer) -> list[WorkloadReport]:
     configuration = world.CONFIGURATION
-    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration)
     await listing.read()
     found = Inventory(listing.snapshot, configuration.owner_selectors)
-    return list(scan(found, (), audit_options()).workloads)
+    return list(scan(found, audit_options()).workloads)
 
 
 def moved(text: str, namespace: str) -> str:

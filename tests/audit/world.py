@@ -134,7 +134,7 @@ EVERYTHING = LIVE + REFUSED
 
 def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
     """Collect manifests, and others that are only part of the cluster."""
-    collector = ManifestCollector(CONFIGURATION.pod_templates, CONFIGURATION.owner_selectors)
+    collector = ManifestCollector(CONFIGURATION)
     for source, requested in ((text, True), (neighbours, False)):
         for document in parse(source, "all.yaml"):
             assert isinstance(document, Document)
@@ -175,7 +175,7 @@ def audit_options(configuration: Configuration = CONFIGURATION, **changes: Any) 
 
 def report_on(snapshot: Snapshot, options: AuditOptions | None = None) -> AuditReport:
     """Audit a snapshot."""
-    return scan(inventory(snapshot), snapshot.unreadable, options or audit_options())
+    return scan(inventory(snapshot), options or audit_options())
 
 
 def audit(text: str, *, neighbours: str = "", options: AuditOptions | None = None) -> AuditReport:

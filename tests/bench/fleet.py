@@ -227,7 +227,7 @@ def write(size: Size, file: Path) -> None:
     """Write the snapshot that ``evenspread audit --save-snapshot`` would make of the cluster."""
     configuration = Configuration()
     server = ApiServer(*build_objects(size))
-    listing = ClusterListing(server, configuration.pod_templates, configuration.owner_selectors)
+    listing = ClusterListing(server, configuration)
     asyncio.run(listing.read())
     assert not listing.problems
     write_snapshot(listing.snapshot, str(file))

@@ -324,4 +324,9 @@ ROTATIONS: dict[str, tuple[RotationState, RotationAction, set[str]]] = {
         RotationAction.UNPUBLISH,
         {"signer"},
     ),
+    "a request of the second in which the signer was created is fulfilled": (
+        state(SIGNER, ca_requested=NOW - DAY),
+        RotationAction.WAIT,
+        set(),
+    ),
 }

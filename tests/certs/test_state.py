@@ -191,6 +191,10 @@ def test_a_revocation_that_runs_is_of_all_foreign_authorities(
     assert replace(state(given), recorded=recorded).is_revoked(given) is revoked
 
 
+def test_a_revocation_that_begins_has_not_ended() -> None:
+    assert not RECORDED.ended
+
+
 TAKEN_OVER = {
     "a minute in every bundle, half of it as the signer": (MINUTE, 30 * SECOND, True),
     "less than a minute in every bundle": (59 * SECOND, 59 * SECOND, False),

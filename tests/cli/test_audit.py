@@ -10,7 +10,12 @@ from tests.audit import world
 from tests.cli.conftest import Run
 from webhook.audit.renderers import AUDIT_FORMATS
 from webhook.audit.snapshot import Snapshot, write_snapshot
-from webhook.cli.audit import ClusterScope, collect_snapshot, pause_garbage_collection, progress_bar
+from webhook.cli.audit import (
+    list_cluster,
+    pause_garbage_collection,
+    progress_bar,
+    read_snapshot,
+)
 from webhook.cli.inputs.manifests import Inputs
 from webhook.config import Configuration
 from webhook.errors import ConfigError
@@ -179,13 +184,8 @@ def test_garbage_collection_stays_off_if_it_was_off() -> None:
         assert not gc.isenabled()
 
 
-ALL = ClusterScope("kubeconfig", "", "")
-
-
-def collect(
-    inputs: Inputs, cluster: str = "", snapshot: str = "", scope: ClusterScope = ALL
-) -> Snapshot:
-    return collect_snapshot(inputs, cluster, snapshot, Configuration(), scope)
+def collect(inputs: Inputs, cluster: str = "", snapshot: str = "") -> Snapshot:
+    return read_snapshot(inputs, cluster, snapshot, Configuration())
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_a_cluster_is_listed(namespace: str, api: ApiServer, folder: Path) -> No
     api.page_size = 1
     inputs = Inputs([])
 
-    snapshot = collect(inputs, scope=ClusterScope("kubeconfig", "", namespace))
+    snapshot = list_cluster(inputs, Configuration(), "kubeconfig", "", namespace)
 
     assert len(snapshot.nodes) == 3
     assert bool(snapshot.pods) is (namespace != "ops")
@@ -236,7 +236,7 @@ def test_kinds_that_cannot_be_listed_are_problems(api: ApiServer) -> None:
     api.answers["GET /api/v1/nodes"] = refuse("nodes is forbidden")
     inputs = Inputs([])
 
-    collect(inputs)
+    list_cluster(inputs, Configuration(), "kubeconfig", "", "")
 
     assert ["nodes is forbidden" in str(problem) for problem in inputs.problems] == [True]
 

@@ -175,6 +175,6 @@ def test_the_document_has_every_check() -> None:
     assert check["state"] == "problem"
     assert check["findings"][0] == {
         "severity": "problem",
-        "says": problem.findings[0].message,
+        "message": problem.findings[0].message,
         "advice": problem.findings[0].advice,
     }

@@ -6,14 +6,19 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from tests.deploy.manifests import CHART, KUBERNETES, Helm, HelmError, Json, by_name
+from tests.deploy.manifests import CHART, KUBERNETES, NAMESPACE, Helm, HelmError, Json, by_name
 from webhook.config import load, policy
 from webhook.config.settings import read_settings
+from webhook.doctor.drift import find_drift
+from webhook.doctor.installation import CONFIGURATION_KINDS
+from webhook.doctor.objects import WebhookConfiguration
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.request import Hook
 
 HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
 
@@ -205,6 +210,30 @@ def test_custom_kinds_reach_configuration_webhooks_and_role(helm: Helm) -> None:
         "resources": ["fleets"],
         "verbs": ["get", "list", "watch"],
     } in objects["ClusterRole/evenspread"]["rules"]
+
+
+RENDERED: dict[str, dict[str, Any]] = {
+    "the defaults": {},
+    "opt-in": {"scope": "optIn", "exemptNamespaces": ["kube-public"], "skipInSelector": True},
+    "all pods validated": {"validatePods": True, "failurePolicy": {"validating": "Fail"}},
+    "a custom kind": {
+        "podTemplates": [
+            {"group": "a.io", "kind": "Fish", "resource": "fish", "path": "spec.template"}
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("values", RENDERED.values(), ids=RENDERED)
+@pytest.mark.parametrize("hook", Hook)
+def test_what_the_chart_renders_is_no_drift(helm: Helm, hook: Hook, values: dict[str, Any]) -> None:
+    rendered = by_name(helm.objects(values))[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
+    configuration = msgspec.convert(rendered, WebhookConfiguration)
+    place = {"name": "evenspread", "namespace": NAMESPACE}
+
+    for plural in ("fish", ""):
+        drift = find_drift(hook, configuration, **place, custom={("a.io", plural)})
+        assert list(drift) == []
 
 
 def test_a_foreign_certificate_needs_no_right_to_secrets(helm: Helm) -> None:

@@ -182,9 +182,9 @@ def test_wider_rules_are_reported_and_left_alone(certified: Certified) -> None:
         name = "webhook_configuration_drift"
         return [replica.metric(name, kind=kind) for replica in certified.replicas]
 
-    assert drift() == [0, 0]
+    until(lambda: drift() == [2, 2], "both exemptions by name, which tests lack, to be missed")
     api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": [*rules, wide]}]})
-    until(lambda: drift() == [1, 1], "the drift to be seen", patience_s=60)
+    until(lambda: drift() == [3, 3], "the drift to be seen", patience_s=60)
     assert certified.hooks[0]["webhooks"][0]["rules"] == [*rules, wide]
     messages = [event["message"] for event in api.items("v1", "Event", certified.namespace)]
     what = "mutate.evenspread.io is called for roles of the API group rbac.authorization.k8s.io"
@@ -192,7 +192,7 @@ def test_wider_rules_are_reported_and_left_alone(certified: Certified) -> None:
     assert f"{kind} {NAME}: was changed: mutate.evenspread.io.rules" in messages
 
     api.merge(mutating, {"webhooks": [{"name": "mutate.evenspread.io", "rules": rules}]})
-    until(lambda: drift() == [0, 0], "the drift to be gone", patience_s=60)
+    until(lambda: drift() == [2, 2], "the drift to be gone", patience_s=60)
 
 
 def test_metrics_show_the_served_certificates(certified: Certified) -> None:

@@ -5,7 +5,6 @@ The collector of manifests: documents of files become a snapshot.
 pod template nor affect spreading. It reads no file itself.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from webhook.audit.origins import Origin
 from webhook.audit.reader import ObjectReader
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableObject
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
-from webhook.config import OwnerSelector
+from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.manifests.type_errors import TypeMismatch
@@ -32,13 +31,11 @@ class ManifestCollector:
         problems: Objects of the cluster that cannot be read; the snapshot is without them.
     """
 
-    def __init__(
-        self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
-    ) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         """Start with an empty snapshot, for the kinds of an ``ObjectReader``."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
-        self._reader = ObjectReader(templates, owners)
+        self._reader = ObjectReader(configuration)
 
     def add(self, document: Document, *, requested: bool = True) -> None:
         """

@@ -47,6 +47,7 @@ class Inventory:
         state: Nodes and pods.
         audited: Subjects, sorted by namespace, kind and name.
         pods: Number of their pods.
+        unreadable: Objects that API servers refuse.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Inventory:
         groups = groups or PodGroups(snapshot.workloads)
         groups.add(snapshot.pods)
         own = set(groups.found)
+        self.unreadable = snapshot.unreadable
         groups.add(snapshot.neighbours)
         running = {key: tuple(found.values()) for key, found in groups.found.items()}
         nodes = whole.cluster.node_store if whole else None

@@ -5,7 +5,7 @@ Lists of a cluster: the objects of an API server become a snapshot.
 user may not list becomes a problem; all other kinds are still read.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 from webhook.audit.reader import ObjectReader, build_read_error
@@ -13,11 +13,9 @@ from webhook.audit.snapshot import Snapshot
 from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
-from webhook.config import OwnerSelector
+from webhook.config import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
-from webhook.policy.model import GroupKind
-from webhook.policy.paths import TemplatePath
 
 LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if not row.namespaced
@@ -56,17 +54,12 @@ class ClusterListing:
         problems: Kinds that could not be listed, and objects that could not be read.
     """
 
-    def __init__(
-        self,
-        source: ApiClient,
-        templates: Mapping[GroupKind, TemplatePath],
-        owners: Iterable[OwnerSelector],
-    ) -> None:
+    def __init__(self, source: ApiClient, configuration: Configuration) -> None:
         """Prepare to read the kinds of an ``ObjectReader``; send no request yet."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._source = source
-        self._reader = ObjectReader(templates, owners)
+        self._reader = ObjectReader(configuration)
 
     async def read(
         self, namespace: str = "", report: ProgressReporter = lambda _kind, _number: None

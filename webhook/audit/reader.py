@@ -5,7 +5,6 @@ The reader of objects for audits: one object of any source becomes entries of a 
 no object and reports no problem; it raises, and the caller decides what that means.
 """
 
-from collections.abc import Iterable, Mapping
 from functools import partial
 
 import msgspec
@@ -24,14 +23,13 @@ from webhook.cluster import wire
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.protocol import DECODE_ERRORS
-from webhook.config import OwnerSelector
+from webhook.config import Configuration
 from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import POD, KindRow
 from webhook.policy.model import GroupKind, ObjectMeta, group_of
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import TemplatePath
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
@@ -42,22 +40,15 @@ class ObjectReader:
     Reads objects as JSON and puts them into snapshots.
 
     Attributes:
+        templates: The path to the pod template, by kind.
         kinds: Kinds that hold pod templates or select pods, built-in and custom ones.
     """
 
-    def __init__(
-        self, templates: Mapping[GroupKind, TemplatePath], owners: Iterable[OwnerSelector]
-    ) -> None:
-        """
-        Prepare the decoders.
-
-        Args:
-            templates: The path to the pod template, by kind.
-            owners: Custom controllers that select pods.
-        """
-        self.templates = templates
-        cluster = Cluster(owners)
-        self.kinds = templates.keys() | cluster.custom_paths.keys()
+    def __init__(self, configuration: Configuration) -> None:
+        """Prepare the decoders, also for the custom kinds that the configuration names."""
+        self.templates = configuration.pod_templates
+        cluster = Cluster(configuration.owner_selectors)
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys()
         self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:

@@ -21,7 +21,6 @@ from webhook.audit.report import (
     DefaultsReport,
     WorkloadReport,
 )
-from webhook.audit.snapshot import UnreadableObject
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.context import AdviceContext
@@ -46,12 +45,12 @@ class AuditOptions:
     Attributes:
         policy: Gates, profiles, and the actions of rules.
         rules: The rules to apply; empty for all.
-        namespaces: The namespaces to audit; empty for all.
+        namespace: The only namespace to audit; empty for all.
     """
 
     policy: Policy
     rules: frozenset[str] = frozenset()
-    namespaces: frozenset[str] = frozenset()
+    namespace: str = ""
 
     def includes_rule(self, rule: str) -> bool:
         """Whether to apply a rule."""
@@ -59,12 +58,11 @@ class AuditOptions:
 
     def includes_namespace(self, namespace: str) -> bool:
         """Whether to audit a namespace."""
-        return not self.namespaces or namespace in self.namespaces
+        return self.namespace in ("", namespace)
 
 
 def scan(
     inventory: Inventory,
-    unreadable: Sequence[UnreadableObject],
     options: AuditOptions,
     progress: Callable[[Sequence[AuditSubject]], Iterable[AuditSubject]] = iter,
 ) -> AuditReport:
@@ -72,7 +70,6 @@ def scan(
     Apply every rule to every subject.
 
     Args:
-        unreadable: Objects that API servers refuse.
         progress: Yields the subjects, and may show the progress.
     """
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
@@ -84,7 +81,7 @@ def scan(
     if options.includes_rule(TYPE_INVALID):
         reports += [
             report_type_error(item)
-            for item in unreadable
+            for item in inventory.unreadable
             if options.includes_namespace(item.namespace)
         ]
     reports.sort(key=lambda item: (item.namespace, item.kind, item.name, item.source, item.line))

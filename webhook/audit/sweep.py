@@ -122,7 +122,7 @@ class ClusterSweep:
         self.problems: list[SourceError] = []
         self._source = source
         self._owners = configuration.owner_selectors
-        self._reader = ObjectReader(configuration.pod_templates, self._owners)
+        self._reader = ObjectReader(configuration)
         self._options = options
 
     async def reports(self) -> AsyncIterator[AuditReport]:
@@ -147,7 +147,7 @@ class ClusterSweep:
             groups = await self._read_namespace(namespace, cursors, snapshot)
             inventory = Inventory(snapshot, self._owners, groups, whole)
             if inventory.audited:
-                yield scan(inventory, (), self._options)
+                yield scan(inventory, self._options)
 
     async def _open_cursors(self) -> list[ListCursor]:
         """Create a cursor for every list; that of the pods is last."""

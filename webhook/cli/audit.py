@@ -4,7 +4,6 @@ import gc
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -76,15 +75,13 @@ def audit(
     configuration = requested.configuration
     known = baseline.load_baseline(since_baseline) if since_baseline else None
     inputs = Inputs(filename, strict=strict)
-    scope = ClusterScope(kubeconfig, context, namespace)
-    collected = collect_snapshot(inputs, cluster, snapshot, configuration, scope)
+    if filename or cluster or snapshot:
+        collected = read_snapshot(inputs, cluster, snapshot, configuration)
+    else:
+        collected = list_cluster(inputs, configuration, kubeconfig, context, namespace)
     if save_snapshot:
         write_snapshot(collected, save_snapshot)
-    question = AuditOptions(
-        policy=requested.policy,
-        rules=rules,
-        namespaces=frozenset(filter(None, [namespace])),
-    )
+    question = AuditOptions(requested.policy, rules, namespace)
     report = _scan(collected, question, configuration)
     if known is not None:
         report = baseline.remove_known_findings(report, known)
@@ -98,7 +95,7 @@ def _scan(collected: Snapshot, question: AuditOptions, configuration: Configurat
     inventory = Inventory(collected, configuration.owner_selectors)
     with progress_bar() as bar:
         track = partial(bar.track, description="auditing")
-        return scan(inventory, collected.unreadable, question, track)
+        return scan(inventory, question, track)
 
 
 def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity | None) -> None:
@@ -110,31 +107,15 @@ def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity |
     write_text(render_report(report, target.format, threshold), target)
 
 
-@dataclass(frozen=True)
-class ClusterScope:
-    """Options that select what to list; empty means absent, and all namespaces."""
-
-    kubeconfig: str
-    context: str
-    namespace: str
-
-
-def collect_snapshot(
-    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration, scope: ClusterScope
+def read_snapshot(
+    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration
 ) -> Snapshot:
     """
-    Collect everything that the audit needs.
-
-    Args:
-        inputs: Manifests of ``-f``; receives the problems of all sources.
-        cluster: Path of manifests that describe the cluster around those; may be empty.
-        snapshot: Path of a saved snapshot to read instead; may be empty.
-        configuration: Names custom kinds to collect.
-        scope: What to list if there are neither manifests nor a snapshot.
+    Read manifests and those of ``--cluster`` around them, or a saved snapshot instead.
 
     Raises:
         ConfigError: The sources exclude each other.
-        SourceError: The snapshot cannot be read, or the API server cannot be reached.
+        SourceError: The snapshot cannot be read; ``inputs`` receives all other problems.
     """
     if snapshot:
         if inputs.paths or cluster:
@@ -143,10 +124,8 @@ def collect_snapshot(
             )
         return load_snapshot(snapshot)
     if not inputs.paths:
-        if cluster:
-            raise ConfigError("requires -f: name the manifests to audit", "--cluster")
-        return _list_cluster(inputs, configuration, scope)
-    collector = ManifestCollector(configuration.pod_templates, configuration.owner_selectors)
+        raise ConfigError("requires -f: name the manifests to audit", "--cluster")
+    collector = ManifestCollector(configuration)
     for document in inputs.cluster_objects(cluster):
         collector.add(document, requested=False)
     for document in inputs.objects():
@@ -155,11 +134,18 @@ def collect_snapshot(
     return collector.snapshot
 
 
-def _list_cluster(inputs: Inputs, configuration: Configuration, scope: ClusterScope) -> Snapshot:
-    """List the objects from an API server, with a progress bar for each kind."""
+def list_cluster(
+    inputs: Inputs, configuration: Configuration, kubeconfig: str, context: str, namespace: str
+) -> Snapshot:
+    """
+    List the objects from an API server, with a progress bar for each kind.
+
+    Raises:
+        SourceError: The API server cannot be reached; ``inputs`` receives all other problems.
+    """
 
     async def read(api: ApiClient) -> ClusterListing:
-        listing = ClusterListing(api, configuration.pod_templates, configuration.owner_selectors)
+        listing = ClusterListing(api, configuration)
         with progress_bar() as bar:
             tasks: dict[str, TaskID] = {}
 
@@ -168,10 +154,10 @@ def _list_cluster(inputs: Inputs, configuration: Configuration, scope: ClusterSc
                     tasks[kind] = bar.add_task(f"{kind}s", total=None)
                 bar.update(tasks[kind], completed=number)
 
-            await listing.read(scope.namespace, report)
+            await listing.read(namespace, report)
         return listing
 
-    listing = apiserver.call(scope.kubeconfig, scope.context, read)
+    listing = apiserver.call(kubeconfig, context, read)
     inputs.problems += listing.problems
     return listing.snapshot
 

@@ -145,7 +145,7 @@ def as_document(installation: Installation, results: Sequence[CheckResult]) -> d
                 "findings": [
                     {
                         "severity": finding.severity.value,
-                        "says": finding.message,
+                        "message": finding.message,
                         "advice": finding.advice,
                     }
                     for finding in result.findings

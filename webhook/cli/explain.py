@@ -154,7 +154,8 @@ def _write(results: Sequence[ExplainResult], output: ExplainFormat) -> None:
             for result in results:
                 click.echo(escape_json(msgspec.json.encode(result).decode()))
         case ExplainFormat.HTML:
-            click.echo(render_page([(result.explanation, result.what_if) for result in results]))
+            answers = [(result.explanation, result.what_if) for result in results]
+            click.echo(render_page(answers), nl=False)
         case ExplainFormat.TABLE:
             terminal = Terminal()
             for result in results:

@@ -68,9 +68,7 @@ class Evaluation:
     ) -> None:
         """Collect the objects of files, and as context the other objects of their cluster."""
         configuration = options.configuration
-        self._make_collector = partial(
-            ManifestCollector, configuration.pod_templates, configuration.owner_selectors
-        )
+        self._make_collector = partial(ManifestCollector, configuration)
         collector = self._make_collector()
         for document in context:
             collector.add(document, requested=False)

@@ -55,7 +55,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         line: Line of the case in its suite, from 1.
         mismatches: Differences; empty unless the case failed.
-        messages: Message of the denial and all warnings, ``said`` in JSON; empty unless it failed.
+        messages: Message of the denial and all warnings; empty unless it failed.
         problem: Why the case could not run; empty if it ran.
     """
 
@@ -63,7 +63,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     status: CaseStatus
     mismatches: tuple[Mismatch, ...] = ()
-    messages: tuple[str, ...] = msgspec.field(default=(), name="said")
+    messages: tuple[str, ...] = ()
     problem: str = ""
 
 

@@ -48,7 +48,7 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     rows = [FindingRow(*pair) for pair in report.findings()]
     spread = [workload for workload in report.workloads if workload.spreads]
     pictures = sorted(spread, key=_sort_key)[:MOST_PICTURES]
-    return _load_template().render(
+    return load_template(__package__, "report.html.jinja").render(
         report=report,
         summary=report.summary,
         rows=sorted(rows, key=lambda row: row.rank),
@@ -85,9 +85,10 @@ def _sort_key(workload: WorkloadReport) -> tuple[int, int]:
 
 
 @cache
-def _load_template() -> Template:
+def load_template(package: str, file: str) -> Template:
+    """Load the template of a page from a package; it escapes values, and must define all."""
     environment = Environment(
-        loader=PackageLoader("webhook.audit.renderers", "."),
+        loader=PackageLoader(package, "."),
         autoescape=True,
         finalize=printable_value,
         undefined=StrictUndefined,
@@ -95,4 +96,4 @@ def _load_template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html.jinja")
+    return environment.get_template(file)

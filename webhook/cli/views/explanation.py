@@ -8,11 +8,9 @@ script, font or other resource. It follows the dark mode of the reader's system 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from webhook.audit.renderers.html import load_template
 from webhook.cli.terminal import Style, Terminal
 from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.escape import printable_value
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
@@ -171,21 +169,11 @@ def _cut(name: str) -> str:
     return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
 
 
-_environment = Environment(
-    loader=PackageLoader("webhook.cli.views", "pages"),
-    autoescape=True,
-    finalize=printable_value,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_environment.filters["short"] = short_key
-
-
 def render_page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
     """Render explanations, and the simulated rollouts that were requested, as a page."""
-    template = _environment.get_template("explanation.html")
-    return template.render(answers=answers, drawn=_measure_diagram, height=HEIGHT, width=WIDTH)
+    return load_template(__package__, "pages/explanation.html").render(
+        answers=answers, drawn=_measure_diagram, height=HEIGHT, width=WIDTH, short=short_key
+    )
 
 
 def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:
