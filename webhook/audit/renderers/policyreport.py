@@ -57,16 +57,15 @@ OPEN_REPORTS = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Render PolicyReports of wgpolicyk8s.io/v1alpha2 as YAML documents."""
-    return format_objects(report, WG_POLICY)
+    return _format_objects(report, WG_POLICY)
 
 
 def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     """Render Reports of openreports.io/v1alpha1, the successor of PolicyReports."""
-    return format_objects(report, OPEN_REPORTS)
+    return _format_objects(report, OPEN_REPORTS)
 
 
-def format_objects(report: AuditReport, api: ReportApi) -> str:
-    """Format the objects of one API as YAML."""
+def _format_objects(report: AuditReport, api: ReportApi) -> str:
     return "".join(f"---\n{format_yaml(item)}" for item in build_objects(report, api))
 
 

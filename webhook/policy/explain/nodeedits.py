@@ -1,6 +1,7 @@
 """Edits of nodes: changes that a cluster administrator could make, each with its sentence."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, islice
 
 from msgspec.structs import replace
@@ -13,46 +14,57 @@ from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology
 
 
-class Uncordon(ScenarioEdit, frozen=True):
-    """Uncordon a node, so that it takes new pods again."""
+class NodeEdit(ScenarioEdit, frozen=True):
+    """An edit of one node; ``node`` is its name."""
 
     node: str
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        nodes = scenario.topology.nodes
+        changed = (self.change(node) if node.name == self.node else node for node in nodes)
+        return replace(scenario, topology=Topology(changed))
+
+    @abstractmethod
+    def change(self, node: Node) -> Node:
+        """Return the node as it is after the edit."""
+
+
+class Uncordon(NodeEdit, frozen=True):
+    """Uncordon a node, so that it takes new pods again."""
 
     def __str__(self) -> str:
         return f"uncordon node {self.node}"
 
-    def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit."""
-        return _with_cordon(scenario, self.node, cordoned=False)
+    def change(self, node: Node) -> Node:
+        """Remove the taint together with the cordon."""
+        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+        return replace(node, unschedulable=False, taints=taints)
 
 
-class Cordon(ScenarioEdit, frozen=True):
+class Cordon(NodeEdit, frozen=True):
     """Cordon a node, so that it takes no new pods."""
-
-    node: str
 
     def __str__(self) -> str:
         return f"cordon node {self.node}"
 
-    def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit."""
-        return _with_cordon(scenario, self.node, cordoned=True)
+    def change(self, node: Node) -> Node:
+        """Add the taint together with the cordon."""
+        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+        return replace(node, unschedulable=True, taints=(*taints, UNSCHEDULABLE))
 
 
-class LabelNode(ScenarioEdit, frozen=True):
+class LabelNode(NodeEdit, frozen=True):
     """Add labels to a node."""
 
-    node: str
     labels: dict[str, str]
 
     def __str__(self) -> str:
         return f"label node {self.node} with {render_labels(self.labels)}"
 
-    def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit."""
-        return _with_node(
-            scenario, self.node, lambda node: replace(node, labels=node.labels | self.labels)
-        )
+    def change(self, node: Node) -> Node:
+        """Add the labels."""
+        return replace(node, labels=node.labels | self.labels)
 
 
 class AddNodes(ScenarioEdit, frozen=True):
@@ -105,23 +117,6 @@ def shared_labels(nodes: Sequence[Node]) -> dict[str, str]:
 def render_labels(labels: Mapping[str, str]) -> str:
     """Format labels with short keys, as ``zone=us-1a, disk=ssd``."""
     return ", ".join(f"{short_key(key)}={value}" for key, value in labels.items())
-
-
-def _with_node(scenario: Scenario, name: str, change: Callable[[Node], Node]) -> Scenario:
-    nodes = scenario.topology.nodes
-    changed = (change(node) if node.name == name else node for node in nodes)
-    return replace(scenario, topology=Topology(changed))
-
-
-def _with_cordon(scenario: Scenario, name: str, *, cordoned: bool) -> Scenario:
-    """Cordon or uncordon a node, with the taint that comes with a cordon."""
-
-    def change(node: Node) -> Node:
-        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
-        taints += (UNSCHEDULABLE,) if cordoned else ()
-        return replace(node, unschedulable=cordoned, taints=taints)
-
-    return _with_node(scenario, name, change)
 
 
 def _free_names(nodes: Sequence[Node]) -> Iterator[str]:

@@ -136,23 +136,12 @@ class Soften(ConstraintEdit, frozen=True):
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit; minDomains has no effect on a soft constraint."""
-        spreads = scenario.spreads
-        softened = tuple(
-            replace(
-                spread,
-                min_domains=1,
-                constraint=replace(
-                    spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
-                ),
-            )
-            for spread in spreads.hard
-            if spread.index == self.index
-        )
-        changed = replace(
-            spreads,
-            hard=tuple(spread for spread in spreads.hard if spread.index != self.index),
-            soft=tuple(sorted((*spreads.soft, *softened), key=lambda spread: spread.index)),
-        )
+        hard = {spread.index: spread for spread in scenario.spreads.hard}
+        spread = hard.pop(self.index)
+        written = replace(spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None)
+        softened = replace(spread, min_domains=1, constraint=written)
+        soft = sorted((*scenario.spreads.soft, softened), key=lambda spread: spread.index)
+        changed = replace(scenario.spreads, hard=tuple(hard.values()), soft=tuple(soft))
         return replace(scenario, spreads=changed)
 
 
@@ -164,16 +153,11 @@ class Tolerate(ScenarioEdit, frozen=True):
     def __str__(self) -> str:
         return f"tolerate taint {render_taint(self.taint)}"
 
-    @property
-    def toleration(self) -> Toleration:
-        """The toleration to add to the pod."""
-        taint = self.taint
-        return Toleration(taint.key, "Equal", taint.value, taint.effect)
-
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
-        demands = scenario.pod.demands
-        tolerations = (*(demands.tolerations or ()), self.toleration)
+        demands, taint = scenario.pod.demands, self.taint
+        added = Toleration(taint.key, "Equal", taint.value, taint.effect)
+        tolerations = (*(demands.tolerations or ()), added)
         return _with_demands(scenario, replace(demands, tolerations=tolerations))
 
 
