@@ -10,7 +10,6 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from webhook.audit.report import (
-    SEVERITY_RANKS,
     AuditFinding,
     AuditReport,
     AuditSeverity,
@@ -21,6 +20,9 @@ from webhook.audit.report import (
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.escape import printable_value
+
+EXEMPTED = "exempted"
+SEVERITIES = (*map(str, AuditSeverity), EXEMPTED)  # most severe first
 
 MOST_PICTURES = 300  # 3 KB each; of the largest skew, then of most findings
 
@@ -35,12 +37,7 @@ class FindingRow:
     @property
     def severity(self) -> str:
         """The severity, or ``exempted``."""
-        return "exempted" if self.finding.reason else str(self.finding.severity)
-
-    @property
-    def rank(self) -> int:
-        """The rank of the severity, from 0 for the most severe."""
-        return len(SEVERITY_RANKS) if self.finding.reason else SEVERITY_RANKS[self.finding.severity]
+        return EXEMPTED if self.finding.reason else str(self.finding.severity)
 
 
 def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
@@ -51,10 +48,10 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
     return load_template(__package__, "report.html.jinja").render(
         report=report,
         summary=report.summary,
-        rows=sorted(rows, key=lambda row: row.rank),
+        rows=sorted(rows, key=lambda row: SEVERITIES.index(row.severity)),
         rules=sorted({row.finding.rule for row in rows}),
         rulebook=CATALOGUE,
-        severities=[*map(str, AuditSeverity), "exempted"],
+        severities=SEVERITIES,
         pictures=pictures,
         left_out=len(spread) - len(pictures),
         number=count_of,
