@@ -2,9 +2,9 @@
 Coverage of each module by its own tests alone: ``python -m tests.coverage_by_module [FOLDER ...]``.
 
 A module that is only covered by the tests of its neighbours can break without its own tests
-noticing. So a module has a test file of the same name at the mirrored place, every test file there
-has its module, and the one covers the other: in the core all branches, elsewhere all lines and
-nearly all branches.
+noticing. So a module has a test file of the same name at the mirrored place, which others beside it
+may continue, every test file there has its module, and the one covers the other: in the core all
+branches, elsewhere all lines and nearly all branches.
 """
 
 import json
@@ -145,7 +145,7 @@ def measure(source: Path, tests: Path, branches: int) -> str:
     with TemporaryDirectory() as folder:
         output, report = Path(folder, "output"), Path(folder, "coverage.json")
         with redirect(output), measured.collect():
-            failed = pytest.main(["-q", "-m", "not integration", str(tests)])
+            failed = pytest.main(["-q", "-m", "not integration", *own_tests(source, tests)])
         if failed:
             return f"{tests} fails when it runs alone:\n{output.read_text()}"
         try:
@@ -159,6 +159,16 @@ def measure(source: Path, tests: Path, branches: int) -> str:
     shown = StringIO()
     measured.report(file=shown)
     return f"{tests} does not cover {source}:\n{shown.getvalue()}"
+
+
+def own_tests(source: Path, tests: Path) -> list[str]:
+    """List the mirrored test file and those that continue it: ``test_x_faults.py`` of ``x.py``."""
+    continued = (
+        path
+        for path in sorted(tests.parent.glob(f"{tests.stem}_*.py"))
+        if not source.with_name(path.name.removeprefix("test_")).exists()
+    )
+    return [str(path) for path in (tests, *continued)]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from webhook.server.allocator import limit_fragmentation
+from webhook.server.allocator import ARENAS, MMAP_THRESHOLD, limit_fragmentation
 
 FRAGMENTS = """
 import ctypes
@@ -49,6 +49,18 @@ def grow(*, limited: bool) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
 def test_large_blocks_that_are_freed_leave_no_gaps() -> None:
     assert grow(limited=True) < grow(limited=False) / 4
+
+
+def test_a_library_with_the_setting_takes_it() -> None:
+    taken: list[tuple[int, int]] = []
+
+    class Library(ctypes.CDLL):
+        def mallopt(self, name: int, value: int) -> int:
+            taken.append((name, value))
+            return 1
+
+    assert limit_fragmentation(Library(None))
+    assert taken == [(-3, MMAP_THRESHOLD), (-8, ARENAS)]
 
 
 def test_a_library_without_the_setting_is_left_alone() -> None:
