@@ -65,7 +65,7 @@ def test_every_built_in_kind_is_asked_about(kind: GroupKind) -> None:
 
 
 POLICY = Policy(
-    gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
+    gates=resolve(NEWEST_VERSION, {}, allow_locked=False),
     profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
 )
 

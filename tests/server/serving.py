@@ -44,7 +44,7 @@ UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
 CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
 POLICY = Policy(
-    gates=resolve(NEWEST_VERSION, {}, source="test", allow_locked=False),
+    gates=resolve(NEWEST_VERSION, {}, allow_locked=False),
     profiles=(Profile(name="cluster", constraints=SYSTEM_CONSTRAINTS),),
 )
 

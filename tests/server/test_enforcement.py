@@ -28,7 +28,7 @@ metadata: {name: a, labels: {kubernetes.io/hostname: a}}
 async def test_a_policy_and_facts_are_used_for_the_next_review(tmp_path: Path) -> None:
     (tmp_path / "nodes.yaml").write_text(NODE)
     context = server_context()
-    older = resolve(Version(1, 30), {}, source="test", allow_locked=False)
+    older = resolve(Version(1, 30), {}, allow_locked=False)
     facts = FileFacts(str(tmp_path), (), context.metrics, context.log, lambda: None)
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)

@@ -69,7 +69,7 @@ def verdict_lines(
             **members,
         },
     }
-    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, allow_locked=True)
     policy = Policy(gates=gates, mode=mode)
     decoded = admission.decode(json.dumps(body).encode())
     return [json.loads(line) for line in log_verdict(decoded, policy).splitlines()]

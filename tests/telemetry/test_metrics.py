@@ -78,7 +78,7 @@ def test_strange_kinds_and_operations_are_one_label_value() -> None:
 def test_kinds_of_the_policy_in_force_have_labels_of_their_own() -> None:
     metrics = Metrics()
     kind = GroupKind("argoproj.io", "Rollout")
-    gates = resolve(NEWEST_VERSION, {}, source="test", allow_locked=False)
+    gates = resolve(NEWEST_VERSION, {}, allow_locked=False)
     metrics.show_policy("1", Policy(gates=gates, pod_templates={kind: ("spec", "template")}))
 
     metrics.count_review(
@@ -165,7 +165,7 @@ def test_dropped_fields_are_counted_by_gate() -> None:
     }
     spec = {"topologySpreadConstraints": [constraint, {**constraint, "topologyKey": "b"}]}
     decoded = decode(review(object={"kind": "Pod", "metadata": {"name": "a"}, "spec": spec}))
-    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, source="test", allow_locked=True)
+    gates = resolve(NEWEST_VERSION, {Gate.MIN_DOMAINS: False}, allow_locked=True)
 
     verdict = judge(decoded, Hook.MUTATE, Policy(gates=gates), NoFacts())
     metrics.count_review(decoded, Hook.MUTATE, verdict, 0.001)
@@ -177,7 +177,7 @@ def test_dropped_fields_are_counted_by_gate() -> None:
 def test_gates_are_shown_as_the_components_of_kubernetes_show_them() -> None:
     metrics = Metrics()
     for version in (NEWEST_VERSION, Version(1, 26)):
-        gates = resolve(version, {}, source="test", allow_locked=False)
+        gates = resolve(version, {}, allow_locked=False)
         metrics.show_policy("9.9", Policy(gates=gates))
 
     feature = "kubernetes_feature_enabled"

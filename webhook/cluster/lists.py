@@ -27,7 +27,6 @@ from webhook.errors import ApiError, SourceError
 from webhook.policy.model import GroupKind
 from webhook.policy.nesting import finish
 
-_CLUSTER_SCOPED = frozenset({"Namespace", "Node"})  # watched kinds without a namespace
 LIST_TRIES = 3  # attempts at a list whose resource version expires while it is read
 
 TOO_LARGE = "an object is larger than an answer may be, and is left out"
@@ -164,7 +163,7 @@ async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, name
         if found is not None:
             resource.store.put(resource.decode(found))
         return
-    inside = "" if resource.kind in _CLUSTER_SCOPED else namespace
+    inside = "" if resource.kind == "Node" else namespace  # Nodes are in none
     async for data in list_objects(source, place, inside):
         try:
             resource.store.put(resource.decode(data))

@@ -58,10 +58,8 @@ def _escape_json(character: str) -> str:
 
 
 def _escape_go(character: str) -> str:
-    if character in _GO_ESCAPES:
-        return _GO_ESCAPES[character]
-    if character.isprintable():
-        return character
+    if character.isprintable() or character in _GO_ESCAPES:
+        return _GO_ESCAPES.get(character, character)
     point = ord(character)
     if point <= _LAST_ASCII:
         return f"\\x{point:02x}"

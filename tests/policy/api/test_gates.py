@@ -184,10 +184,12 @@ NEW, OLD = Version(1, 36), Version(1, 26)
 
 REQUESTED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = {
     "by its own name": (
-        OLD, {"MinDomainsInPodTopologySpread": True}, Gate.MIN_DOMAINS, (True, "flags")
+        OLD, {"MinDomainsInPodTopologySpread": True}, Gate.MIN_DOMAINS, (True, "feature gates")
     ),
-    "with all alpha": (OLD, {"AllAlpha": True}, Gate.MATCH_LABEL_KEYS, (True, "AllAlpha in flags")),
-    "with all beta": (OLD, {"AllBeta": True}, Gate.MIN_DOMAINS, (True, "AllBeta in flags")),
+    "with all alpha": (
+        OLD, {"AllAlpha": True}, Gate.MATCH_LABEL_KEYS, (True, "AllAlpha in feature gates")
+    ),
+    "with all beta": (OLD, {"AllBeta": True}, Gate.MIN_DOMAINS, (True, "AllBeta in feature gates")),
     "all beta leaves alpha alone": (
         OLD, {"AllBeta": True}, Gate.MATCH_LABEL_KEYS, (False, "default of 1.26")
     ),
@@ -198,16 +200,16 @@ REQUESTED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = 
         OLD,
         {"NodeInclusionPolicyInPodTopologySpread": True, "AllBeta": False},
         Gate.NODE_INCLUSION_POLICY,
-        (True, "flags"),
+        (True, "feature gates"),
     ),
     "a gate that is GA may be requested to be on": (
-        NEW, {"EvenPodsSpread": True}, Gate.EVEN_PODS_SPREAD, (True, "flags")
+        NEW, {"EvenPodsSpread": True}, Gate.EVEN_PODS_SPREAD, (True, "feature gates")
     ),
     "a gate that does not exist yet may be requested to be off": (
         OLD,
         {"MatchLabelKeysInPodTopologySpreadSelectorMerge": False},
         Gate.SELECTOR_MERGE,
-        (False, "flags"),
+        (False, "feature gates"),
     ),
 }  # fmt: skip
 
@@ -218,7 +220,7 @@ REQUESTED: dict[str, tuple[Version, dict[str, bool], Gate, tuple[bool, str]]] = 
 def test_a_gate_is_set(
     version: Version, requested: dict[str, bool], gate: Gate, expected: tuple[bool, str]
 ) -> None:
-    gates = resolve(version, requested, source="flags")
+    gates = resolve(version, requested)
 
     assert (gates.settings[gate].on, gates.settings[gate].source) == expected
     assert (gate in gates) is expected[0]

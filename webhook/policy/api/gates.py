@@ -124,6 +124,7 @@ GATES: dict[Gate, GateSpec] = {
     Gate.ADVICE: GateSpec("warnings that need facts of the cluster", _OWN_HISTORY),
 }
 
+_REQUESTED = "feature gates"  # source of a setting; ``config`` names the flag or file instead
 _ALL = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
@@ -177,11 +178,7 @@ def parse_gates(text: str) -> dict[str, bool]:
 
 
 def resolve(
-    version: Version,
-    requested: Mapping[str, bool],
-    *,
-    source: str = "feature gates",
-    allow_locked: bool = False,
+    version: Version, requested: Mapping[str, bool], *, allow_locked: bool = False
 ) -> Gates:
     """
     Compute the gates in force for a version and an operator's configuration.
@@ -189,7 +186,6 @@ def resolve(
     Args:
         version: The version of the cluster; a newer one than ``NEWEST_VERSION`` counts as that.
         requested: Gate names, ``AllAlpha`` and ``AllBeta`` -> on; a gate's own name has priority.
-        source: The origin of ``requested``, for the table of ``config check``.
         allow_locked: Whether a gate that Kubernetes has locked on may be switched off.
 
     Raises:
@@ -203,7 +199,7 @@ def resolve(
     }
     for name, on in requested.items():
         if name in _ALL:
-            setting = GateSetting(_ALL[name], on, f"{name} in {source}")
+            setting = GateSetting(_ALL[name], on, f"{name} in {_REQUESTED}")
             settings |= {
                 gate: setting
                 for gate, current in settings.items()
@@ -211,7 +207,7 @@ def resolve(
             }
         else:
             gate = _settable(name, version, on=on, allow_locked=allow_locked)
-            settings[gate] = GateSetting(settings[gate].stage, on, source)
+            settings[gate] = GateSetting(settings[gate].stage, on, _REQUESTED)
     _check_needs(settings)
     in_force = frozenset(gate for gate, setting in settings.items() if setting.on)
     off = {field: gate for gate in Gate if gate not in in_force for field in GATES[gate].fields}
