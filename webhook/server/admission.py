@@ -165,6 +165,7 @@ class Admission(HttpEndpoint):
         uid, long = "", 0  # long: the size of a body that counts until its review is answered
         connection = request.protocol
         assert isinstance(connection, HttpConnection)
+        connection.body = request.content
         try:
             hook, timeout = self._admit(connection, request)
             body = await self._bodies.read(request, timeout)

@@ -15,8 +15,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 
 from aiohttp import StreamReader, http_parser, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_parser import RawRequestMessage
 
 from webhook.errors import ConfigError, EvenspreadError
 from webhook.server.http.body import is_whole
@@ -56,7 +54,7 @@ class HttpConnection(web.RequestHandler):
     Attributes:
         received: When the last bytes came, or the last answer ended, by the endpoint's clock.
         admitted: Whether the next request is one of those that are admitted under overload.
-        body: The body of the last request that began; None before the first.
+        body: The body of the last request whose answer began; None before the first.
     """
 
     __slots__ = ("_endpoint", "_overload", "admitted", "body", "received")
@@ -85,7 +83,7 @@ class HttpConnection(web.RequestHandler):
             return Activity.IDLE
         if self.writing_paused or self._task_handler is None:  # in its handshake, or closing
             return Activity.RECEIVING
-        whole = self._messages or (self.body is not None and self.body.is_eof())
+        whole = self._messages or self.body is None or self.body.is_eof()
         return Activity.ANSWERING if whole else Activity.RECEIVING
 
     def data_received(self, data: bytes) -> None:
@@ -165,7 +163,7 @@ class HttpEndpoint(web.Server, ABC):
             most: The maximum number of open connections.
             tls: None serves plain HTTP.
         """
-        super().__init__(self.answer, request_factory=_make_request)
+        super().__init__(self.answer)
         self.limits = limits
         self.callers: Connections[HttpConnection] = Connections(
             most, limits.idle, limits.answered, self._cut, lambda connection: connection.activity
@@ -248,20 +246,6 @@ class HttpEndpoint(web.Server, ABC):
             exchange.close()  # after its answer
         else:
             _abort(exchange)
-
-
-def _make_request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    connection: web.RequestHandler,
-    writer: AbstractStreamWriter,
-    task: "asyncio.Task[None]",
-) -> web.BaseRequest:
-    """Begin a request, as aiohttp does, and record its body."""
-    assert isinstance(connection, HttpConnection)
-    connection.body = payload
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, connection, writer, task, loop)
 
 
 def _abort(exchange: web.RequestHandler) -> None:
