@@ -257,7 +257,8 @@ class Admission(HttpEndpoint):
         if self.in_flight >= self.limits.in_flight:
             raise OverloadError("in-flight")
         now = self.clock()
-        if self.overload.is_late(now - connection.begin(), now):
+        connection.admitted = False
+        if self.overload.is_late(now - connection.received, now):
             raise OverloadError("queued")
         left = started + timeout * self.limits.request_share - now
         if left <= 0:

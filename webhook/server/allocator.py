@@ -10,12 +10,8 @@ changing connections, cost 20 MiB. Source: mallopt(3), M_MMAP_THRESHOLD.
 
 import ctypes
 
-MMAP_THRESHOLD = 128 * 1024
-"""Bytes from which a block has pages of its own: glibc's own value, which no longer changes."""
-
-ARENAS = 1
-"""Heaps that threads share: Python's threads take turns, so that more would only lie idle."""
-
+MMAP_THRESHOLD = 128 * 1024  # bytes from which a block has pages of its own: glibc's first value
+ARENAS = 1  # heaps that threads share: Python's threads take turns, so that more would lie idle
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # malloc.h of glibc
 
 

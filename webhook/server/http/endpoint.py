@@ -53,7 +53,7 @@ class HttpConnection(web.RequestHandler):
 
     Attributes:
         received: When the last bytes came, or the last answer ended, by the endpoint's clock.
-        admitted: Whether the next request is one of those that are admitted under overload.
+        admitted: Whether a request that has not had its turn is admitted under overload.
         body: The body of the last request whose answer began; None before the first.
     """
 
@@ -94,15 +94,10 @@ class HttpConnection(web.RequestHandler):
                 return
         super().data_received(data)
 
-    def begin(self) -> float:
-        """Begin to answer a request, and return when its last bytes came."""
-        self.admitted = False
-        return self.received
-
     def end(self) -> None:
         """End a request: the next one, which may be here already, has waited only from now on."""
         self.received = self._endpoint.clock()
-        if self.admitted:  # it never began, because it is invalid
+        if self.admitted:  # it had no turn, because it is invalid
             self.admitted = False
             self._overload.release()
 

@@ -15,8 +15,7 @@ from each burst only as many as it answers in a short time.
 
 import math
 
-SAMPLES = 16
-"""Answers over which the mean time of an answer is taken, weighted towards the last ones."""
+SAMPLES = 16  # answers over which the mean time of one is taken, weighted towards the last ones
 
 
 class Overload:
