@@ -61,7 +61,7 @@ class Report(NamedTuple):
         """Messages and advice of each check, by its id."""
         return {
             name: "\n".join(
-                f"{finding['says']}\n{finding['advice']}"
+                f"{finding['message']}\n{finding['advice']}"
                 for finding in check["findings"]
                 if finding["severity"] == "problem"
             )
