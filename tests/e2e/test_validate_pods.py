@@ -84,7 +84,7 @@ def _flags(objects: dict[str, Json]) -> list[str]:
 def _called_here(configuration: Json, replica: Replica) -> Json:
     """For the namespaces of these tests alone, and so that a call that fails is noticed."""
     made = webhooks.by_url(configuration, replica.url, replica.ca_bundle)
-    made["metadata"]["name"] = "rendered"
+    made["metadata"]["name"] = "evenspread-rendered"  # called before "other"
     for webhook in made["webhooks"]:
         webhook["namespaceSelector"] = {"matchLabels": HOOKED}
         webhook["failurePolicy"] = "Fail"
