@@ -320,7 +320,7 @@ def count_audited(siege: Siege) -> float:
     head = {"name": "evenspread-audit", "namespace": siege.namespace}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": head}
     siege.plane.api.create(lease)
-    settings = {"namespace": siege.namespace, "audit_interval": "1s", "audit_memory": "4Gi"}
+    settings = {"namespace": siege.namespace, "audit_interval": "1s", "audit_memory": "4096Mi"}
     with siege.another("auditor", **settings) as auditor:
         auditor.wait()
         until(lambda: auditor.metric("audits_total") > 0, "an audit", patience_s=AUDIT_S)
