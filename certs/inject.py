@@ -3,13 +3,12 @@ The ``caBundle`` of the webhook configurations, which kube-apiserver trusts.
 
 Entry point: ``Hooks``. It must not recreate a deleted configuration, because deleting one is how
 an operator bypasses the webhook. Which certificates leave a bundle is for ``certs.plan`` to decide.
-``RepairLimit`` slows down repairs that another client keeps undoing.
 """
 
 import base64
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from cryptography import x509
@@ -184,42 +183,3 @@ def _bundle(text: object) -> Certificates:
 def _verifies(bundle: Certificates, pair: CertificatePair) -> bool:
     last = pair.chain[-1]
     return any(ca in pair.chain or issued_by(last, ca) for ca in bundle)
-
-
-MAX_REPAIR_PAUSE = timedelta(minutes=5)
-"""Longest pause between two repairs: causes no load, and still repairs soon after the other client
-has stopped."""
-
-QUIET_PERIOD = timedelta(minutes=1)
-"""After this long without a repair the next one counts as the first."""
-
-
-@dataclass(slots=True)
-class RepairLimit:
-    """
-    Pause between repairs to the same content; doubles from 1 s to ``MAX_REPAIR_PAUSE``.
-
-    Attributes:
-        repairs: Number of repairs in a row.
-    """
-
-    repairs: int = 0
-    _wanted: object = None
-    _last: datetime | None = None
-
-    def allows(self, wanted: object, now: datetime) -> bool:
-        """Whether a repair is allowed now; a new intended content resets the limit."""
-        if self._last is None or wanted != self._wanted:
-            return True
-        return not timedelta(0) <= now - self._last < self._pause
-
-    def count(self, wanted: object, now: datetime) -> None:
-        """Record a repair."""
-        quiet = self._last is None or now - self._last >= QUIET_PERIOD + 2 * self._pause
-        self.repairs = 1 if quiet or wanted != self._wanted else self.repairs + 1
-        self._wanted, self._last = wanted, now
-
-    @property
-    def _pause(self) -> timedelta:
-        doubled = timedelta(seconds=2 ** min(self.repairs - 1, 10))
-        return min(doubled, MAX_REPAIR_PAUSE)

@@ -238,8 +238,8 @@ def _list_revoked(state: RotationState) -> set[str]:
             not (ca.promoted or ca.foreign)
             # A foreign one may be listed after the authority that replaces it was created.
             or any(
-                one.validity.start > ca.validity.start or not state.is_revoked(one)
-                for one in successors
+                successor.validity.start > ca.validity.start or not state.is_revoked(successor)
+                for successor in successors
             )
         )
     }

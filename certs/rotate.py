@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from certs.errors import CertError, ConflictError, PairError
-from certs.inject import Hooks, Published, RepairLimit, merge_bundle
+from certs.inject import Hooks, Published, merge_bundle
 from certs.issue import make_authority, sign_leaf
 from certs.pem import describe_certificate
 from certs.plan import next_step
+from certs.ratelimit import RepairLimit
 from certs.secret import RotationRequest, SecretStore, StoredTrust
 from certs.serving import LiveContext
 from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, describe_bug

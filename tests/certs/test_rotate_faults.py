@@ -111,7 +111,7 @@ async def test_while_the_api_server_is_away_the_leaf_is_served_and_requests_are_
     assert len(fleet.world.complaints) == 1
     assert pauses == sorted(pauses)
     assert pauses[0] >= 1
-    assert pauses[-1] == 0.75 * MAX_PAUSE_S  # the dice of the tests show one half
+    assert pauses[-1] == 0.75 * MAX_PAUSE_S  # the random number of the tests is one half
 
     fleet.cluster.faults.clear()
     await fleet.settle()
@@ -134,7 +134,7 @@ PLACES: dict[str, tuple[str | int, ...]] = {
     f"{MUTATING} clientConfig": ("webhooks", 0, "clientConfig"),
     f"{MUTATING} caBundle": ("webhooks", 0, "clientConfig", "caBundle"),
 }
-"""Object, and what more tells places apart -> path in it."""
+"""Object, and what distinguishes several places in it -> path in it."""
 
 
 @given(place=st.sampled_from(sorted(PLACES)), garbage=GARBAGE)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 class RemedyText(NamedTuple):
     """
-    What the reference says about a remedy.
+    The texts about a remedy in the reference.
 
     Attributes:
         writes: What the remedy writes, in a few words.

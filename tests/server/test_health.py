@@ -7,14 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.server.serving import Reply, Wire, head
-from webhook.server.health import (
-    Conditions,
-    Health,
-    Phase,
-    Readiness,
-    ReadinessCondition,
-    watch_lag,
-)
+from webhook.server.health import Conditions, Health, Phase, Readiness, ReadinessCondition
 from webhook.server.http.endpoint import bind, listening
 from webhook.server.http.limits import Limits
 from webhook.telemetry.metrics import Metrics
@@ -70,10 +63,10 @@ PAGES = {
         "[+]server ok\n[+]cache ok: 3 kinds\n[-]certificate failed: is not trusted\nnot ready\n",
     ),
     "not ready because of a text that forges a line and commands a terminal": (
-        {"cache": ReadinessCondition(False, "says \x1b[2J\u202e\n[+]certificate ok\nok")},
+        {"cache": ReadinessCondition(False, "text \x1b[2J\u202e\n[+]certificate ok\nok")},
         "/readyz",
         503,
-        "[-]cache failed: says \\x1b[2J\\u202e\\n[+]certificate ok\\nok\nnot ready\n",
+        "[-]cache failed: text \\x1b[2J\\u202e\\n[+]certificate ok\\nok\nnot ready\n",
     ),
     "another page": (
         READY,
@@ -151,37 +144,3 @@ def test_readiness_grows_with_its_parts_and_shows_the_phase_last() -> None:
         ok=False, detail="waiting for the version of the API server"
     )
     assert after["server"] == ReadinessCondition(ok=True, detail="serving")
-
-
-PERIOD = 0.25
-
-
-class Clock:
-    """A clock that sleepers move, each sleep by some seconds more than it should."""
-
-    def __init__(self, late: list[float]) -> None:
-        self.now = 100.0
-        self._late = late
-
-    async def sleep(self, seconds: float) -> None:
-        if not self._late:
-            raise asyncio.CancelledError
-        self.now += seconds + self._late.pop(0)
-
-
-async def test_each_measurement_is_how_late_a_timer_was() -> None:
-    clock, seen = Clock([0.0, 2.0, 0.125]), list[float]()
-
-    with pytest.raises(asyncio.CancelledError):
-        await watch_lag(seen.append, PERIOD, lambda: clock.now, clock.sleep)
-
-    assert seen == [0.0, 2.0, 0.125]
-
-
-async def test_a_timer_that_is_early_by_a_rounding_is_not_late() -> None:
-    clock, seen = Clock([-0.0625]), list[float]()
-
-    with pytest.raises(asyncio.CancelledError):
-        await watch_lag(seen.append, PERIOD, lambda: clock.now, clock.sleep)
-
-    assert seen == [0.0]

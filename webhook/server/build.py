@@ -29,7 +29,8 @@ from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
 from webhook.server.facts import FactsSource, FileFacts, LiveFacts
-from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition, watch_lag
+from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
+from webhook.server.lag import watch_lag
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.supervisor import Supervisor

@@ -58,8 +58,6 @@ class EventRecorder:
 
     def _event(self, reason: str, message: str, event_type: str) -> dict[str, Any]:
         name, namespace = self._context.settings.name, self._context.namespace
-        deployment = {"apiVersion": "apps/v1", "kind": "Deployment"}
-        deployment |= {"namespace": namespace, "name": name}
         replica = self._context.replica
         now = self._context.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         message = printable(message)
@@ -69,7 +67,12 @@ class EventRecorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"generateName": f"{name}.", "namespace": namespace},
-            "involvedObject": deployment,
+            "involvedObject": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "namespace": namespace,
+                "name": name,
+            },
             "type": event_type,
             "reason": reason,
             "message": message,

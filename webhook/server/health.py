@@ -1,12 +1,12 @@
 """
 The plain HTTP listener for the kubelet and Prometheus: ``/livez``, ``/readyz``, ``/metrics``.
 
-``Health`` is the listener, ``Readiness`` collects its conditions, ``watch_lag`` measures the lag of
-the event loop. ``/livez`` reports only that the event loop runs. If it depended on certificates or
-the API server, an outage of the control plane would restart all replicas.
+``Health`` is the listener, ``Readiness`` collects its conditions. ``/livez`` reports only that the
+event loop runs. If it depended on certificates or the API server, an outage of the control plane
+would restart all replicas.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -114,25 +114,3 @@ def _listed(conditions: Conditions) -> Iterator[str]:
         detail = f": {condition.detail}" if condition.detail else ""
         mark, word = ("+", "ok") if condition.ok else ("-", "failed")
         yield printable(f"[{mark}]{name} {word}{detail}")
-
-
-async def watch_lag(
-    observe: Callable[[float], object],
-    period: float,
-    clock: Callable[[], float],
-    sleep: Callable[[float], Awaitable[object]],
-) -> None:
-    """
-    Measure the event-loop lag until cancelled: how late a timer is because the loop was busy.
-
-    A blocked event loop answers no probe and no scrape; this shows the blockage afterwards.
-
-    Args:
-        observe: Receives each measured lag in seconds.
-        period: Seconds between two measurements; a shorter blockade may remain unseen.
-        clock: Seconds; never goes back.
-    """
-    while True:
-        due = clock() + period
-        await sleep(period)
-        observe(max(0.0, clock() - due))

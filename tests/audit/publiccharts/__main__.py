@@ -19,7 +19,7 @@ from tests.deploy.tools import HELM, ToolError, locate
 
 
 def main() -> int:
-    """Run what was asked for; returns the exit code."""
+    """Run the requested command; returns the exit code."""
     parser = argparse.ArgumentParser("python -m tests.audit.publiccharts", description=__doc__)
     parser.add_argument(
         "--apiserver",

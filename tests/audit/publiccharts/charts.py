@@ -16,7 +16,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-ASKED = {
+REQUIRED_VALUES = {
     "cilium": ("k8sServiceHost=a",),
     "descheduler": ("kind=Deployment", "leaderElection.enabled=true"),
     "external-dns": ("policy=sync",),
@@ -80,9 +80,11 @@ def render(chart: Path, folder: Path, helm: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="chart-") as scratch:
         copy = Path(scratch, chart.name)
         _copy(chart, copy)
-        asked = [word for value in ASKED.get(chart.name, ()) for word in ("--set", value)]
+        required = [
+            word for value in REQUIRED_VALUES.get(chart.name, ()) for word in ("--set", value)
+        ]
         more = [word for path in _counts(copy) for word in ("--set", f"{path}={REPLICAS}")]
-        for name, chosen in (("default", asked), ("replicas", [*asked, *more])):
+        for name, chosen in (("default", required), ("replicas", [*required, *more])):
             rendered = subprocess.run(
                 (
                     *(str(helm), "template", "release", str(copy), "--namespace", "app"),

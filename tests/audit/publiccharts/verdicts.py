@@ -1,8 +1,8 @@
 """
 Compare ``evenspread validate`` with a server-side dry run of the same objects.
 
-Published manifests seldom have constraints, and hardly ever wrong ones. So each object is asked
-about twice: as it is, and with a list planted that breaks an API rule, or is its mended version.
+Published manifests seldom have constraints, and hardly ever invalid ones. So each object is
+compared twice: as it is, and with a list that breaks an API rule, or with the fixed list.
 """
 
 import itertools
@@ -117,7 +117,7 @@ def compare(
     tried = list(_variants(manifests, namespace))
     ours = validated([obj for _, obj in tried], version)
     for (name, obj), verdict in zip(tried, ours, strict=True):
-        seen.add(name, asked(api, obj), verdict)
+        seen.add(name, request_verdict(api, obj), verdict)
 
 
 def _variants(manifests: Path, namespace: str) -> Iterator[tuple[str, Json]]:
@@ -170,8 +170,8 @@ def validated(objects: list[Json], version: str) -> list[Verdict]:
     ]
 
 
-def asked(api: Api, obj: Json) -> Verdict:
-    """The verdict of the API server about an object."""
+def request_verdict(api: Api, obj: Json) -> Verdict:
+    """Get the verdict of the API server on an object, by a dry run."""
     try:
         path = api.collection_of(obj)
     except (ApiError, KeyError):  # it serves no such version, or no such kind in it

@@ -98,7 +98,7 @@ class Bodies:
 
     If all of them together are too large, an unfinished one is refused: of the address whose
     unfinished bodies are largest, the largest. So a client that sends large bodies slowly refuses
-    only its own. The body that asks for room counts as a whole: one that has just begun refuses no
+    only its own. The body that needs room counts as a whole: one that has just begun refuses no
     other of its size that is almost complete.
 
     Attributes:
@@ -147,34 +147,34 @@ class Bodies:
 
     async def _fill(self, body: bytearray, request: web.BaseRequest, seconds: float) -> None:
         deadline, needs = asyncio.timeout(seconds), request.content_length or self._limits.body
-        mine = _Unfinished(request.remote or "", body, needs, deadline)
-        self._unfinished[mine] = None
+        unfinished = _Unfinished(request.remote or "", body, needs, deadline)
+        self._unfinished[unfinished] = None
         try:
             async with deadline:
-                await self._append(mine, request.content)
+                await self._append(unfinished, request.content)
         except TimeoutError:
-            if mine.refused:
+            if unfinished.refused:
                 raise OverloadError("bodies") from None
             raise ReviewError("the body did not arrive in time", 408) from None
         finally:
-            self._unfinished.pop(mine, None)
+            self._unfinished.pop(unfinished, None)
 
-    async def _append(self, mine: _Unfinished, content: StreamReader) -> None:
+    async def _append(self, unfinished: _Unfinished, content: StreamReader) -> None:
         while chunk := await content.readany():
-            if len(mine.content) + len(chunk) > self._limits.body:
+            if len(unfinished.content) + len(chunk) > self._limits.body:
                 raise self._too_large()
-            while self.held + len(chunk) > self._most and not mine.refused:
-                self._refuse_largest(mine)
-            if mine.refused:
+            while self.held + len(chunk) > self._most and not unfinished.refused:
+                self._refuse_largest(unfinished)
+            if unfinished.refused:
                 break
             self.held += len(chunk)
-            mine.content += chunk
-        if mine.refused:  # by another one, perhaps after its last byte
+            unfinished.content += chunk
+        if unfinished.refused:  # by another one, perhaps after its last byte
             raise OverloadError("bodies")
 
-    def _refuse_largest(self, mine: _Unfinished) -> None:
-        sizes = {body: len(body.content) for body in (mine, *self._unfinished)}
-        sizes[mine] = mine.needs
+    def _refuse_largest(self, unfinished: _Unfinished) -> None:
+        sizes = {body: len(body.content) for body in (unfinished, *self._unfinished)}
+        sizes[unfinished] = unfinished.needs
         totals = Counter[str]()
         for body, size in sizes.items():
             totals[body.address] += size

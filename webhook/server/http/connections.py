@@ -60,7 +60,7 @@ class Connections(Generic[Key]):
             answered: Seconds after which the last review of a connection is surely answered.
             cut: Closes a connection, after its answer if it is answering; called after the table
                 has removed it.
-            activity: Tells what a connection does now.
+            activity: Returns what a connection does now.
         """
         self._most = most
         self._idle = idle
