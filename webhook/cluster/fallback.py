@@ -10,7 +10,6 @@ flight; a request beyond a limit is decided like one whose lookup finds nothing.
 
 import asyncio
 import re
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from http import HTTPStatus
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias
 from webhook.cluster.caches import Caches
 from webhook.cluster.discovery import ObjectDecoder
 from webhook.cluster.facts import VersionKind
+from webhook.cluster.misses import Misses
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, read
 from webhook.errors import ApiError
 from webhook.policy.defaulting.profiles import Policy
@@ -116,7 +116,8 @@ class OwnerFallback:
             return None
         if not _is_name(name) or (namespace and not _is_name(namespace)):
             return None
-        key = space, path = namespace or name, reflector.place.item(namespace, name)
+        space, path = namespace or name, reflector.place.item(namespace, name)
+        key = (space, path)
         task = self._lookups.get(key)
         if task is None:
             if not (self._has_capacity(space) and self._misses.admit(space, path)):
@@ -196,36 +197,3 @@ class _CompletedFacts:
         """Return the labels of the pod's Namespace, the only one that a request needs."""
         known = self._cluster.namespace_labels(namespace)
         return self._labels if known is None else known
-
-
-MISS_S = 2.0  # seconds; an owner that appears meanwhile counts when its watch event arrives
-NAMESPACE_MISSES = 40  # in MISS_S; a rollout has hardly any, because owners precede their pods
-MISSES = (
-    400  # in MISS_S; 200 reads a second are little for an API server, and enough for 10 tenants
-)
-
-
-class Misses:
-    """
-    The lookups of the last seconds that found no usable object.
-
-    They bound what invented owners and namespaces cost the API server. A tenant who invents owners
-    uses up only the lookups of its own namespaces. An API server that is slow or fails is no miss,
-    since the object may exist.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """Start without a miss; ``clock`` never goes back."""
-        self._clock = clock
-        self._misses = deque[tuple[float, str, str]]()  # time, namespace, path; oldest first
-
-    def admit(self, namespace: str, path: str) -> bool:
-        """Whether an object is worth a lookup: it is no miss, and there are not too many others."""
-        while self._misses and self._clock() - self._misses[0][0] >= MISS_S:
-            self._misses.popleft()
-        own = [known for _, space, known in self._misses if space == namespace]
-        return path not in own and len(own) < NAMESPACE_MISSES and len(self._misses) < MISSES
-
-    def record(self, namespace: str, path: str) -> None:
-        """Remember a miss for ``MISS_S``."""
-        self._misses.append((self._clock(), namespace, path))
