@@ -309,6 +309,25 @@ async def test_an_overloaded_server_refuses_at_once_and_keeps_the_connection() -
     assert server.rejected("queued") == 3
 
 
+async def test_an_overloaded_server_refuses_a_request_that_comes_right_after_an_answer() -> None:
+    async with serving(Limits(burst=0.0)) as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        (connection,) = server.admission.connections
+        assert isinstance(connection, HttpConnection)
+        connection.data_received(call(review()))
+        connection.received = 0.0
+        for _ in range(4):
+            if not connection.received:  # set at the end of the answer
+                await asyncio.sleep(0)
+        busy(server)
+
+        connection.data_received(call(review()))
+        at_once = server.rejected("queued")
+
+    assert at_once == 1
+
+
 async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> None:
     async with serving(Limits(burst=0.0, discarded=0.01)) as server:
         wire = await server.connect()

@@ -57,7 +57,7 @@ class HttpConnection(web.RequestHandler):
         body: The body of the last request whose answer began; None before the first.
     """
 
-    __slots__ = ("_endpoint", "_overload", "admitted", "body", "received")
+    __slots__ = ("_ended", "_endpoint", "_overload", "admitted", "body", "received")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -75,13 +75,16 @@ class HttpConnection(web.RequestHandler):
         self.received = 0.0
         self.admitted = False
         self.body: StreamReader | None = None
+        self._ended = 0  # requests; aiohttp counts those that it has parsed
 
     @property
     def activity(self) -> Activity:
         """What the connection does: it is answering from the last byte of a request on."""
+        if self._task_handler is None:  # in its handshake, or closing
+            return Activity.RECEIVING
         if self._waits():
             return Activity.IDLE
-        if self.writing_paused or self._task_handler is None:  # in its handshake, or closing
+        if self.writing_paused:
             return Activity.RECEIVING
         whole = self._messages or self.body is None or self.body.is_eof()
         return Activity.ANSWERING if whole else Activity.RECEIVING
@@ -97,6 +100,7 @@ class HttpConnection(web.RequestHandler):
     def end(self) -> None:
         """End a request: the next one, which may be here already, has waited only from now on."""
         self.received = self._endpoint.clock()
+        self._ended = self._request_count - len(self._messages)
         if self.admitted:  # it had no turn, because it is invalid
             self.admitted = False
             self._overload.release()
@@ -135,8 +139,8 @@ class HttpConnection(web.RequestHandler):
         return True
 
     def _waits(self) -> bool:
-        """Check whether there is no request."""
-        return self._waiter is not None and not self._waiter.done()
+        """Check whether every request is answered, even if aiohttp's task does not know it yet."""
+        return self._ended == self._request_count and not self._request_in_progress
 
 
 class HttpEndpoint(web.Server, ABC):
