@@ -165,7 +165,6 @@ class Admission(HttpEndpoint):
         uid, long = "", 0  # long: the size of a body that counts until its review is answered
         connection = request.protocol
         assert isinstance(connection, HttpConnection)
-        connection.body = request.content
         try:
             hook, timeout = self._admit(connection, request)
             body = await self._bodies.read(request, timeout)
@@ -192,7 +191,6 @@ class Admission(HttpEndpoint):
         else:
             self._observe(review, hook, verdict, self.clock() - started)
         finally:
-            connection.end()
             if long:
                 self._bodies.free(long)
         if self.draining:

@@ -162,7 +162,7 @@ class HttpEndpoint(web.Server, ABC):
             most: The maximum number of open connections.
             tls: None serves plain HTTP.
         """
-        super().__init__(self.answer)
+        super().__init__(self._handle)
         self.limits = limits
         self.callers: Connections[HttpConnection] = Connections(
             most, limits.idle, limits.answered, self._cut, lambda connection: connection.activity
@@ -220,6 +220,15 @@ class HttpEndpoint(web.Server, ABC):
             await asyncio.wait(self._handshakes.values())  # they have deadlines of their own
         self.pre_shutdown()
         await self.shutdown(self.limits.finish)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        connection = request.protocol
+        assert isinstance(connection, HttpConnection)
+        connection.body = request.content
+        try:
+            return await self.answer(request)
+        finally:
+            connection.end()
 
     async def _shake_hands(self, exchange: HttpConnection, accepted: socket.socket) -> None:
         secure = self._tls is not None
