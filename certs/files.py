@@ -19,8 +19,7 @@ from certs.polling import INTERVAL_S, LoadedPair, PollingSource, Trusts
 from certs.serving import LiveContext
 from certs.source import SourceEnvironment
 
-MAX_FILE_BYTES = 2**20
-"""Size limit of a file: a mounted Secret cannot be larger than 1 MiB."""
+MAX_FILE_BYTES = 2**20  # size limit of a file: a mounted Secret cannot be larger than 1 MiB
 
 
 def file_source(

@@ -25,8 +25,7 @@ _PURPOSES = (
     "key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only",
 )  # fmt: skip
 
-AUTHORITY_NAME = "evenspread-ca-"
-"""Beginning of the common name of every authority of ours."""
+AUTHORITY_NAME = "evenspread-ca-"  # beginning of the common name of every authority of ours
 
 _SERVER_NAME = "evenspread"  # a subject is required; clients check the alternative names only
 

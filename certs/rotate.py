@@ -23,8 +23,7 @@ from certs.source import CertificateStatus, NoticeSubject, SourceEnvironment, de
 from certs.state import Leaf, Lifetimes, RotationAction, RotationState, RotationStep
 from certs.trust import Trust, validity
 
-MAX_PAUSE_S = 30.0
-"""Longest pause between two attempts while the API server does not answer."""
+MAX_PAUSE_S = 30.0  # longest pause between two attempts while the API server does not answer
 
 _DISPUTED_REPAIRS = 3  # in a row, from which on another client is blamed; two may be a rollback
 _REFUSED_WRITES = 10  # in a row, from which on the object is blamed; replicas cause fewer conflicts

@@ -26,8 +26,7 @@ ALPN_PROTOCOLS = ["http/1.1"]
 _NO_CHECK_TIME = 0x200000
 """OpenSSL's ``X509_V_FLAG_NO_CHECK_TIME``: this package checks dates with its own clock."""
 
-_FLIGHTS = 4
-"""Limit of the in-memory handshake: TLS 1.3 needs two flights per side, TLS 1.2 three."""
+_FLIGHTS = 4  # limit of the in-memory handshake: TLS 1.3 needs two flights per side, TLS 1.2 three
 
 
 class LiveContext:

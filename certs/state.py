@@ -13,8 +13,7 @@ from enum import Enum, auto
 RENEW_AFTER = 2 / 3
 """Share of a lifetime after which the successor is due; the rest is time to fix problems."""
 
-MIN_POLLS = 10
-"""Polls of a replica in the lifetime of a leaf: at least three remain once it is due."""
+MIN_POLLS = 10  # polls of a replica in the lifetime of a leaf: at least three remain once it is due
 
 MIN_OVERLAPS = 3
 """An authority lasts longer than this many overlaps: its last third must contain one."""

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
 from tests.docs.advice_examples import AdviceExample
 from tests.docs.api_examples import API_EXAMPLES
+from tests.docs.limits import limit_rows
 from tests.docs.reference_texts import CHECK_READS, REMEDY_TEXTS
 from webhook.cli.views.diffs import REASONS
 from webhook.config.models import SHIPPED_OWNERS
@@ -77,7 +78,7 @@ def settings() -> str:
 
 def bounds() -> str:
     """Every bound of the server, with its reason."""
-    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limits.limit_rows())
+    rows = ((row.name, _amount(row.value, row.unit), row.reason) for row in limit_rows())
     return table(("limit", "value", "why"), rows)
 
 

@@ -13,6 +13,7 @@ import click
 from certs.secret import RotationRequest
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
 from tests.docs.api_examples import API_EXAMPLES
+from tests.docs.limits import limit_rows
 from tests.docs.markdown import PAGES, ROOT, rows
 from tests.docs.reference_texts import CHECK_READS, REMEDY_TEXTS
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
@@ -28,7 +29,6 @@ from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, Skip
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.health import PAGES as HEALTH_PATHS
-from webhook.server.http.limits import limit_rows
 from webhook.telemetry.catalogue import METRICS, Type
 
 DOCS = ROOT / "docs"

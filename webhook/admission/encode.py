@@ -11,7 +11,6 @@ import msgspec
 
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
-from webhook.policy.patch import Operation
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.verdict import BAD_REQUEST, Verdict
 
@@ -70,7 +69,9 @@ def _encode_rest(verdict: Verdict, status: _Status | msgspec.UnsetType = msgspec
     response = _Response(
         allowed=verdict.allowed,
         status=status,
-        patch=_base64(verdict.patch) if verdict.patch else msgspec.UNSET,
+        patch=b2a_base64(_encode(verdict.patch), newline=False).decode()
+        if verdict.patch
+        else msgspec.UNSET,
         patch_type="JSONPatch" if verdict.patch else msgspec.UNSET,
         audit_annotations=audit_annotations(verdict) or msgspec.UNSET,
         warnings=verdict.warnings or msgspec.UNSET,
@@ -104,7 +105,3 @@ def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:
     details = _Details(request.shown_name, request.kind.group, request.kind.kind, causes)
     reason = "BadRequest" if verdict.code == BAD_REQUEST else "Invalid"
     return _Status(verdict.code, reason, verdict.message, details)
-
-
-def _base64(patch: tuple[Operation, ...]) -> str:
-    return b2a_base64(_encode(patch), newline=False).decode()

@@ -41,8 +41,7 @@ T = TypeVar("T")
 START_S = 60
 """Longest wait for a replica to record a revocation: it reads every 3 s, or 30 s after errors."""
 
-TIMEOUT_S = 5.0
-"""Timeout of a connection to a listener; equals the server's limit for a handshake."""
+TIMEOUT_S = 5.0  # timeout of a connection to a listener; equals the server's limit for a handshake
 
 
 def certs(

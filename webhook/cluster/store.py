@@ -120,9 +120,7 @@ _UNIQUE_LABEL = "pod-template-hash"
 """A label whose values differ in nearly all ReplicaSets, so that interning them wastes memory."""
 
 
-@lru_cache(SHARED_STRINGS)
-def _shared(text: str) -> str:
-    return text
+_shared = lru_cache(SHARED_STRINGS)(str)  # equal strings -> the first of them
 
 
 def share(text: str) -> str:

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 WorkResult = TypeVar("WorkResult")
 
-SLICE_S = 0.002
-"""Seconds of one slice: a tenth of 20 ms, the 99th percentile of the response time."""
+SLICE_S = 0.002  # seconds of one slice: a tenth of 20 ms, the 99th percentile of the response time
 
 
 class TimeSlicer:

@@ -29,8 +29,7 @@ from webhook.fix.report import (
 )
 from webhook.manifests import Document
 
-MOST_ROUNDS = 30
-"""A round makes at least one change; the files of real objects need four."""
+MOST_ROUNDS = 30  # a round makes at least one change; the files of real objects need four
 
 
 class FixOutcome(NamedTuple):

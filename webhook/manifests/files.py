@@ -18,8 +18,7 @@ import msgspec
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests.document import Document, expand, parse
 
-MANIFEST_BYTES = 512 * 2**20
-"""Largest file read: 100 000 ReplicaSets as kubectl prints them."""
+MANIFEST_BYTES = 512 * 2**20  # largest file read: 100 000 ReplicaSets as kubectl prints them
 
 SUFFIXES = frozenset({".json", ".yaml", ".yml"})
 """Files read in a folder, as by kubectl. A file given by name is read whatever its suffix."""

@@ -22,8 +22,7 @@ TemplatePath: TypeAlias = tuple[str, ...]
 CONSTRAINTS_IN_POD: TemplatePath = ("spec", "topologySpreadConstraints")
 """The field path from a pod, or a pod template, to its constraints."""
 
-CACHED_PATHS = 64
-"""Paths of constraint lists that stay formatted; there are five built-in ones."""
+CACHED_PATHS = 64  # paths of constraint lists that stay formatted; there are five built-in ones
 
 _is_name = re.compile(r"[A-Za-z_]\w*").fullmatch
 _step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match

@@ -7,6 +7,7 @@ its cluster. ``build`` builds the parts; only this module reads the wall clock, 
 """
 
 import asyncio
+import ctypes
 import gc
 import logging
 import os
@@ -30,6 +31,7 @@ from webhook.cluster.protocol import describe_error
 from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
+from webhook.server.allocator import limit_fragmentation
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
 from webhook.server.certificate import authority_file
@@ -94,6 +96,7 @@ def run(settings: Settings, console: Console, greet: Greet | None = None) -> Non
         CertError: There is no certificate to serve.
         ParserError: aiohttp is installed without its C parser.
     """
+    limit_fragmentation(ctypes.CDLL(None))
     uvloop.run(serve(settings, console, greet))
 
 

@@ -147,7 +147,9 @@ def _list_members(
 ) -> Iterator[tuple[str, VerdictMembers]]:
     if verdict.findings:
         event = "violates" if verdict.allowed else "denied"
-        yield event, ViolationMembers(*about, *_violated(verdict))
+        rules = tuple(sorted({finding.rule for finding in verdict.findings}))
+        fields = tuple(finding.error.field for finding in verdict.findings[:MOST_LOGGED])
+        yield event, ViolationMembers(*about, rules, fields)
     for drop in verdict.drops[:MOST_LOGGED]:
         yield "dropped", DroppedFieldMembers(*about, drop.gate.value, drop.field, drop.entry)
     injection = verdict.injection
@@ -165,8 +167,3 @@ def _encode_safely(members: msgspec.Struct) -> bytes:
 def _as_dict(members: msgspec.Struct) -> dict[str, Any]:
     converted: dict[str, Any] = msgspec.to_builtins(members, builtin_types=(datetime,))
     return converted
-
-
-def _violated(verdict: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    rules = sorted({finding.rule for finding in verdict.findings})
-    return tuple(rules), tuple(finding.error.field for finding in verdict.findings[:MOST_LOGGED])

@@ -30,8 +30,7 @@ Seconds between two tries with a reader that takes nothing.
 Short enough to carry 1 MiB/s through a pipe of 64 KiB, with at most 20 system calls per second.
 """
 
-LAST_S = 1.0
-"""Seconds that the end of the process waits for a reader; a pod has 60 s to end."""
+LAST_S = 1.0  # seconds that the end of the process waits for a reader; a pod has 60 s to end
 
 _NEWLINE = b"\n"
 

@@ -2,7 +2,8 @@
 
 from dataclasses import fields
 
-from webhook.server.http.limits import MIB, Limits, limit_rows
+from tests.docs.limits import limit_rows
+from webhook.server.http.limits import MIB, Limits
 
 SPECIFIED = {
     "body": 32 * MIB,

@@ -17,8 +17,7 @@ from webhook.policy.explain import remedies
 from webhook.policy.explain.scenario import Scenario, apply_all
 from webhook.policy.placement.place import PodPlacement
 
-MOST_TRIALS = 20
-"""Trials for one kind of change; a trial takes 10 ms with 5 000 nodes."""
+MOST_TRIALS = 20  # trials for one kind of change; a trial takes 10 ms with 5 000 nodes
 
 
 class SuggestedChange(msgspec.Struct, frozen=True):

@@ -2,29 +2,15 @@
 The limits of the server in one value: each with its number, unit and reason.
 
 The server takes ``Limits`` as an argument, so that tests can set small limits instead of waiting.
-``limit_rows`` lists them for the reference.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TypeVar
-
-from webhook.policy.model import MAX_CONSTRAINTS
 
 _Number = TypeVar("_Number", int, float)
 
 KIB = 1024
 MIB = 1024 * KIB
-
-
-@dataclass(frozen=True, slots=True)
-class LimitRow:
-    """One limit in the reference."""
-
-    name: str
-    value: float
-    unit: str
-    reason: str
 
 
 def _limit(value: _Number, unit: str, reason: str) -> _Number:
@@ -150,12 +136,3 @@ class Limits:
         "without a message of the audit process; a huge namespace takes 6 s of CPU",
     )
     finish: float = _limit(10.0, "seconds", "for requests in flight after the listener has closed")
-
-
-def limit_rows() -> Iterator[LimitRow]:
-    """List all limits, and the one that the policy enforces."""
-    limits = Limits()
-    for limit in fields(limits):
-        yield LimitRow(limit.name, getattr(limits, limit.name), **limit.metadata)
-    reason = "longer lists are denied with their number; no scheduler could process them"
-    yield LimitRow("constraints", MAX_CONSTRAINTS, "constraints in one list", reason)
