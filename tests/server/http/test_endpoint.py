@@ -23,6 +23,7 @@ from tests.server.serving import (
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.health import Health
+from webhook.server.http.connections import Activity
 from webhook.server.http.endpoint import (
     ACCEPTED_AT_ONCE,
     HttpConnection,
@@ -452,3 +453,20 @@ async def test_only_new_bytes_count_as_received() -> None:
         connection.data_received(b"")  # as aiohttp does once it has room for what it kept
 
     assert connection.received == 1.0
+
+
+async def test_a_client_that_does_not_read_its_reply_is_not_answered() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+        await wire.ask(call(review()))
+        (connection,) = server.admission.connections
+        assert isinstance(connection, HttpConnection)
+        idle = connection.activity
+        connection.data_received(call(review()))
+        answering = connection.activity
+        connection.pause_writing()  # as the transport does when its buffer is full
+
+        stalled = connection.activity
+        connection.resume_writing()
+
+    assert (idle, answering, stalled) == (Activity.IDLE, Activity.ANSWERING, Activity.RECEIVING)
