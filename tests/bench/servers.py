@@ -32,12 +32,12 @@ STATE = "state"  # folder of the product's certificate
 OWN_CERTIFICATE = ("--tls", "standalone", "--bind", "127.0.0.1")
 
 IMPATIENT = """
-import json, sys, uvloop
+import json, sys
 from webhook.config.settings import read_settings
 from webhook.server.http.limits import Limits
-from webhook.server.run import serve
+from webhook.server.run import run
 limits = Limits(queued=0.0005, burst=0)
-uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits))
+run(read_settings(json.loads(sys.argv[1])), print, limits=limits)
 """
 """Takes a wait of 0.1 ms for a long one, and stays overloaded for an hour."""
 

@@ -42,12 +42,12 @@ profiles:
 """
 
 PROGRAM = """
-import json, sys, uvloop
+import json, sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from webhook.config.settings import read_settings
 from webhook.server.http.limits import Limits
-from webhook.server.run import serve
+from webhook.server.run import run
 poll = float(sys.argv[2])
 limits = Limits(
     config_poll=poll, certificate_poll=poll, drain_least=0, drain_quiet=0, drain_most=0,
@@ -56,7 +56,7 @@ limits = Limits(
 def now():
     ahead = Path(sys.argv[3]).read_text() if len(sys.argv) > 3 else 0
     return datetime.now(UTC) + timedelta(seconds=float(ahead))
-uvloop.run(serve(read_settings(json.loads(sys.argv[1])), print, limits=limits, now=now))
+run(read_settings(json.loads(sys.argv[1])), print, limits=limits, now=now)
 """
 """Arguments: settings, seconds between two polls, and a file with how far the clock is ahead."""
 

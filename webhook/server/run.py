@@ -82,7 +82,14 @@ def format_greeting(at: ServerAddresses) -> list[str]:
     return lines
 
 
-def run(settings: Settings, console: Console, greet: Greet | None = None) -> None:
+def run(
+    settings: Settings,
+    console: Console,
+    greet: Greet | None = None,
+    *,
+    limits: Limits | None = None,
+    now: Callable[[], datetime] = _now,
+) -> None:
     """
     Serve until SIGTERM or SIGINT.
 
@@ -97,7 +104,7 @@ def run(settings: Settings, console: Console, greet: Greet | None = None) -> Non
         ParserError: aiohttp is installed without its C parser.
     """
     limit_fragmentation(ctypes.CDLL(None))
-    uvloop.run(serve(settings, console, greet))
+    uvloop.run(serve(settings, console, greet, limits=limits, now=now))
 
 
 async def serve(  # noqa: PLR0913  # what tests replace: limits, signals and the clock
