@@ -329,6 +329,21 @@ async def test_an_overloaded_server_refuses_a_request_that_comes_right_after_an_
     assert at_once == 1
 
 
+async def test_the_rest_of_a_refused_body_is_no_request_for_an_overloaded_server() -> None:
+    rest = call(review())
+    async with serving(Limits(burst=0.0, body=len(rest), discarded=0.3)) as server:
+        wire = await server.connect()
+        headers = {**JSON, "Content-Length": str(2 * len(rest))}
+        refused = await wire.ask(head(headers=headers))
+        busy(server)
+        wire.send(rest)
+
+        after = await wire.ended()
+
+    assert (refused.status, after) == (413, b"")
+    assert server.rejected("queued") == 0
+
+
 async def test_an_overloaded_server_does_not_wait_for_the_rest_of_a_body() -> None:
     async with serving(Limits(burst=0.0, discarded=0.01)) as server:
         wire = await server.connect()

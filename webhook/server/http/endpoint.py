@@ -140,7 +140,9 @@ class HttpConnection(web.RequestHandler):
 
     def _waits(self) -> bool:
         """Check whether every request is answered, even if aiohttp's task does not know it yet."""
-        return self._ended == self._request_count and not self._request_in_progress
+        if self._ended != self._request_count or self._request_in_progress:
+            return False
+        return self.body is None or self.body.is_eof()  # else its rest is read, to be discarded
 
 
 class HttpEndpoint(web.Server, ABC):
