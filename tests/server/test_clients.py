@@ -12,7 +12,18 @@ from certs.clients import Clients
 from certs.pem import CertificatePair
 from certs.serving import LiveContext
 from tests.certs.world import DAY, authority, client_pair, leaf, strict_client, write_pair
-from tests.server.serving import JSON, UID, Running, call, head, review, serving, settled
+from tests.server.serving import (
+    JSON,
+    PATIENCE,
+    UID,
+    Running,
+    call,
+    head,
+    review,
+    serving,
+    settled,
+)
+from webhook.server.http.limits import Limits
 
 CA, CALLERS, STRANGER = authority(), authority(), authority()
 NAME = "kube-apiserver"
@@ -45,9 +56,9 @@ def client(
 
 
 @asynccontextmanager
-async def guarding() -> AsyncGenerator[tuple[Running, LiveContext]]:
+async def guarding(limits: Limits | None = None) -> AsyncGenerator[tuple[Running, LiveContext]]:
     live = guarded(NAME)
-    async with serving(live=live) as server:
+    async with serving(limits, live=live) as server:
         yield server, live
 
 
@@ -121,7 +132,8 @@ async def test_a_thousand_swaps_under_load_never_open_the_door(tmp_path: Path) -
             reply = await wire.ask(call(review()))
             answered["who has stayed"].append(reply.status == 200)
 
-    async with guarding() as (server, live), asyncio.TaskGroup() as group:
+    patient = Limits(queued=PATIENCE, handshake=PATIENCE)  # the swaps keep the loop busy
+    async with guarding(patient) as (server, live), asyncio.TaskGroup() as group:
         group.create_task(stay(server))
         for name in callers:
             group.create_task(knock(server, name))
