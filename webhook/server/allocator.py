@@ -1,10 +1,10 @@
 """
 Memory of TLS connections, which by default makes a server slow and lets it grow for days.
 
-``limit_fragmentation`` is the entry point. glibc gives a block of 128 KiB or more pages of its own,
-but each time it frees one, it raises this size. Then the 256 KiB buffers of connections lie on the
-heap between small objects, which keep it from shrinking: 20 MiB in an hour of faults. Source:
-mallopt(3), M_MMAP_THRESHOLD.
+``RecordReader`` and ``limit_fragmentation`` are the entry points. glibc gives a block of 128 KiB or
+more pages of its own, but each time it frees one, it raises this size. Then the 256 KiB buffers of
+connections lie on the heap between small objects, which keep it from shrinking: 20 MiB in an hour
+of faults. Source: mallopt(3), M_MMAP_THRESHOLD.
 """
 
 import ctypes
@@ -23,24 +23,23 @@ _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # malloc.h of glibc
 
 class RecordReader(ssl.SSLObject):
     """
-    A TLS connection that allocates one record for a read, not the 256 KiB that uvloop asks for.
+    A TLS connection that allocates one record for a read, not the 256 KiB that uvloop requests.
 
     No read returns more than a record, see SSL_read(3). The rest of 256 KiB costs 10 us.
     """
 
-    def read(self, len: int = 1024, buffer: "WriteableBuffer | None" = None) -> bytes:  # noqa: A002
+    def read(self, len: int = 1024, buffer: "WriteableBuffer | None" = None) -> bytes:  # noqa: A002  # the parent's name
         """Read decrypted bytes, as ``SSLObject.read`` does."""
-        return super().read(min(len, LONGEST_RECORD), buffer)
+        return ssl.SSLObject.read(self, min(len, LONGEST_RECORD), buffer)  # super() takes 0.3 us
 
 
 def limit_fragmentation(library: ctypes.CDLL) -> None:
     """
-    Let connections allocate little, and keep large blocks apart from small ones in this process.
+    Keep large blocks of this process apart from small ones.
 
     Args:
         library: The C library, ``ctypes.CDLL(None)``.
     """
-    ssl.SSLContext.sslobject_class = RecordReader
     with suppress(AttributeError):  # musl has no such settings
         library.mallopt(_M_MMAP_THRESHOLD, MMAP_THRESHOLD)
         library.mallopt(_M_ARENA_MAX, ARENAS)

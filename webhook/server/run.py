@@ -11,6 +11,7 @@ import ctypes
 import gc
 import logging
 import os
+import ssl
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
@@ -31,7 +32,7 @@ from webhook.cluster.protocol import describe_error
 from webhook.config import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
-from webhook.server.allocator import limit_fragmentation
+from webhook.server.allocator import RecordReader, limit_fragmentation
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
 from webhook.server.certificate import authority_file
@@ -96,6 +97,8 @@ def run(
     Args:
         console: Prints lines for the user who started the server.
         greet: Called once, in a thread of its own, when the server is ready.
+        limits: None for the limits of the documentation.
+        now: The wall clock: aware, UTC.
 
     Raises:
         ConfigError: Settings or files are invalid, or a listener cannot bind its address.
@@ -103,6 +106,7 @@ def run(
         CertError: There is no certificate to serve.
         ParserError: aiohttp is installed without its C parser.
     """
+    ssl.SSLContext.sslobject_class = RecordReader
     limit_fragmentation(ctypes.CDLL(None))
     uvloop.run(serve(settings, console, greet, limits=limits, now=now))
 
