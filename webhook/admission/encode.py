@@ -55,12 +55,10 @@ _HEAD = f'{{"apiVersion":"{REVIEW_API_VERSION}","kind":"{REVIEW_KIND}","response
 
 def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
     """Encode the review that answers a request."""
-    if not verdict.allowed:
-        rest = _encode_rest(verdict, _status(request, verdict))
-    elif verdict.recurs:
-        rest = _encode_recurring(verdict)
+    if verdict.allowed:
+        rest = (_encode_recurring if verdict.recurs else _encode_rest)(verdict)
     else:
-        rest = _encode_rest(verdict)
+        rest = _encode_rest(verdict, _status(request, verdict))
     return b'%b{"uid":"%b",%b}' % (_HEAD, request.uid.encode(), rest)
 
 

@@ -27,7 +27,7 @@ class Hook(StrEnum):
     VALIDATE = "validate"
 
 
-class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True):
+class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One admission request.
 

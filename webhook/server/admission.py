@@ -167,7 +167,7 @@ class Admission(HttpEndpoint):
         assert isinstance(connection, HttpConnection)
         try:
             hook, timeout = self._admit(connection, request)
-            body = await self._bodies.read(request, timeout)
+            body = self._bodies.read_short(request) or await self._bodies.read(request, timeout)
             if len(body) > self.limits.long_review:
                 long = len(body)
             left = self._time_left(connection, started, timeout)

@@ -210,9 +210,10 @@ def _inject_beside(
         constraints = tuple(
             constraint for constraint in constraints if constraint.topology_key != ZONE
         )
-    kept = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
+    if policy.gates.fields_off:
+        constraints = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
     build = _build_injection if derived.is_small else _build_injection.__wrapped__
-    return build(profile.name, kept, derived, lacks_zones)
+    return build(profile.name, constraints, derived, lacks_zones)
 
 
 @lru_cache(CACHED_INJECTIONS)

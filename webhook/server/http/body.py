@@ -24,7 +24,6 @@ COPIED = 1024 * 1024  # bytes up to which a body is copied to ``bytes``; a large
 
 TARGETS = 64  # different request targets to remember; a cluster's API servers use two
 
-
 LONGEST_HEAD = 4096  # bytes of a head that is searched; API servers send 300
 
 HEADS = 256  # to remember; those of an API server differ in the length of the body alone
@@ -114,6 +113,13 @@ class Bodies:
         self.held = 0
         self._unfinished: dict[_Unfinished, None] = {}
 
+    def read_short(self, request: web.BaseRequest) -> bytes:
+        """Read a short body that is complete: the usual case, without a timer; else nothing."""
+        content = request.content
+        if content.is_eof() and content.total_bytes <= self._uncounted:
+            return content.read_nowait()
+        return b""
+
     async def read(self, request: web.BaseRequest, patience: float) -> bytes | bytearray:
         """
         Read the whole body of a request; a large one counts until ``free`` is called.
@@ -126,9 +132,6 @@ class Bodies:
             OverloadError: All bodies together are too large, and this one has to go.
             ConnectionError: The client has closed the connection.
         """
-        content = request.content
-        if content.is_eof() and content.total_bytes <= self._uncounted:
-            return content.read_nowait()  # the usual case: complete, so no timer and no counting
         if (request.content_length or 0) > self._limits.body:
             raise self._too_large()
         body = bytearray()

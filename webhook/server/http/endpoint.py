@@ -11,8 +11,9 @@ import socket
 import ssl
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 
 from aiohttp import StreamReader, http_parser, web
 
@@ -52,12 +53,11 @@ class HttpConnection(web.RequestHandler):
     One connection, which reports errors to its endpoint instead of a log.
 
     Attributes:
-        received: When the last bytes came, or the last answer ended, by the endpoint's clock.
+        received: When the last bytes or the last answer came, by the endpoint's clock.
         admitted: Whether a request that has not had its turn is admitted under overload.
-        body: The body of the last request whose answer began; None before the first.
     """
 
-    __slots__ = ("_ended", "_endpoint", "_overload", "admitted", "body", "received")
+    __slots__ = ("_body", "_ended", "_endpoint", "_overload", "admitted", "received")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -74,7 +74,7 @@ class HttpConnection(web.RequestHandler):
         self._overload = endpoint.overload
         self.received = 0.0
         self.admitted = False
-        self.body: StreamReader | None = None
+        self._body: StreamReader | None = None  # of the last request that was answered
         self._ended = 0  # requests; aiohttp counts those that it has parsed
 
     @property
@@ -86,7 +86,8 @@ class HttpConnection(web.RequestHandler):
             return Activity.IDLE
         if self.writing_paused:
             return Activity.RECEIVING
-        whole = self._messages or self.body is None or self.body.is_eof()
+        body = self._current_request.content if self._current_request else self._body
+        whole = self._messages or body is None or body.is_eof()
         return Activity.ANSWERING if whole else Activity.RECEIVING
 
     def data_received(self, data: bytes) -> None:
@@ -97,13 +98,17 @@ class HttpConnection(web.RequestHandler):
                 return
         super().data_received(data)
 
-    def end(self) -> None:
-        """End a request: the next one, which may be here already, has waited only from now on."""
+    def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
+        """Send a reply: the next request, which may be here already, has waited only from now."""
         self.received = self._endpoint.clock()
         self._ended = self._request_count - len(self._messages)
+        self._body = request.content
         if self.admitted:  # it had no turn, because it is invalid
             self.admitted = False
             self._overload.release()
+        return super().finish_response(request, resp, start_time)
 
     def handle_error(
         self,
@@ -114,7 +119,6 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer a request that aiohttp cannot parse, or whose handler has failed."""
         del request, message  # the message quotes the request
-        self.end()
         self._endpoint.failed(status, exc)
         response = text_reply(status, SENTENCES.get(status, "a fault in the server"))
         response.force_close()
@@ -142,7 +146,7 @@ class HttpConnection(web.RequestHandler):
         """Check whether every request is answered, even if aiohttp's task does not know it yet."""
         if self._ended != self._request_count or self._request_in_progress:
             return False
-        return self.body is None or self.body.is_eof()  # else its rest is read, to be discarded
+        return self._body is None or self._body.is_eof()  # else its rest is read, to be discarded
 
 
 class HttpEndpoint(web.Server, ABC):
@@ -164,7 +168,7 @@ class HttpEndpoint(web.Server, ABC):
             most: The maximum number of open connections.
             tls: None serves plain HTTP.
         """
-        super().__init__(self._handle)
+        super().__init__(self.answer)
         self.limits = limits
         self.callers: Connections[HttpConnection] = Connections(
             most, limits.idle, limits.answered, self._cut, lambda connection: connection.activity
@@ -222,15 +226,6 @@ class HttpEndpoint(web.Server, ABC):
             await asyncio.wait(self._handshakes.values())  # they have deadlines of their own
         self.pre_shutdown()
         await self.shutdown(self.limits.finish)
-
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        connection = request.protocol
-        assert isinstance(connection, HttpConnection)
-        connection.body = request.content
-        try:
-            return await self.answer(request)
-        finally:
-            connection.end()
 
     async def _shake_hands(self, exchange: HttpConnection, accepted: socket.socket) -> None:
         secure = self._tls is not None
