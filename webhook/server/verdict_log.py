@@ -111,18 +111,20 @@ class VerdictLog:
         self._clock = clock
         self._enabled = level <= logging.INFO
         self._format = format
+        self._is_json = format is LogFormat.JSON
 
     def write(self, request: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write the lines of one review; none if it is simply allowed."""
         if self._enabled and (verdict.patch or verdict.findings or verdict.drops or verdict.held):
             now = self._clock()
             build = _line_ends if verdict.recurs else _line_ends.__wrapped__
+            uid, name, dry_run = request.uid, request.shown_name, request.dry_run
             for end in build(verdict, hook, request.kind, request.namespace):
-                about = request.uid, request.shown_name, request.dry_run
-                self._lines.take(self._render(LineStart(now, INFO, end.event, *about), end))
+                start = LineStart(now, INFO, end.event, uid, name, dry_run)
+                self._lines.take(self._render(start, end))
 
     def _render(self, start: LineStart, end: LineEnd) -> bytes:
-        if self._format is LogFormat.JSON:
+        if self._is_json:
             line = b"%b,%b" % (_encode_safely(start)[:-1], end.written)
             if line.isascii() and _UNSAFE not in line:
                 return line
