@@ -24,6 +24,8 @@ import coverage
 import pytest
 from coverage.exceptions import NoDataError
 
+from tests.mirrored import mirrored_tests, own_tests
+
 ROOT = Path(__file__).parent.parent
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -80,13 +82,13 @@ def main(folders: Sequence[str]) -> int:
     scopes = [scope for scope in (*SHELLS, *SCOPES) if scope.folder in folders]
     scopes = scopes or [*SHELLS, *SCOPES]  # of two rows for one module, the later one counts
     pairs = {
-        source: (Path("tests", scope.folder, f"test_{source.name}"), scope.branches)
+        source: (mirrored_tests(source), scope.branches)
         for scope in scopes
         for source in found(scope.modules)
     }
     whole = {source: pair for source, pair in pairs.items() if (ROOT / pair[0]).exists()}
     findings = [f"{pairs[source][0]} is missing" for source in pairs.keys() - whole.keys()]
-    mirrored = {tests for tests, _ in pairs.values()}
+    mirrored = {tests for source in pairs for tests in own_tests(source)}
     findings += [
         f"{tests} tests no module"
         for scope in scopes
@@ -145,7 +147,7 @@ def measure(source: Path, tests: Path, branches: int) -> str:
     with TemporaryDirectory() as folder:
         output, report = Path(folder, "output"), Path(folder, "coverage.json")
         with redirect(output), measured.collect():
-            failed = pytest.main(["-q", "-m", "not integration", *own_tests(source, tests)])
+            failed = pytest.main(["-q", "-m", "not integration", *map(str, own_tests(source))])
         if failed:
             return f"{tests} fails when it runs alone:\n{output.read_text()}"
         try:
@@ -159,16 +161,6 @@ def measure(source: Path, tests: Path, branches: int) -> str:
     shown = StringIO()
     measured.report(file=shown)
     return f"{tests} does not cover {source}:\n{shown.getvalue()}"
-
-
-def own_tests(source: Path, tests: Path) -> list[str]:
-    """List the mirrored test file and those that continue it: ``test_x_faults.py`` of ``x.py``."""
-    continued = (
-        path
-        for path in sorted(tests.parent.glob(f"{tests.stem}_*.py"))
-        if not source.with_name(path.name.removeprefix("test_")).exists()
-    )
-    return [str(path) for path in (tests, *continued)]
 
 
 @contextmanager

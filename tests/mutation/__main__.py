@@ -1,8 +1,8 @@
 """
 Mutate modules, and count the mutants that their tests notice: ``python -m tests.mutation``.
 
-A random sample of all mutants is tried, one after the other, each with the mirrored test file of
-its module alone. Printed are the survivors and a table; the exit code is 1 if too many survive.
+A random sample of all mutants is tried, one after the other, each with the mirrored tests of its
+module alone. Printed are the survivors and a table; the exit code is 1 if too many survive.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tests.mirrored import own_tests
 from tests.mutation.mutants import Mutant, mutants_of
 from tests.mutation.trial import Outcome, Trial, TrialError, run, warm_up
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     found = [mutant for path, text in sources.items() for mutant in mutants_of(path, text)]
     sample = draw(found, parsed.sample, parsed.seed, parsed.only)
     console = Console(stderr=True)
-    warm_up({mirrored_tests(mutant.path) for mutant in sample})
+    warm_up({path for mutant in sample for path in own_tests(mutant.path)})
     outcomes: dict[Mutant, Outcome] = {}
     try:
         for mutant, outcome in try_all(sample, sources):
@@ -75,12 +76,6 @@ def find_modules() -> list[Path]:
     return [path.relative_to(ROOT) for path in found]
 
 
-def mirrored_tests(path: Path) -> Path:
-    """Return the mirrored test file of a module."""
-    folder = path.parent.relative_to("webhook") if path.parts[0] == "webhook" else path.parent
-    return Path("tests", folder, f"test_{path.name}")
-
-
 def draw(found: Sequence[Mutant], size: int, seed: int, only: str) -> list[Mutant]:
     """Draw a sample of the mutants whose path contains ``only``, in the order of the modules."""
     eligible = [mutant for mutant in found if only in str(mutant.path)]
@@ -107,12 +102,12 @@ def try_all(
 def _measure(path: Path, text: bytes) -> Trial:
     """Run the tests of the unchanged module, to bound the CPU time of its mutants."""
     name = ".".join(path.with_suffix("").parts)
-    trial = Trial(name, path, mirrored_tests(path), cpu_s=600)
+    trial = Trial(name, path, own_tests(path), cpu_s=600)
     before = _children_s()
     if run(trial, text) is not Outcome.SURVIVED:
-        raise TrialError(f"{trial.tests} fails on the unchanged module")
+        raise TrialError(f"{trial.tests[0]} fails on the unchanged module")
     if run(trial, b"raise ImportError\n") is Outcome.SURVIVED:
-        raise TrialError(f"{trial.tests} does not import {name}")
+        raise TrialError(f"{trial.tests[0]} does not import {name}")
     return trial._replace(cpu_s=START_S + round(SLOWER * (_children_s() - before)))
 
 

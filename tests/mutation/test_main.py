@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.mutation.__main__ import ROOT, draw, find_modules, mirrored_tests
+from tests.mirrored import mirrored_tests
+from tests.mutation.__main__ import ROOT, draw, find_modules
 from tests.mutation.mutants import Mutant
 
 FOUND = [Mutant(Path(path), 1, start, start, b"") for path in "ab" for start in range(50)]
@@ -24,13 +25,13 @@ def test_every_mutated_module_has_its_tests() -> None:
 
 SCRIPT = """
 from pathlib import Path
-from tests.mutation.__main__ import ROOT, mirrored_tests
+from tests.mirrored import ROOT, own_tests
 from tests.mutation.trial import Trial, run, warm_up
 
 path = Path("webhook/policy/api/fielderrors.py")  # its tests import it from its package
 text = (ROOT / path).read_bytes()
-trial = Trial("webhook.policy.api.fielderrors", path, mirrored_tests(path), cpu_s=60)
-warm_up([trial.tests])
+trial = Trial("webhook.policy.api.fielderrors", path, own_tests(path), cpu_s=60)
+warm_up(trial.tests)
 print(run(trial, text), run(trial, text.replace(b'"Forbidden"', b'""')))
 """
 

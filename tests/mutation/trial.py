@@ -3,7 +3,7 @@ Run the tests of a module on one of its mutants.
 
 ``run`` is the entry point. A process that has imported the test tools and all tests forks for each
 mutant. The child imports the mutant under the name of the module, and what imports that module
-anew, and runs one test file. So a mutant costs half a second, and no file is changed.
+anew, and runs its tests. So a mutant costs half a second, and no file is changed.
 """
 
 import gc
@@ -50,13 +50,13 @@ class Trial(NamedTuple):
     Attributes:
         module: Dotted name.
         path: Of its source, from the root of the repository.
-        tests: Of its mirrored test file.
+        tests: Its mirrored test file, and those that continue it.
         cpu_s: Seconds of CPU time after which a mutant counts as killed.
     """
 
     module: str
     path: Path
-    tests: Path
+    tests: tuple[Path, ...]
     cpu_s: int
 
 
@@ -92,7 +92,7 @@ def run(trial: Trial, text: bytes) -> Outcome:
         return Outcome.TIMED_OUT if is_slow else Outcome.KILLED
     code = os.WEXITSTATUS(status)
     if code == _NO_TESTS:
-        raise TrialError(f"{trial.tests} has no tests that run without the control plane")
+        raise TrialError(f"{trial.tests[0]} has no tests that run without the control plane")
     return Outcome.SURVIVED if code == _SURVIVED else Outcome.KILLED
 
 
@@ -116,9 +116,9 @@ def _limit(cpu_s: int) -> None:
         os.dup2(nothing, stream)
 
 
-def _run_tests(tests: Path) -> int:
+def _run_tests(tests: Sequence[Path]) -> int:
     options = ["-x", "-q", "--no-header", "--tb=native", "-p", "no:cacheprovider", *_QUIET]
-    return pytest.main([*options, "-m", "not integration", str(tests)])
+    return pytest.main([*options, "-m", "not integration", *map(str, tests)])
 
 
 def _exit_code(code: int) -> int:
