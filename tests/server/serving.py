@@ -25,7 +25,7 @@ from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Fetch, Observers, ReviewContext, nothing_to_fetch
 from webhook.server.context import ServerContext
-from webhook.server.http.endpoint import bind, listening
+from webhook.server.http.endpoint import HttpConnection, bind, listening
 from webhook.server.http.limits import Limits
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter
@@ -228,6 +228,13 @@ async def open_from(server: Running, source: str) -> Wire:
         "127.0.0.1", server.port, ssl=client_tls(), local_addr=(source, 0)
     )
     return Wire(reader, writer)
+
+
+def only_connection(server: Running) -> HttpConnection:
+    """Return the only connection of a server."""
+    (connection,) = server.admission.connections
+    assert isinstance(connection, HttpConnection)
+    return connection
 
 
 def server_context(
