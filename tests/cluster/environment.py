@@ -1,11 +1,23 @@
 """Caches and reflectors without a network, a clock and a supervisor."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 
 from tests.apiserver import ApiServer
-from webhook.cluster.caches import Start
+from webhook.cluster.caches import Caches, Start, Supervise
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
+
+LISTS = (
+    "/api/v1/namespaces",
+    "/api/v1/nodes",
+    "/api/v1/services",
+    "/api/v1/replicationcontrollers",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+)
+"""The paths of the collections that caches follow, without custom kinds."""
 
 
 async def unsupervised(_name: str, start: Start) -> None:
@@ -24,3 +36,15 @@ def reflector_environment(server: ApiServer) -> ReflectorEnvironment:
         report_restart=lambda *_: None,
         report_skipped=lambda *_: None,
     )
+
+
+@asynccontextmanager
+async def following(caches: Caches, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
+    """Let caches follow their server as long as the context lasts."""
+    task = asyncio.create_task(caches.run(supervise))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,38 +1,17 @@
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from tests.apiserver import ApiServer, Behavior, path_of
 from tests.build import service
-from tests.cluster.environment import reflector_environment, unsupervised
+from tests.cluster.environment import LISTS, following, reflector_environment
 from webhook.cluster import wire
-from webhook.cluster.caches import Caches, Start, Supervise
+from webhook.cluster.caches import Caches, Start
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
 
 KINDS = ("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet", "StatefulSet")
-LISTS = (
-    "/api/v1/namespaces",
-    "/api/v1/nodes",
-    "/api/v1/services",
-    "/api/v1/replicationcontrollers",
-    "/apis/apps/v1/replicasets",
-    "/apis/apps/v1/statefulsets",
-)
-
-
-@asynccontextmanager
-async def following(caches: Caches, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
-    task = asyncio.create_task(caches.run(supervise))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def make_caches(**answers: Behavior) -> Caches:

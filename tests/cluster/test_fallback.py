@@ -1,84 +1,32 @@
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.apiserver import ApiServer, Behavior, Fault, Json, after, respond
-from tests.build import (
-    NAMESPACE,
-    deployment,
-    owned_by,
-    pod,
-    policy,
-    profile,
-    request,
-    selector,
-    service,
+from tests.apiserver import ApiServer, Behavior, Fault, after, respond
+from tests.build import NAMESPACE, deployment, owned_by, pod, policy, request, selector
+from tests.cluster.environment import following, reflector_environment
+from tests.cluster.lookups import (
+    LONG_TIMEOUT_S,
+    NAMESPACE_POLICY,
+    OWNER,
+    POLICY,
+    REPLICA_SET,
+    World,
+    owned,
+    replica_set,
+    world,
 )
-from tests.cluster.environment import reflector_environment
-from tests.cluster.test_caches import LISTS, following
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches
 from webhook.cluster.facts import Cluster
-from webhook.cluster.fallback import LOOKUPS, NAMESPACE_LOOKUPS, OwnerFallback
-from webhook.cluster.misses import MISS_S, MISSES, NAMESPACE_MISSES
+from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
-from webhook.policy.facts import Facts
-from webhook.policy.model import OwnerReference
 from webhook.policy.request import AdmissionRequest
 
-OWNER = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
-REPLICA_SET = f"/apis/apps/v1/namespaces/{NAMESPACE}/replicasets/web-54f7"
 NAMESPACE_PATH = f"/api/v1/namespaces/{NAMESPACE}"
-POLICY = policy(profile())
-NAMESPACE_POLICY = policy(profile(namespace_selector=selector(tier="prod")))
-LONG_TIMEOUT_S = 10.0  # seconds that the caller waits
-
-
-def replica_set(app: str = "web") -> Json:
-    metadata = {"name": OWNER.name, "namespace": NAMESPACE}
-    return {"metadata": metadata, "spec": {"selector": {"matchLabels": {"app": app}}}}
-
-
-class World:
-    """Caches without an object, an API server, and the look-ups there are results of."""
-
-    def __init__(self, answers: Mapping[str, Behavior] | None = None) -> None:
-        requests = {f"GET {path}": answer for path, answer in (answers or {}).items()}
-        self.source = ApiServer(service("a"), service("b"), answers=requests)
-        self.caches = Caches(Cluster(owners=()), reflector_environment(self.source))
-        self.results: list[str] = []
-        self.now = 0.0
-        self.fallback = OwnerFallback(
-            self.caches, self.source, self.results.append, lambda: self.now
-        )
-
-    def fetch(
-        self, request: AdmissionRequest | None = None, timeout_s: float = LONG_TIMEOUT_S
-    ) -> Awaitable[Facts] | None:
-        return self.fallback.fetch(request or owned(), POLICY, timeout_s)
-
-    @property
-    def lookups(self) -> list[str]:
-        return [path for path in self.source.paths if path not in LISTS]
-
-
-@asynccontextmanager
-async def world(answers: Mapping[str, Behavior] | None = None) -> AsyncGenerator[World]:
-    made = World(answers)
-    async with following(made.caches):
-        await made.caches.wait_synced()
-        yield made
-        await made.fallback.close()
-
-
-def owned(**owner: Any) -> AdmissionRequest:
-    return request(pod(owner=owned_by(**owner)))
 
 
 async def test_an_owner_that_is_not_in_the_cache_is_looked_up() -> None:
@@ -180,150 +128,6 @@ async def test_without_the_owner_the_rest_decides(answer: Behavior, result: str)
         assert facts.owner_selector(NAMESPACE, OWNER) is None
         assert facts.services("shop", {"app": "a"})
         assert here.results == [result]
-
-
-async def test_requests_that_need_the_same_share_one_look_up() -> None:
-    async with world({REPLICA_SET: respond(replica_set())}) as here:
-        fetching = [here.fetch() for _ in range(5)]
-        facts = await asyncio.gather(*(lookup for lookup in fetching if lookup is not None))
-
-        assert [found.owner_selector(NAMESPACE, OWNER) for found in facts] == [
-            selector(app="web")
-        ] * 5
-        assert here.lookups == [REPLICA_SET]
-        assert here.fallback._lookups == {}
-
-
-async def test_an_owner_that_does_not_exist_is_looked_up_once_in_some_seconds() -> None:
-    async with world() as here:
-        for now in (0.0, 0.0, MISS_S / 2, MISS_S):
-            here.now = now
-            if (fetching := here.fetch()) is not None:
-                assert (await fetching).owner_selector(NAMESPACE, OWNER) is None
-
-        assert here.lookups == [REPLICA_SET] * 2
-        assert here.results == ["absent", "skipped", "skipped", "absent"]
-
-
-async def test_an_owner_that_appears_after_a_miss_counts_with_its_watch_event() -> None:
-    async with world() as here:
-        fetching = here.fetch()
-        assert fetching is not None
-        await fetching
-        here.source.add({"apiVersion": "apps/v1", "kind": "ReplicaSet", **replica_set()})
-        store = here.caches.cluster.owner_stores["apps/v1", "ReplicaSet"]
-        async with asyncio.timeout(60):
-            while not len(store):  # noqa: ASYNC110  # there is no event for it
-                await asyncio.sleep(0)
-
-        assert here.fetch() is None
-        assert here.caches.cluster.owner_selector(NAMESPACE, OWNER) == selector(app="web")
-
-
-async def test_a_tenant_who_invents_owners_uses_up_only_its_own_lookups() -> None:
-    async with world({REPLICA_SET: respond(replica_set())}) as here:
-        for number in range(10 * NAMESPACE_MISSES):
-            invented = replace(owned(name=f"invented-{number}"), namespace="hostile")
-            if (fetching := here.fetch(invented)) is not None:
-                await fetching
-
-        assert len(here.lookups) == NAMESPACE_MISSES
-        honest = here.fetch()
-        assert honest is not None
-        assert (await honest).owner_selector(NAMESPACE, OWNER) == selector(app="web")
-
-
-async def test_invented_namespaces_use_up_a_limited_number_of_lookups() -> None:
-    async with world() as here:
-        for number in range(2 * MISSES):
-            invented = replace(request(pod()), namespace=f"invented-{number}")
-            fetching = here.fallback.fetch(invented, NAMESPACE_POLICY, LONG_TIMEOUT_S)
-            if fetching is not None:
-                await fetching
-        assert len(here.lookups) == MISSES
-
-        here.now = MISS_S
-        again = here.fallback.fetch(request(pod()), NAMESPACE_POLICY, LONG_TIMEOUT_S)
-        assert again is not None
-        await again
-
-
-def start(here: World, namespace: str, count: int) -> list[asyncio.Future[Facts]]:
-    """Start one lookup for each of several owners; leave out what is not looked up."""
-    requests = (replace(owned(name=f"web-{n}"), namespace=namespace) for n in range(count))
-    begun = (here.fetch(one) for one in requests)
-    return [asyncio.ensure_future(lookup) for lookup in begun if lookup is not None]
-
-
-async def test_lookups_in_flight_are_limited_for_each_namespace_and_in_total() -> None:
-    async with world() as here:
-        begun = {space: start(here, space, LOOKUPS) for space in ("a", "b", "c")}
-
-        counts = {space: len(lookups) for space, lookups in begun.items()}
-        assert counts == {"a": NAMESPACE_LOOKUPS, "b": LOOKUPS - NAMESPACE_LOOKUPS, "c": 0}
-        await asyncio.gather(*begun["a"], *begun["b"])
-        assert len(here.lookups) == LOOKUPS
-        (allowed,) = start(here, "c", 1)
-        await allowed
-
-
-async def test_many_owners_that_exist_are_looked_up_at_once() -> None:
-    """A slow API server must not turn lookups in flight into misses."""
-    released = asyncio.Event()
-    answers = {
-        f"{REPLICA_SET}{number}": after(released, respond(replica_set()))
-        for number in range(2 * NAMESPACE_MISSES)
-    }
-    async with world(answers) as here:
-        fetching = [
-            here.fetch(owned(name=f"{OWNER.name}{number}"))
-            for number in range(2 * NAMESPACE_MISSES)
-        ]
-        released.set()
-        await asyncio.gather(*(lookup for lookup in fetching if lookup is not None))
-
-        assert here.results == ["found"] * (2 * NAMESPACE_MISSES)
-
-
-UNAVAILABLE = {"late": Fault.SILENCE, "failed": respond({}, 503)}
-
-
-@pytest.mark.parametrize(("result", "answer"), UNAVAILABLE.items(), ids=UNAVAILABLE)
-async def test_an_api_server_that_is_slow_or_fails_is_no_miss(
-    result: str, answer: Behavior
-) -> None:
-    async with world({REPLICA_SET: answer}) as here:
-        first = here.fetch()
-        assert first is not None
-        await first
-        if lookups := here.fallback._lookups.values():
-            await asyncio.wait(lookups)
-        here.source.answers[f"GET {REPLICA_SET}"] = respond(replica_set())
-        second = here.fetch()
-        assert second is not None
-
-        assert (await second).owner_selector(NAMESPACE, OWNER) == selector(app="web")
-        assert here.results == [result, "found"]
-
-
-async def test_an_owner_that_cannot_be_decoded_is_a_miss() -> None:
-    async with world({REPLICA_SET: respond([])}) as here:
-        first = here.fetch()
-        assert first is not None
-        await first
-
-        assert here.fetch() is None
-        assert here.results == ["failed", "skipped"]
-
-
-async def test_owners_that_exist_are_looked_up_without_a_limit() -> None:
-    async with world({REPLICA_SET: respond(replica_set())}) as here:
-        for _ in range(3 * NAMESPACE_MISSES):
-            fetching = here.fetch()
-            assert fetching is not None
-            await fetching
-
-        assert set(here.results) == {"found"}
 
 
 async def test_a_short_timeout_does_not_end_the_lookup_of_other_requests() -> None:
