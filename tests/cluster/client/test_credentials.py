@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,6 @@ from webhook.errors import SourceError
 
 URL = "http://127.0.0.1:1"
 LIMITS = aiohttp.ClientTimeout(total=5.0)
-
-
-@pytest.fixture(autouse=True)
-def _no_system_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # they take long to read
 
 
 def service_account(folder: Path, token: str = "first\n") -> ApiAccess:
