@@ -13,6 +13,7 @@ from tests.apiserver import (
     Request,
     write_kubeconfig,
 )
+from tests.build import service
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
@@ -22,6 +23,9 @@ from webhook.cluster.timeslices import TimeSlicer
 
 SERVICES = "/api/v1/services"
 QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.05)
+A, B, C = service("a"), service("b"), service("c")
+FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
+"""The queries of a watch that goes on after version 1."""
 
 
 @dataclass

@@ -1,5 +1,4 @@
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,24 +21,12 @@ from tests.apiserver import (
     watch,
 )
 from tests.build import service
-from tests.cluster.play import SERVICES, Play
+from tests.cluster.play import FOLLOWS, SERVICES, A, B, C, Play
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import OBJECT_BYTES, NamespaceQuota, selector_size
 from webhook.cluster.reflector import LASTING_S
-
-
-@pytest.fixture
-async def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Play]:
-    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)  # the system's CAs take long to read
-    async with listening() as server:
-        yield Play(server, tmp_path)
-
-
-HTML = Response(200, b"<html>")
-A, B, C = service("a"), service("b"), service("c")
-FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
 
 
 async def test_listed_objects_are_stored_and_watched(play: Play) -> None:
@@ -53,21 +40,6 @@ async def test_listed_objects_are_stored_and_watched(play: Play) -> None:
     assert play.pauses == []
 
 
-async def test_a_list_is_complete_after_its_last_page(play: Play) -> None:
-    play.server.script(
-        SERVICES, page(A, version=7, rest="x"), page(B, version=7, rest="y"), page(C, version=7)
-    )
-
-    await play.run()
-
-    assert play.held == "abc"
-    assert play.server.queries(SERVICES)[:3] == [
-        {"limit": "500"},
-        {"limit": "500", "continue": "x"},
-        {"limit": "500", "continue": "y"},
-    ]
-
-
 async def test_events_are_applied(play: Play) -> None:
     changes = (event("ADDED", C), event("MODIFIED", service("a", "b", 8)), event("DELETED", B))
     play.server.script(SERVICES, page(A, B), watch(*changes))
@@ -76,15 +48,6 @@ async def test_events_are_applied(play: Play) -> None:
 
     assert play.held == "ac"
     assert [found.name for found in play.cluster.services("shop", {"app": "b"})] == ["a"]
-
-
-async def test_nothing_is_synced_before_the_last_page(play: Play) -> None:
-    play.server.script(SERVICES, page(A, rest="x"))
-
-    reflector = await play.run()
-
-    assert play.held == "a"
-    assert not reflector.synced.is_set()
 
 
 VERSIONS = {
@@ -165,36 +128,6 @@ async def test_the_watch_goes_on_where_it_was_after(
     assert play.server.queries(SERVICES)[1:3] == FOLLOWS * 2
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Response(500),
-        Response(200, b"<html>"),
-        refuse("odd", 403),
-        refuse("odd", 410),
-        Response(429),
-    ],
-)
-async def test_while_no_list_can_be_had_the_old_copy_serves(play: Play, answer: Behavior) -> None:
-    play.server.script(SERVICES, page(A, B), watch(b"text\n"), answer, answer)
-
-    reflector = await play.run()
-
-    assert play.held == "ab"
-    assert reflector.synced.is_set()
-    assert reflector.problem == play.problems[-1]
-    assert play.pauses == [0.8, 1.6, 3.2]
-
-
-async def test_a_list_whose_next_page_has_expired_starts_over(play: Play) -> None:
-    play.server.script(SERVICES, page(A, rest="x"), refuse("odd", 410), page(B, C, version=5))
-
-    await play.run()
-
-    assert play.held == "bc"
-    assert play.server.queries(SERVICES)[2] == {"limit": "500"}
-
-
 async def test_a_problem_ends_with_the_next_good_response(play: Play) -> None:
     play.server.script(SERVICES, refuse("services is forbidden", 403), page(A))
 
@@ -252,104 +185,6 @@ async def test_a_selector_that_is_too_large_is_not_kept(play: Play) -> None:
 
     assert play.held == "a"
     assert play.skipped == [("Service", "shop", "b", "selector-size")] * 2
-
-
-async def test_big_objects_come_in_smaller_pages(play: Play) -> None:
-    big = {**A, "status": "x" * 10 * 1024 * 1024}
-    play.server.script(SERVICES, page(big, rest="x"))
-
-    await play.run()
-
-    assert [query["limit"] for query in play.server.queries(SERVICES)] == ["500", "99"]
-
-
-@pytest.mark.parametrize("streams", [False, True])
-async def test_a_list_of_objects_near_and_above_the_bound_is_complete(
-    play: Play, streams: bool
-) -> None:
-    play.streams, play.max_body = streams, 10_000
-    play.server.otherwise = None
-    for name, size in {"a": 6000, "b": 6000, "c": 20_000, "d": 10}.items():
-        play.server.add({**service(name), "status": "x" * size})
-    if streams:
-        play.server.script(SERVICES, watch(b"x" * (16 * 1024 * 1024 + 1)))
-    play.server.faults.append(play.end_at_watch)
-
-    reflector = await play.run()
-
-    assert reflector.synced.is_set()
-    assert play.held == "abd"
-    assert play.skipped == [("Service", "shop", "c", "object-size")]
-
-
-STREAM = {
-    "watch": "1",
-    "allowWatchBookmarks": "true",
-    "sendInitialEvents": "true",
-    "resourceVersionMatch": "NotOlderThan",
-}
-
-
-async def test_a_streamed_list_goes_over_into_the_watch(play: Play) -> None:
-    play.streams = True
-    initial = (event("ADDED", A), event("ADDED", B), bookmark(7, ends=True))
-    play.server.script(SERVICES, watch(*initial, event("DELETED", service("a", version=9))))
-
-    reflector = await play.run()
-
-    assert reflector.synced.is_set()
-    assert play.held == "b"
-    assert play.server.queries(SERVICES) == [STREAM, {**FOLLOWS[0], "resourceVersion": "9"}]
-
-
-async def test_a_streamed_list_that_is_cut_counts_for_nothing(play: Play) -> None:
-    play.streams = True
-    play.server.script(
-        SERVICES,
-        watch(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
-        watch(event("ADDED", C), end=Fault.RESET),
-    )
-
-    await play.run()
-
-    assert play.held == "abc"
-    assert play.server.queries(SERVICES) == [STREAM] * 3
-
-
-async def test_objects_absent_from_a_streamed_list_are_removed_at_its_end(play: Play) -> None:
-    play.streams = True
-    play.server.script(
-        SERVICES,
-        watch(event("ADDED", A), event("ADDED", B), bookmark(7, ends=True), b"text\n"),
-        watch(event("ADDED", B), event("ADDED", C), bookmark(9, ends=True)),
-    )
-
-    await play.run()
-
-    assert play.held == "bc"
-
-
-NO_STREAMS: dict[str, Answer] = {
-    "the gate is off": refuse("sendInitialEvents is forbidden", 422),
-    "the option is unknown": refuse("odd", 400),
-    "the option is ignored, and an ordinary bookmark comes": watch(event("ADDED", A), bookmark(7)),
-    "the option is ignored, and nothing comes": watch(end=Fault.SILENCE),
-}
-
-
-@pytest.mark.parametrize("answer", NO_STREAMS.values(), ids=NO_STREAMS.keys())
-async def test_pages_replace_a_streamed_list_that_the_server_does_not_support(
-    play: Play, answer: Behavior
-) -> None:
-    play.streams = True
-    play.server.script(SERVICES, answer, page(B), watch(b"text\n"), page(C))
-
-    await play.run()
-
-    assert play.held == "c"
-    assert [query.get("sendInitialEvents") for query in play.server.queries(SERVICES)] == [
-        "true", None, None, None, None
-    ]  # fmt: skip
 
 
 ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
