@@ -5,7 +5,7 @@ import pytest
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVICE
 from tests.docs.advice_examples import NODES as ADVICE_NODES
 from tests.docs.api_examples import API_EXAMPLES as API
-from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
+from tests.fix.cases import FixCase, assert_fixed
 from tests.fix.fixed import NODES, TAINTED, options, run_fix
 from webhook.fix.remedies import FIX_REMEDIES
 from webhook.policy.api.versions import NEWEST_VERSION, Version
@@ -308,69 +308,6 @@ FIXED = {
 @pytest.mark.parametrize("case", FIXED.values(), ids=FIXED.keys())
 def test_a_finding_is_fixed_to_the_letter(case: FixCase) -> None:
     assert_fixed(case)
-
-
-LEFT = {
-    "TSC002": LeftCase("TSC002", listed(entry(topologyKey='""')), "only the author knows"),
-    "TSC003: neither word": LeftCase(
-        "TSC003", listed(entry(whenUnsatisfiable="Never")), "which of DoNotSchedule and"
-    ),
-    "TSC003: no word": LeftCase("TSC003", listed(entry(whenUnsatisfiable="")), "cannot be known"),
-    "TSC003: the effect of a taint": LeftCase(
-        "TSC003", listed(entry(whenUnsatisfiable="NoSchedule")), "cannot be known"
-    ),
-    "TSC004: other selectors": LeftCase(
-        "TSC004",
-        listed(entry(), entry(labelSelector="{matchLabels: {x: z}}")),
-        "differs from topologySpreadConstraints[1] in more than maxSkew",
-    ),
-    "TSC004: a skew that is none": LeftCase(
-        "TSC004", listed(entry(), entry(maxSkew="0")), "unknown until both have a valid maxSkew"
-    ),
-    "TSC006: neither hard nor soft": LeftCase(
-        "TSC006", listed(entry(whenUnsatisfiable="Never", minDomains="2")), "depends on"
-    ),
-    "TSC007: another word": LeftCase(
-        "TSC007", listed(entry(nodeTaintsPolicy='""')), "which of Honor and Ignore"
-    ),
-    "TSC020: the new label is taken": LeftCase(
-        "TSC020",
-        listed(
-            entry(topologyKey="failure-domain.beta.kubernetes.io/zone"),
-            entry(topologyKey="topology.kubernetes.io/zone"),
-        ),
-        "would cause TSC004",
-    ),
-    "TSC020: no node has the new label": LeftCase(
-        "TSC020",
-        listed(entry(topologyKey="failure-domain.beta.kubernetes.io/zone")),
-        "would cause TSC103",
-        cluster=NODES.replace("topology.kubernetes", "failure-domain.beta.kubernetes"),
-    ),
-    "TSC103: like no label": LeftCase(
-        "TSC103", listed(entry(topologyKey="building")), "no label of the nodes", cluster=NODES
-    ),
-    "TSC103: on some nodes": LeftCase(
-        "TSC103",
-        listed(entry(topologyKey="topology.kubernetes.io/zone")),
-        "label the other nodes",
-        cluster=NODES.replace("topology.kubernetes.io/zone: zone-a, ", ""),
-    ),
-    "TSC111: the whole list": LeftCase(
-        "TSC111", listed(entry()), "the whole list", version=Version(1, 16)
-    ),
-    "TSC112: unasked": LeftCase(
-        "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 applies it", named=False
-    ),
-    "a value of another type": LeftCase(
-        "FieldValueTypeInvalid", listed(entry(maxSkew='"1"')), "cannot be known"
-    ),
-}
-
-
-@pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
-def test_what_a_machine_cannot_decide_is_left_with_its_reason(case: LeftCase) -> None:
-    assert_left(case)
 
 
 def test_there_is_a_remedy_for_every_rule_in_order() -> None:
