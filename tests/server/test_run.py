@@ -1,18 +1,14 @@
-"""The server as a whole: how it starts, serves, follows its configuration, and stops."""
+"""The server as a whole: how it starts, serves, and follows its configuration."""
 
 import asyncio
 import errno
 import json
-import os
 import re
 import shlex
 import signal
-import ssl
 import subprocess
 import sys
-import urllib.request
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,17 +17,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from certs.errors import PairError, StateError
-from tests.apiserver import after, listening, write_kubeconfig
 from tests.certs.world import authority, client_pair, real_clock
-from tests.server.serving import PATIENCE, Wire, broken_review, call, head, review, settled
-from webhook.config.settings import Settings
+from tests.server.serving import PATIENCE, broken_review, call, review, settled
+from tests.server.started import QUICK, logged, settings_in, settled_page, started
 from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.http.drain import StopRequest
-from webhook.server.http.limits import Limits
-from webhook.server.run import Console, Greet, ServerAddresses, format_greeting, run, serve
+from webhook.server.run import ServerAddresses, format_greeting, run, serve
 
-QUICK = Limits(drain_least=0, drain_quiet=0, drain_most=0)
 SERVICE = """
 apiVersion: v1
 kind: Service
@@ -50,70 +43,6 @@ profiles:
   defaultConstraints:
   - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
 """
-
-
-class Started:
-    """A server that runs in this process, on ports that were free."""
-
-    def __init__(self, ready: ServerAddresses, stop: StopRequest) -> None:
-        self.ready = ready
-        self.stop = stop
-        self.lines: list[str] = []
-        self._tls = ssl.create_default_context(cafile=ready.ca)
-
-    async def connect(self) -> Wire:
-        at = urlsplit(self.ready.url)
-        return Wire(*await asyncio.open_connection(at.hostname, at.port, ssl=self._tls))
-
-    async def page(self, path: str) -> tuple[int, str]:
-        at = urlsplit(self.ready.health)
-        wire = Wire(*await asyncio.open_connection(at.hostname, at.port))
-        reply = await wire.ask(head(path, "GET", {}))
-        await wire.close()
-        return reply.status, reply.body.decode()
-
-
-def settings_in(folder: Path, **members: Any) -> Settings:
-    defaults = {"standalone": True, "port": 0, "health_port": 0, "state": str(folder / "state")}
-    return Settings(**{**defaults, **members})
-
-
-@asynccontextmanager
-async def started(
-    settings: Settings,
-    limits: Limits = QUICK,
-    greet: Greet | None = None,
-    console: Console | None = None,
-) -> AsyncGenerator[Started]:
-    loop, stop = asyncio.get_running_loop(), StopRequest(lambda code: pytest.fail(f"exit {code}"))
-    ready: asyncio.Future[ServerAddresses] = loop.create_future()
-    lines: list[str] = []
-
-    def take(addresses: ServerAddresses) -> None:
-        loop.call_soon_threadsafe(ready.set_result, addresses)
-        if greet is not None:
-            greet(addresses)
-
-    serving = asyncio.create_task(
-        serve(settings, console or lines.append, take, limits=limits, stop=stop)
-    )
-    async with asyncio.timeout(PATIENCE):
-        while not ready.done():  # or it has failed
-            assert not serving.done(), serving.exception()
-            await asyncio.sleep(0)
-    server = Started(ready.result(), stop)
-    server.lines = lines
-    try:
-        yield server
-    finally:
-        if not stop.requested.is_set():
-            stop.take(signal.SIGINT)
-        async with asyncio.timeout(PATIENCE):
-            await serving
-
-
-def logged(capsysbinary: pytest.CaptureFixture[bytes]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in capsysbinary.readouterr().err.splitlines()]
 
 
 async def test_tasks_are_counted_and_connections_that_end_leave_none(tmp_path: Path) -> None:
@@ -226,65 +155,6 @@ async def test_it_is_ready_once_everything_is_there(tmp_path: Path) -> None:
         "ok",
     ]
     assert alive == (200, "ok\n")
-
-
-async def settled_page(server: Started, path: str, status: int) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while (await server.page(path))[0] != status:
-            pass
-
-
-async def test_sigterm_turns_it_unready_and_lets_callers_finish(
-    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    limits = Limits(drain_least=0.2, drain_quiet=0.1, drain_most=5)
-    async with started(settings_in(tmp_path), limits) as server:
-        kept, idle = await server.connect(), await server.connect()
-        before = await kept.ask(call(review()))
-
-        os.kill(os.getpid(), signal.SIGTERM)
-        await settled_page(server, "/readyz", 503)
-        after = await kept.ask(call(review()))
-        fresh = await server.connect()
-        newcomer = await fresh.ask(call(review()))
-        rest = await idle.ended()
-        for wire in (kept, idle, fresh):
-            await wire.close()
-
-    assert not before.closes
-    assert (after.status, after.closes) == (200, True)
-    assert (newcomer.status, newcomer.closes) == (200, True)
-    assert rest == b""
-    assert [line["event"] for line in logged(capsysbinary)][-2:] == ["stopping", "stopped"]
-
-
-async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
-    sent = answered = 0
-    limits = Limits(drain_least=0, drain_quiet=0.5, drain_most=10)
-
-    async with started(settings_in(tmp_path), limits) as server:
-
-        async def hammer() -> None:
-            nonlocal sent, answered
-            wire, left = await server.connect(), 30
-            while left:  # the calls that still come after the server began to stop
-                sent += 1
-                reply = await wire.ask(call(review(str(sent))))
-                answered += reply.status == 200
-                left -= reply.closes
-                if reply.closes:
-                    await wire.close()
-                    wire = await server.connect()
-            await wire.close()
-
-        async with asyncio.TaskGroup() as group:
-            for _ in range(4):
-                group.create_task(hammer())
-            await settled(lambda: answered > 100)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    assert answered == sent
-    assert answered > 100 + 4 * 30 - 1
 
 
 async def test_a_server_without_a_greeting_prints_its_addresses(tmp_path: Path) -> None:
@@ -433,20 +303,6 @@ def test_the_greeting_of_a_server_without_a_ca_file_has_no_command() -> None:
     assert line.endswith("serves on https://a:1, its health on http://a:2")
 
 
-async def test_a_signal_ends_the_wait_for_the_api_server(tmp_path: Path) -> None:
-    stop = StopRequest(lambda code: pytest.fail(f"exit {code}"))
-    async with listening() as api_server:
-        api_server.script("/version", after(asyncio.Event()))
-        file = write_kubeconfig(tmp_path, api_server.url)
-        settings = settings_in(tmp_path, standalone=False, kubeconfig=file, tls="standalone")
-        serving = asyncio.create_task(serve(settings, print, stop=stop))
-        await settled(lambda: bool(api_server.requests))
-
-        stop.take(signal.SIGINT)
-        async with asyncio.timeout(PATIENCE):
-            await serving
-
-
 async def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     async with started(settings_in(tmp_path)) as server:
         port = urlsplit(server.ready.health).port
@@ -471,55 +327,6 @@ async def test_the_url_is_one_that_can_be_called(tmp_path: Path, bind: str, url:
 
     assert server.ready.url.startswith(url)
     assert reply.response["allowed"] is False
-
-
-PROGRAM = """
-import sys
-from webhook.config.settings import Settings
-from webhook.server.run import run
-settings = Settings(standalone=True, port=0, health_port=0, state=sys.argv[1])
-run(settings, lambda line: print(line, flush=True))
-"""
-
-
-def process(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_a_process_ends_with_0_after_ctrl_c(tmp_path: Path) -> None:
-    with process(tmp_path) as child:
-        assert child.stdout is not None
-        at = child.stdout.readline().split()[-1]
-        with closing(urllib.request.urlopen(f"{at}/readyz", timeout=PATIENCE)) as page:
-            status = page.status
-
-        child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=PATIENCE)
-
-    assert status == 200
-    assert child.returncode == 0
-    assert "Traceback" not in errors
-
-
-def test_a_second_signal_ends_a_process_at_once(tmp_path: Path) -> None:
-    with process(tmp_path) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        child.stdout.readline()
-
-        child.send_signal(signal.SIGTERM)
-        lines = iter(child.stderr.readline, "")
-        stopping = next(line for line in lines if '"stopping"' in line)
-        child.send_signal(signal.SIGTERM)
-        child.communicate(timeout=PATIENCE)
-
-    assert stopping
-    assert child.returncode == 143
 
 
 def test_without_a_cluster_its_client_is_not_imported() -> None:
