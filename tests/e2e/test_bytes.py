@@ -13,7 +13,7 @@ from tests.controlplane.api import Json
 from tests.e2e.standalone import Standalone
 from tests.faults.plugin import FaultReport
 from tests.server.serving import Reply, call, review
-from tests.server.test_admission import MALFORMED, MEDIA
+from tests.server.test_admission_refusals import MALFORMED, MEDIA
 
 HOOKS = ("/mutate", "/validate")
 LONGEST_LINE = 400  # bytes of a line in the log
