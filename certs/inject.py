@@ -181,5 +181,4 @@ def _bundle(text: object) -> Certificates:
 
 
 def _verifies(bundle: Certificates, pair: CertificatePair) -> bool:
-    last = pair.chain[-1]
-    return any(ca in pair.chain or issued_by(last, ca) for ca in bundle)
+    return any(ca in pair.chain or issued_by(pair.chain[-1], ca) for ca in bundle)

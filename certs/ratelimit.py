@@ -34,5 +34,4 @@ class RepairLimit:
 
     @property
     def _pause(self) -> timedelta:
-        doubled = timedelta(seconds=2 ** min(self.repairs - 1, 10))
-        return min(doubled, MAX_REPAIR_PAUSE)
+        return min(timedelta(seconds=2 ** min(self.repairs - 1, 10)), MAX_REPAIR_PAUSE)

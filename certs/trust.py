@@ -19,11 +19,9 @@ from certs.issue import AUTHORITY_NAME, BACKDATE
 from certs.pem import CertificatePair, fingerprint, name_of, read_certificates, write_certificates
 from certs.state import Authority, Revocation, RotationStep, Validity, advance
 
-STATE = "authorities.json"
-"""The entry that replicas read."""
+STATE = "authorities.json"  # the entry that replicas read
 
-CA_BUNDLE = "ca.crt"
-"""The entry for other clients, under the name that cert-manager expects."""
+CA_BUNDLE = "ca.crt"  # the entry for other clients, under the name that cert-manager expects
 
 _VERSION = 1  # of the schema; a later release may write another one during an upgrade
 

@@ -37,6 +37,7 @@ TASKS = (
     "reflector Rollout.argoproj.io",  # which the API server does not know
     "reload",
     "stalled connections",
+    "memory",
     "lag",
     "events",
     "election",

@@ -9,7 +9,7 @@ from webhook.manifests import (
     Document,
     parse,
 )
-from webhook.manifests.yaml import format_yaml, load, resolve
+from webhook.manifests.yaml import WORDS, format_yaml, load, resolve
 
 
 def values(text: str, *, unique_keys: bool = False) -> list[Any]:
@@ -138,3 +138,10 @@ SCALARS: dict[str, tuple[str, Any]] = {
 def test_a_plain_scalar_means_what_it_means_to_kubectl(text: str, value: Any) -> None:
     assert resolve(text) == value
     assert type(resolve(text)) is type(value)
+
+
+@pytest.mark.parametrize("text", [*WORDS, "1e3", "0o17", "1_000", "+.5", "0x1F", "5E8", "12", "a"])
+def test_a_text_that_looks_like_another_type_is_written_so_that_it_stays_a_text(text: str) -> None:
+    value = {text: [text]}
+
+    assert load(format_yaml(value), "a.yaml", 1) == value

@@ -1,11 +1,13 @@
 """Settings of the allocator last until a process ends, so they are tried in others."""
 
+import asyncio
 import ctypes
 import ssl
 import subprocess
 import sys
 import tracemalloc
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 import pytest
@@ -17,8 +19,10 @@ from webhook.server.allocator import (
     ARENAS,
     LONGEST_RECORD,
     MMAP_THRESHOLD,
+    TRIM_S,
     RecordReader,
     limit_fragmentation,
+    return_memory,
 )
 
 FRAGMENTS = """
@@ -49,11 +53,13 @@ print(resident() - before)
 
 def grow(*, limited: bool) -> int:
     """The growth in KiB of a process that frees its large blocks, but not the small ones."""
+    return print_of(FRAGMENTS.format(limited=limited))
+
+
+def print_of(program: str) -> int:
+    """The number that a Python program prints."""
     done = subprocess.run(
-        [sys.executable, "-c", FRAGMENTS.format(limited=limited)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     return int(done.stdout)
 
@@ -82,6 +88,64 @@ def test_a_library_without_the_setting_is_left_alone() -> None:
             raise AttributeError(name)
 
     limit_fragmentation(Other(None))  # does not raise
+
+
+async def test_free_pages_are_returned_after_each_period() -> None:
+    trimmed, slept = list[int](), list[float]()
+
+    class Library(ctypes.CDLL):
+        def malloc_trim(self, pad: int) -> int:
+            trimmed.append(pad)
+            return 1
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await return_memory(Library(None), sleep)
+
+    assert (trimmed, slept) == ([0, 0], [TRIM_S] * 3)
+
+
+async def test_without_the_function_nothing_is_returned() -> None:
+    class Other(ctypes.CDLL):
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(name)
+
+    await return_memory(Other(None), partial(asyncio.sleep, 0))  # ends
+
+
+SMALL = """
+import asyncio, ctypes
+from pathlib import Path
+from webhook.server.allocator import return_memory
+
+def resident():
+    return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0])
+
+async def sleep(_):
+    global full
+    if full:
+        raise asyncio.CancelledError
+    full = resident()
+
+full = 0
+blocks = [ctypes.create_string_buffer(8000) for _ in range(10_000)]
+ctypes.create_string_buffer(8000)
+kept = blocks[::20]
+del blocks
+try:
+    asyncio.run(return_memory(ctypes.CDLL(None), sleep))
+except asyncio.CancelledError:
+    print(full - resident())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_pages_between_small_objects_are_returned() -> None:
+    assert print_of(SMALL) > 10_000  # KiB, of 76 000 that are free
 
 
 def connection() -> tuple[ssl.SSLObject, ssl.SSLObject, ssl.MemoryBIO]:

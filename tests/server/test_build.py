@@ -58,7 +58,7 @@ async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Serve
                 yield await build(context, Readiness())
 
 
-ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections", "lag"]
+ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections", "memory", "lag"]
 
 
 async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_other_custom_controllers_change_the_facts_in_use(tmp_path: Path) 
         assert server.admission.context.facts is server.facts.facts is not before
 
 
-@pytest.mark.parametrize("task", ["advice", "stalled connections"])
+@pytest.mark.parametrize("task", ["advice", "stalled connections", "memory"])
 async def test_tasks_of_the_server_itself_run(tmp_path: Path, task: str) -> None:
     async with built(tmp_path) as (server, _):
         running_task = asyncio.ensure_future(dict(server.background())[task]())

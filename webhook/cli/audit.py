@@ -94,8 +94,7 @@ def audit(
 def _scan(collected: Snapshot, question: AuditOptions, configuration: Configuration) -> AuditReport:
     inventory = Inventory(collected, configuration.owner_selectors)
     with progress_bar() as bar:
-        track = partial(bar.track, description="auditing")
-        return scan(inventory, question, track)
+        return scan(inventory, question, partial(bar.track, description="auditing"))
 
 
 def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity | None) -> None:

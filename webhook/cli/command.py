@@ -15,8 +15,7 @@ Settings of every command. On the command itself, the prefix applies to the flag
 ``EVENSPREAD_KUBE_VERSION``, not ``EVENSPREAD_VALIDATE_KUBE_VERSION``.
 """
 
-FILES = "filename"
-"""Name of the parameter of ``-f``."""
+FILES = "filename"  # name of the parameter of ``-f``
 
 _STRAY = "Got unexpected extra argument"  # a message of click
 

@@ -18,8 +18,7 @@ from certs.errors import CertError, StoreError
 from webhook.errors import CombinedConfigError, ConfigError, EvenspreadError, SourceError
 from webhook.policy.escape import printable, printable_lines
 
-DEBUG_VARIABLE = "EVENSPREAD_DEBUG"
-"""If set and not empty, an unexpected error shows its traceback."""
+DEBUG_VARIABLE = "EVENSPREAD_DEBUG"  # if set and not empty, an unexpected error shows its traceback
 
 
 class ExitCode(IntEnum):

@@ -13,8 +13,7 @@ from webhook.manifests import Document, find_type_mismatch, read_documents
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import format_path, is_object
 
-DEFAULT_NAMESPACE = "default"
-"""Namespace of objects that name none, as in kubectl."""
+DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
 
 _NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 

@@ -10,8 +10,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
 
-ABSENT = object()
-"""The value of a field that is not written; null is a value."""
+ABSENT = object()  # the value of a field that is not written; null is a value
 
 
 @dataclass(frozen=True)

@@ -124,5 +124,4 @@ class FlowStyle:
 def infer_indent(tree: Tree, node: TreeNode) -> str:
     """Return the indentation of a collection's entries relative to the collection."""
     inner = indentation(tree.text, node.entries[-1].start)
-    outer = indentation(tree.text, node.start)
-    return inner.removeprefix(outer) or "  "
+    return inner.removeprefix(indentation(tree.text, node.start)) or "  "

@@ -155,6 +155,11 @@ class _Dumper(yaml.CSafeDumper):
         del data
         return True
 
+    def represent_scalar(self, tag: str, value: Any, style: str | None = None) -> yaml.ScalarNode:
+        """Quote a text that kubectl would read as another type, such as ``y`` and ``1e3``."""
+        style = "'" if tag.endswith(":str") and not isinstance(resolve(value), str) else style
+        return super().represent_scalar(tag, value, style)  # pyright: ignore[reportUnknownMemberType]
+
 
 Scalar = str | int | float | bool | None
 

@@ -311,8 +311,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(
 )
 """By id, in the order in which rules are listed."""
 
-API_WARNINGS = tuple(entry.id for entry in _WARNING_ENTRIES)
-"""The ids of kube-apiserver's warnings."""
+API_WARNINGS = tuple(entry.id for entry in _WARNING_ENTRIES)  # the ids of kube-apiserver's warnings
 
 DEFAULT_ACTIONS: Mapping[str, Action] = MappingProxyType(
     {entry.id: entry.action for entry in _POLICY_ENTRIES}

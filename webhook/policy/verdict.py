@@ -148,7 +148,8 @@ def _judge_object(
             return _warn(violations) if is_old else _deny(request, violations, amendment.drops)
     if hook is Hook.VALIDATE:
         return _advise_on_stored(request, policy, facts)
-    pod = with_constraints(pod, amendment.constraints)
+    if amendment is not UNCHANGED:
+        pod = with_constraints(pod, amendment.constraints)
     verdict = _inject_defaults(request, pod, policy, facts)
     if amendment.operations:
         verdict = replace(

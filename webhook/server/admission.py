@@ -45,8 +45,7 @@ REJECTION_REASONS = {
 }
 """Labels of ``evenspread_admission_rejected_total`` by status; others are ``malformed``."""
 
-HEADERS = {405: {"Allow": "POST"}}
-"""Headers that an error reply has besides its text, by status."""
+HEADERS = {405: {"Allow": "POST"}}  # headers that an error reply has besides its text, by status
 
 Result = TypeVar("Result")
 

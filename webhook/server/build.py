@@ -6,6 +6,7 @@ passes in the clock.
 """
 
 import asyncio
+import ctypes
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers, ReviewContext
+from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
 from webhook.server.audits.schedule import build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
@@ -65,6 +67,7 @@ class Server:
         yield "reload", partial(self.watcher.run, limits.config_poll)
         yield "advice", self._advise_once_complete
         yield "stalled connections", self._cut_stalled
+        yield "memory", partial(return_memory, ctypes.CDLL(None), asyncio.sleep)
         lag, clock = self.context.metrics.event_loop_lag, time.monotonic
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
         if api is not None and self.events is not None:

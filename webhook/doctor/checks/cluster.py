@@ -11,8 +11,7 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import NEWEST_VERSION, Version, parse_version
 from webhook.policy.defaulting.provenance import recognize_constraints
 
-OLDEST_KUBERNETES = Version(1, 28)
-"""The oldest Kubernetes that the chart supports."""
+OLDEST_KUBERNETES = Version(1, 28)  # the oldest Kubernetes that the chart supports
 
 
 def check_rights(installation: Installation) -> Iterator[DoctorFinding]:

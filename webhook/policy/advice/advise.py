@@ -70,8 +70,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         return format_warnings((*self.refused, *self.warned), most)
 
 
-NO_ADVICE = Advice()
-"""The advice on an object without findings."""
+NO_ADVICE = Advice()  # the advice on an object without findings
 
 
 def advise(

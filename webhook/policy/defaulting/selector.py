@@ -88,14 +88,9 @@ def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSe
         pairs.update(controller.match_labels)  # a ReplicationController's replace those of Services
     if not pairs and not expressions:
         return None
-    return DerivedSelector(tuple(sorted(pairs.items())), expressions, _shorten(sources))
-
-
-def _shorten(sources: list[str]) -> tuple[str, ...]:
-    left_out = len(sources) - MOST_SOURCES
-    if left_out <= 0:
-        return tuple(sources)
-    return (*sources[:MOST_SOURCES], f"{left_out} more")
+    if len(sources) > MOST_SOURCES:
+        sources[MOST_SOURCES:] = [f"{len(sources) - MOST_SOURCES} more"]
+    return DerivedSelector(tuple(sorted(pairs.items())), expressions, tuple(sources))
 
 
 def _add_owner(

@@ -82,8 +82,7 @@ class PipeClient:
         Raises:
             EOFError: The server has ended.
         """
-        length = self._read_exactly(LENGTH)
-        return self._read_exactly(int.from_bytes(length, "big"))
+        return self._read_exactly(int.from_bytes(self._read_exactly(LENGTH), "big"))
 
     def _read_exactly(self, number: int) -> bytes:
         data = self._source.read(number)

@@ -11,7 +11,7 @@ import socket
 import ssl
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
@@ -100,7 +100,7 @@ class HttpConnection(web.RequestHandler):
 
     def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
+    ) -> Any:  # the parent's coroutine: two type checkers name its type differently
         """Send a reply: the next request, which may be here already, has waited only from now."""
         self.received = self._endpoint.clock()
         self._ended = self._request_count - len(self._messages)
