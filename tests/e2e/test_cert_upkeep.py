@@ -53,7 +53,7 @@ def test_what_is_served_leads_to_what_is_published(certified: Certified) -> None
         ]
         what = {certificate["what"]: certificate for certificate in document["certificates"]}
         assert set(what) == {"leaf", "authority", "bundle"}
-        assert what["leaf"]["daysLeft"] == 0
+        assert what["leaf"]["daysLeft"] in {0, -1}  # its 6 s may end while the command runs
         assert what["authority"]["daysLeft"] == 364
         assert what["authority"]["where"] == f"Secret {certified.namespace}/{NAME}-ca"
         assert what["authority"]["serial"] == what["bundle"]["serial"]
