@@ -41,10 +41,16 @@ async def listening(
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", server.port, ssl_context=tls).start()
     server.port = runner.addresses[0][1]
+    served = runner.server
+    assert served is not None
     try:
         yield server
     finally:
         await runner.cleanup()
+        for connection in served.connections:  # whose client has not read its answer
+            if connection.transport is not None:
+                connection.transport.abort()
+        await asyncio.sleep(0)  # asyncio closes their sockets in its next turn
 
 
 async def _send(
