@@ -181,16 +181,8 @@ class Load:
         return latencies
 
     def _answered(self, patience: float, *, strict: bool = True) -> Iterator[ssl.SSLSocket]:
-        """
-        The connections whose answer is whole by now; waits for something to come.
-
-        It waits without sleeping. The server pays for each answer that wakes up a sleeping client:
-        5 us in a virtual machine, where another core must be interrupted. A slow server, whose
-        client often sleeps, would pay that, and a fast one, whose client never does, would not.
-        """
-        end = time.perf_counter() + patience
-        while not (ready := self._epoll.poll(0)) and time.perf_counter() < end:
-            pass
+        """The connections whose answer is whole by now; waits for something to come."""
+        ready = self._spin(patience) if strict else self._epoll.poll(patience)
         if strict and not ready:
             raise LoadError(f"there was no answer for {patience:g} s")
         for descriptor, _ in ready:
@@ -203,6 +195,19 @@ class Load:
             self._received[connection] = b"" if whole else received
             if whole:
                 yield connection
+
+    def _spin(self, patience: float) -> list[tuple[int, int]]:
+        """
+        Wait without sleeping.
+
+        The server pays for each answer that wakes up a sleeping client: 5 us in a virtual machine,
+        where another core must be interrupted. A slow server, whose client often sleeps, would pay
+        that, and a fast one, whose client never does, would not.
+        """
+        end = time.perf_counter() + patience
+        while not (ready := self._epoll.poll(0)) and time.perf_counter() < end:
+            pass
+        return ready
 
     def _send(self, connection: ssl.SSLSocket) -> float:
         """Send the next request, for which an idle connection has room; returns when."""
