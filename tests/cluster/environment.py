@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from tests.apiserver import ApiServer
+from tests.background import working
 from webhook.cluster.caches import Caches, Start, Supervise
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
@@ -41,10 +42,5 @@ def reflector_environment(server: ApiServer) -> ReflectorEnvironment:
 @asynccontextmanager
 async def following(caches: Caches, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
     """Let caches follow their server as long as the context lasts."""
-    task = asyncio.create_task(caches.run(supervise))
-    try:
+    async with working(caches.run(supervise)):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.background import working
 from tests.build import pod, policy, profile, request
 from tests.cluster.environment import unsupervised
 from tests.controlplane.api import Api as Truth
@@ -145,13 +146,8 @@ async def reviewing(live: Live, app: str) -> AsyncGenerator[ReviewCount]:
             count.failed += decide() != expected
             await asyncio.sleep(PAUSE_S)
 
-    task = asyncio.create_task(review())
-    try:
+    async with working(review()):
         yield count
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
     assert count.calls
     assert not count.failed
 

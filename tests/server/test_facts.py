@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.apiserver import ApiServer, Fault, after, respond
+from tests.background import working
 from tests.build import owned_by, pod, request, service
 from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
@@ -53,14 +54,8 @@ def log(stream: io.BytesIO | None = None) -> Log:
 
 @asynccontextmanager
 async def run(knowledge: FactsSource, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
-    task = asyncio.create_task(knowledge.run(supervise))
-    try:
-        async with asyncio.timeout(PATIENCE):
-            yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    async with working(knowledge.run(supervise)), asyncio.timeout(PATIENCE):
+        yield
 
 
 def value(metrics: Metrics, name: str, kind: str) -> float | None:

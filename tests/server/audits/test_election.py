@@ -4,13 +4,14 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
 
 import pytest
 
 from tests.apiserver import Answer, ApiServer, Request, refuse
+from tests.background import working
 from tests.server.serving import settled
 from webhook.cluster.protocol import FailureReason, Response
 from webhook.errors import ApiError
@@ -86,13 +87,8 @@ class ElectionRun:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         """Stand for election as long as the context lasts."""
-        task = asyncio.create_task(self.election().run(self.work))
-        try:
+        async with working(self.election().run(self.work)):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
 
 @pytest.fixture
