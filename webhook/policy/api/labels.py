@@ -15,7 +15,7 @@ from functools import lru_cache
 
 PREFIX_BYTES = 253  # longest DNS subdomain, RFC 1123
 NAME_BYTES = 63  # longest DNS label, RFC 1123
-CACHED_LABELS = 1024  # keys, and pairs of at most 126 characters: those of the pods of some minutes
+CACHED_LABELS = 1024  # keys, and pairs of at most 126 characters; new pods use fewer in a minute
 VALUE_BYTES = 63  # longest label value
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
