@@ -71,10 +71,10 @@ class Forwarder:
         """Forward no new connections to a port any more."""
         self.endpoints = tuple(endpoint for endpoint in self.endpoints if endpoint.port != port)
 
-    def in_flight(self, port: int) -> int:
-        """How many requests an endpoint has not begun to answer."""
+    def requests(self, port: int) -> int:
+        """How many requests came for an endpoint on the connections that it has now."""
         links = tuple(self._links.values())
-        return sum(link.waiting for link in links if link.endpoint.port == port)
+        return sum(link.requests for link in links if link.endpoint.port == port)
 
     def hold(self) -> None:
         """Hold back the data of existing connections; new ones are not affected."""
@@ -120,12 +120,20 @@ class _Link:
         waiting: Whether the caller sent the last data: it has no answer yet.
     """
 
+    HANDSHAKE = 2
+    """How often the caller of TLS speaks before a request that is one for sure."""
+
     def __init__(self, caller: socket.socket, endpoint: Address) -> None:
         self.endpoint = endpoint
         self.flow = threading.Event()
         self.flow.set()
         self.waiting = False
-        self._caller = caller
+        self._caller, self._turns = caller, 0
+
+    @property
+    def requests(self) -> int:
+        """How often the caller has sent data after an answer, and after the handshake."""
+        return max(0, self._turns - self.HANDSHAKE)
 
     def forward(self) -> None:
         """Pass on what comes from either side, until both have ended."""
@@ -145,7 +153,9 @@ class _Link:
         with suppress(OSError):
             while data := source.recv(CHUNK):
                 self.flow.wait()
-                self.waiting = source is self._caller
+                asking = source is self._caller
+                self._turns += asking and not self.waiting
+                self.waiting = asking
                 sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_WR)

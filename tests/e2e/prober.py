@@ -65,14 +65,18 @@ class Prober:
 
     def _run(self) -> None:
         while not self._over.is_set():
-            now, published = time.monotonic(), self._certified.published
-            if not self.bundles or self.bundles[-1].bundle != published[0]:
-                self.bundles.append(PublishedBundle(now, published[0]))
-            self._history += [(now, bundle) for bundle in published]
-            self._history = [entry for entry in self._history if entry[0] >= now - LAG_S]
-            for bundle in {bundle for _, bundle in self._history}:
-                for replica in self._certified.replicas:
-                    self._probe(replica, bundle)
+            self._look()
+        self._look()  # what was published last
+
+    def _look(self) -> None:
+        now, published = time.monotonic(), self._certified.published
+        if not self.bundles or self.bundles[-1].bundle != published[0]:
+            self.bundles.append(PublishedBundle(now, published[0]))
+        self._history += [(now, bundle) for bundle in published]
+        self._history = [entry for entry in self._history if entry[0] >= now - LAG_S]
+        for bundle in {bundle for _, bundle in self._history}:
+            for replica in self._certified.replicas:
+                self._probe(replica, bundle)
 
     def _probe(self, replica: Replica, bundle: Certificates) -> None:
         if not self._is_called(replica):

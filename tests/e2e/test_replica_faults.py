@@ -120,15 +120,19 @@ def test_only_calls_in_flight_at_a_killed_replica_fail(
 
 def kill_in_flight(fleet: Fleet) -> int:
     """
-    Kill the oldest replica while it holds calls, and replace it; gives how many it left unanswered.
+    Kill the busiest replica while it holds calls; gives how many calls it left unanswered.
 
     It is stopped first, so that calls wait for it, and leaves the endpoints before it is killed:
-    kube-proxy would send it new connections until it learns of its end.
+    kube-proxy would send it new connections until it learns of its end. Only a request that comes
+    after it was stopped is in flight for sure: an answer to another one may be on its way. Another
+    replica takes its place.
     """
-    victim, endpoints = fleet.replicas[0], fleet.service
+    endpoints = fleet.service
+    victim = max(fleet.replicas, key=lambda replica: endpoints.requests(replica.port))
     address = Address(port=victim.port)
     victim.process.pause()
-    until(lambda: endpoints.in_flight(victim.port), "calls in flight")
+    before = endpoints.requests(victim.port)
+    until(lambda: endpoints.requests(victim.port) > before, "calls in flight")
     endpoints.remove(victim.port)
     victim.process.kill()
     until(lambda: address not in endpoints.linked, "its connections to break")
