@@ -41,16 +41,11 @@ _PIECE = 64 * 1024  # bytes that are checked at a time; as a str they may take 2
 # In the structs of the envelope null becomes None: readers of a text must add ``or ""``.
 
 
-class _Kind(msgspec.Struct, frozen=True, gc=False):
-    group: Text = ""
-    kind: Text = ""
-
-
 class _Envelope(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The members of a request that identify its object."""
 
     uid: Text = ""
-    kind: _Kind | None = None
+    kind: GroupKind | None = None
     operation: Text = ""
     namespace: Text = ""
     name: Text = ""
@@ -130,7 +125,7 @@ def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> Adm
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
     request = _check_request(review, review.request)
-    kind = _group_kind(request.kind)
+    kind = request.kind or GroupKind()
     path = pod_templates.get(kind)
     if path is None or request.object is None or request.sub_resource:
         return _identify(request, kind)
@@ -202,10 +197,6 @@ def _check_request(review: _Review | _RawReview, request: AnyRequest | None) -> 
     return request
 
 
-def _group_kind(kind: _Kind | None) -> GroupKind:
-    return GroupKind(kind.group or "", kind.kind or "") if kind else GroupKind("", "")
-
-
 def _identify(request: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequest:
     """Build a request that no rule applies to: keep only its identifiers."""
     return AdmissionRequest(
@@ -237,7 +228,7 @@ def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no {REVIEW_KIND}: {_reason(error)}") from None
     request = _check_request(review, review.request)
-    return request, _group_kind(request.kind)
+    return request, request.kind or GroupKind()
 
 
 def _decode_custom(request: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:

@@ -294,8 +294,8 @@ class GroupKind(msgspec.Struct, frozen=True, order=True, gc=False):
         group: Empty for the core API group.
     """
 
-    group: str
-    kind: str
+    group: str = ""
+    kind: str = ""
 
     def __str__(self) -> str:
         """Format the kind as Kubernetes does in messages: ``Deployment.apps``, ``Pod``."""

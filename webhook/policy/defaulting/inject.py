@@ -180,12 +180,13 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     skip = reason_to_leave_alone(pod, namespace, policy)
     if skip or pod.metadata is None:
         return _skip(skip)
+    own = pod.constraints
     annotation = pod.metadata.annotations.get(provenance.DEFAULTS_ANNOTATION)
-    previous = provenance.recognize_constraints(annotation, pod.constraints)
+    previous = provenance.recognize_constraints(annotation, own)
     if not previous:
-        return _inject_beside(pod.constraints, pod, namespace, policy, facts)
+        return _inject_beside(own, pod, namespace, policy, facts)
     # Another webhook changed the pod after our first call: compute the defaults again.
-    own = tuple(constraint for i, constraint in enumerate(pod.constraints) if i not in previous)
+    own = tuple(constraint for i, constraint in enumerate(own) if i not in previous)
     return replace(_inject_beside(own, pod, namespace, policy, facts), previous=previous)
 
 

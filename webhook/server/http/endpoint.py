@@ -98,6 +98,11 @@ class HttpConnection(web.RequestHandler):
                 return
         super().data_received(data)
 
+    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002  # aiohttp's
+        """Resume reading if it was paused; aiohttp would parse again, nothing, after each body."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
+
     def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> Any:  # the parent's coroutine: two type checkers name its type differently
