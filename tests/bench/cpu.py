@@ -14,6 +14,7 @@ from typing import NamedTuple
 PROC = Path("/proc")
 NANOSECOND = 1e-9  # seconds
 KIB_A_MIB = 1024
+LEAST_WEIGHT, USUAL_WEIGHT = 19, 0  # nice values of a session
 
 
 class Spent(NamedTuple):
@@ -90,15 +91,26 @@ def pin(pid: int, core: int) -> None:
 @contextmanager
 def yielding(pids: Sequence[int]) -> Iterator[None]:
     """
-    Give processes and their threads the lowest priority.
+    Give processes of other sessions, and their threads, the lowest priority.
 
-    Source: sched(7), ``SCHED_IDLE``.
+    Linux divides a core among sessions first, whatever the priority of their threads is.
+
+    Source: sched(7), ``SCHED_IDLE`` and "The autogroup feature".
     """
     _schedule(pids, os.SCHED_IDLE)
+    _weigh_sessions(pids, LEAST_WEIGHT)
     try:
         yield
     finally:
         _schedule(pids, os.SCHED_OTHER)
+        _weigh_sessions(pids, USUAL_WEIGHT)
+
+
+def _weigh_sessions(pids: Sequence[int], nice: int) -> None:
+    for pid in pids:
+        with suppress(OSError):  # it has ended, or the kernel does not divide cores so
+            if os.getsid(pid) != os.getsid(0):
+                (PROC / str(pid) / "autogroup").write_text(str(nice))
 
 
 def _schedule(pids: Sequence[int], policy: int) -> None:

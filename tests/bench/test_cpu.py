@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 from threading import Event, Thread
 
@@ -84,3 +85,16 @@ def test_what_yields_does_so_as_long_as_the_context_lasts_with_all_its_threads()
 
     assert during == [os.SCHED_IDLE] * 2
     assert after == [os.SCHED_OTHER] * 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="sessions have no weight")
+def test_what_yields_leaves_its_core_to_other_sessions() -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
+        weight = Path(f"/proc/{other.pid}/autogroup")
+        with cpu.yielding([other.pid]):
+            during = weight.read_text()
+        after = weight.read_text()
+        other.kill()
+
+    assert during.endswith("nice 19\n")
+    assert after.endswith("nice 0\n")
