@@ -28,7 +28,7 @@ WIDEST = 160  # columns where the output is no terminal
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests and print the table; returns the exit code."""
-    parsed = _parser().parse_args(arguments)
+    parsed = make_parser().parse_args(arguments)
     wanted = {case: CASES[case] for case in parsed.cases or CASES}
     with TemporaryDirectory(prefix="evenspread-faults-") as folder:
         file = Path(folder) / "evidence.jsonl"
@@ -71,13 +71,20 @@ def _marked() -> list[str]:
     return [str(file.relative_to(ROOT)) for file in files if MARKER in file.read_text()]
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Build the parser of the command line."""
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
-    parser.add_argument("cases", nargs="*", type=int, choices=CASES, help="default: all")
+    parser.add_argument("cases", nargs="*", type=_read_case, help="default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to FILE as well")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the same for the docs")
     parser.add_argument("--short", action="store_true", help="run the short forms, as CI does")
     return parser
+
+
+def _read_case(text: str) -> int:
+    if text not in map(str, CASES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no case: they are 1 to {len(CASES)}")
+    return int(text)
 
 
 if __name__ == "__main__":

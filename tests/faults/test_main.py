@@ -1,8 +1,9 @@
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
-from tests.faults.__main__ import print_table
+from tests.faults.__main__ import make_parser, print_table
 from tests.faults.evidence import Evidence, FaultMeasurement, case_rows
 
 
@@ -20,3 +21,15 @@ def test_the_table_shows_what_holds_what_failed_and_what_is_missing() -> None:
     assert any("FAILED" in line and "b: 1 == 2" in line for line in lines)
     assert any("missing" in line and "no test shows it" in line for line in lines)
     assert lines[-1] == "1 of 3 fault cases hold"
+
+
+def test_without_a_case_all_are_shown() -> None:
+    assert make_parser().parse_args([]).cases == []
+    assert make_parser().parse_args(["1", "31"]).cases == [1, 31]
+
+
+def test_an_unknown_case_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["32"])
+
+    assert "'32' is no case: they are 1 to 31" in capsys.readouterr().err
