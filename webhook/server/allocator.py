@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MMAP_THRESHOLD = 128 * 1024  # bytes from which a block has pages of its own: glibc's first value
 ARENAS = 1  # heaps that threads share: Python's threads take turns, so that more would lie idle
-TRIM_S = 60.0  # seconds between two searches for free pages, each of which takes 2 ms
+TRIM_S = 10.0  # seconds between two searches for free pages, each of which takes 2 ms
 LONGEST_RECORD = 16 * 1024  # bytes of plaintext in a TLS record: RFC 8446 5.1
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8  # malloc.h of glibc
 
