@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -165,6 +166,17 @@ async def test_a_process_that_dies_is_reported_with_its_last_words() -> None:
     problem = await failed(serve_objects(NODES), command=command)
 
     assert problem == "the audit process ended with 1: two"
+
+
+async def test_a_process_that_is_killed_while_it_waits_for_an_answer_is_reported() -> None:
+    async def kill(_request: Request) -> None:
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        await settled(lambda: not children())
+
+    problem = await failed(serve_objects(NODES, {"/api/v1/nodes": [kill]}))
+
+    assert problem == "the audit process ended with -9: "
 
 
 NO_MESSAGES = {

@@ -1,9 +1,8 @@
 """
 The audit process, seen from the server: start it, forward its requests, end it.
 
-``AuditProcess.run`` is the entry point. The server does not look into what it forwards, so that the
-event loop only moves bytes, one page at a time. Every audit ends: a process that cannot start, dies
-or hangs, or sends an invalid message gives an ``AuditFailure`` with the reason.
+``AuditProcess.run`` is the entry point. The event loop moves bytes, and never looks into them. Each
+audit ends: a process that fails, hangs or sends an invalid message gives an ``AuditFailure``.
 """
 
 import asyncio
@@ -145,6 +144,8 @@ async def _exchange(process: Process, message: bytes) -> WorkerMessage:
     """
     assert process.stdin is not None, "it has pipes"
     assert process.stdout is not None, "it has pipes"
+    if process.stdin.is_closing():  # to write to it would be a RuntimeError of uvloop
+        raise BrokenPipeError
     process.stdin.write(frame(message))
     await process.stdin.drain()
     length = int.from_bytes(await process.stdout.readexactly(LENGTH), "big")
