@@ -15,6 +15,7 @@ from tests.server.serving import (
     call,
     head,
     only_connection,
+    padded,
     review,
     serving,
     settled,
@@ -103,6 +104,15 @@ async def test_accepting_goes_on_after_errors() -> None:
             await asyncio.wait_for(taken.wait(), PATIENCE)
 
     assert Exhausted.errors == []
+
+
+async def test_a_connection_whose_reading_was_paused_is_read_to_the_end() -> None:
+    async with serving(Limits(read_buffer=100)) as server:
+        wire = await server.connect()
+
+        replies = [await wire.ask(call(padded(200_000))) for _ in range(2)]
+
+    assert [reply.status for reply in replies] == [200, 200]
 
 
 async def test_what_is_in_flight_is_finished_when_the_server_stops() -> None:
