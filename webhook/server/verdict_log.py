@@ -110,8 +110,7 @@ class VerdictLog:
         self._lines = lines
         self._clock = clock
         self._enabled = level <= logging.INFO
-        self._format = format
-        self._is_json = format is LogFormat.JSON  # here, because it takes time for each line
+        self._format, self._is_json = format, format is LogFormat.JSON  # not asked for each line
 
     def write(self, request: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write the lines of one review; none if it is simply allowed."""

@@ -115,6 +115,24 @@ async def test_a_connection_whose_reading_was_paused_is_read_to_the_end() -> Non
     assert [reply.status for reply in replies] == [200, 200]
 
 
+@pytest.mark.parametrize("pipelined", [1, 3, 100])
+async def test_requests_in_one_piece_are_answered_after_many_in_pieces(pipelined: int) -> None:
+    """aiohttp counts a body that ends after its request was taken as one that waits, for good."""
+    request, answered = call(review()), 0
+    async with serving() as server:
+        wire = await server.connect()
+
+        for _ in range(60):
+            wire.send(request[:-10])
+            await settled(lambda: server.value("body_bytes") > 0)
+            answered += (await wire.ask(request[-10:])).status == 200
+        wire.send(request * pipelined)
+        for _ in range(pipelined):
+            answered += (await wire.reply()).status == 200
+
+    assert answered == 60 + pipelined
+
+
 async def test_what_is_in_flight_is_finished_when_the_server_stops() -> None:
     opened = asyncio.Event()
 

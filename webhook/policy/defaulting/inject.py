@@ -22,7 +22,7 @@ from webhook.policy.defaulting.profiles import ZONE, Merge, Policy, Profile
 from webhook.policy.defaulting.provenance import Provenance
 from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
-from webhook.policy.model import MAX_CONSTRAINTS, Constraint, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -123,15 +123,12 @@ def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> S
         return SkipReason.EXEMPT_NAMESPACE
     if pod.spec is None or pod.metadata is None:
         return SkipReason.NO_SPEC
-    return _read_marks(pod.metadata, pod.spec)
-
-
-def _read_marks(metadata: ObjectMeta, spec: PodSpec) -> SkipReason:
-    if MIRROR_ANNOTATION in metadata.annotations:
+    if MIRROR_ANNOTATION in pod.metadata.annotations:
         return SkipReason.MIRROR_POD
-    if spec.node_name:
+    if pod.spec.node_name:
         return SkipReason.BOUND
-    return SkipReason.SKIP_LABEL if metadata.labels.get(SKIP_LABEL) == "true" else SkipReason.NONE
+    skips = pod.metadata.labels.get(SKIP_LABEL) == "true"
+    return SkipReason.SKIP_LABEL if skips else SkipReason.NONE
 
 
 def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Profile | None:
@@ -183,11 +180,10 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
     own = pod.constraints
     annotation = pod.metadata.annotations.get(provenance.DEFAULTS_ANNOTATION)
     previous = provenance.recognize_constraints(annotation, own)
-    if not previous:
-        return _inject_beside(own, pod, namespace, policy, facts)
-    # Another webhook changed the pod after our first call: compute the defaults again.
-    own = tuple(constraint for i, constraint in enumerate(own) if i not in previous)
-    return replace(_inject_beside(own, pod, namespace, policy, facts), previous=previous)
+    if previous:  # another webhook changed the pod after our first call: compute the defaults again
+        own = tuple(constraint for i, constraint in enumerate(own) if i not in previous)
+    injection = _inject_beside(own, pod, namespace, policy, facts)
+    return replace(injection, previous=previous) if previous else injection
 
 
 def _inject_beside(

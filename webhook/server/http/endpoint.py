@@ -57,7 +57,7 @@ class HttpConnection(web.RequestHandler):
         admitted: Whether a request that has not had its turn is admitted under overload.
     """
 
-    __slots__ = ("_body", "_ended", "_endpoint", "_overload", "admitted", "received")
+    __slots__ = ("_body", "_ended", "_endpoint", "_overload", "_pipelined", "admitted", "received")
 
     def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
         """Pass our limits to aiohttp."""
@@ -76,6 +76,7 @@ class HttpConnection(web.RequestHandler):
         self.admitted = False
         self._body: StreamReader | None = None  # of the last request that was answered
         self._ended = 0  # requests; aiohttp counts those that it has parsed
+        self._pipelined = False  # whether a request ever came before the reply to the last one
 
     @property
     def activity(self) -> Activity:
@@ -99,8 +100,8 @@ class HttpConnection(web.RequestHandler):
         super().data_received(data)
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002  # aiohttp's
-        """Resume reading if it was paused; aiohttp would parse again, nothing, after each body."""
-        if self._reading_paused:
+        """Resume reading and parsing, unless there is nothing to resume: it takes 3 us."""
+        if self._reading_paused or self._pipelined:
             super().resume_reading(resume_parser)
 
     def finish_response(
@@ -110,6 +111,10 @@ class HttpConnection(web.RequestHandler):
         self.received = self._endpoint.clock()
         self._ended = self._request_count - len(self._messages)
         self._body = request.content
+        if self._messages:
+            self._pipelined = True
+        elif self._parser is not None:
+            self._parser.message_consumed()  # aiohttp does so before the body ends, and too soon
         if self.admitted:  # it had no turn, because it is invalid
             self.admitted = False
             self._overload.release()
