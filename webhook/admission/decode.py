@@ -11,7 +11,7 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -63,27 +63,21 @@ class _RawRequest(_Envelope, frozen=True, gc=False):
     old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Review(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    api_version: Text = ""
-    kind: Text = ""
-    request: _Request | None = None
-
-
-class _RawReview(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    api_version: Text = ""
-    kind: Text = ""
-    request: _RawRequest | None = None
-
-
 AnyRequest = TypeVar("AnyRequest", _Request, _RawRequest)
+
+
+class _Review(msgspec.Struct, Generic[AnyRequest], frozen=True, rename="camel", gc=False):
+    api_version: Text = ""
+    kind: Text = ""
+    request: AnyRequest | None = None
 
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-_decode_review = msgspec.json.Decoder(_Review).decode
-_decode_raw = msgspec.json.Decoder(_RawReview).decode
+_decode_review = msgspec.json.Decoder(_Review[_Request]).decode
+_decode_raw = msgspec.json.Decoder(_Review[_RawRequest]).decode
 
 
 def decode(
@@ -124,7 +118,7 @@ def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> Adm
         return _decode_closely(body, pod_templates)
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no JSON: {_reason(error)}") from None
-    request = _check_request(review, review.request)
+    request = _check_request(review)
     kind = request.kind or GroupKind()
     path = pod_templates.get(kind)
     if path is None or request.object is None or request.sub_resource:
@@ -182,7 +176,7 @@ def _reduce(
         return _decode_closely(bytes(body), pod_templates)
 
 
-def _check_request(review: _Review | _RawReview, request: AnyRequest | None) -> AnyRequest:
+def _check_request(review: _Review[AnyRequest]) -> AnyRequest:
     """The request of a review; raises ReviewError if it is missing or cannot be answered."""
     if review.kind != REVIEW_KIND:
         raise ReviewError(f"the body is no {REVIEW_KIND}")
@@ -190,7 +184,7 @@ def _check_request(review: _Review | _RawReview, request: AnyRequest | None) -> 
         raise ReviewError(
             f"the AdmissionReview is not of {REVIEW_API_VERSION}, the only version served"
         )
-    if request is None:
+    if (request := review.request) is None:
         raise ReviewError("the AdmissionReview has no request")
     if not request.uid or not _uid_matches(request.uid):
         raise ReviewError("request.uid is missing, or not of 1 to 128 letters, digits, '-._:'")
@@ -227,7 +221,7 @@ def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
         review = _decode_raw(body)
     except msgspec.DecodeError as error:
         raise ReviewError(f"the body is no {REVIEW_KIND}: {_reason(error)}") from None
-    request = _check_request(review, review.request)
+    request = _check_request(review)
     return request, request.kind or GroupKind()
 
 

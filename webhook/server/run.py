@@ -41,6 +41,7 @@ from webhook.server.health import Health, Phase, Readiness
 from webhook.server.http.drain import StopRequest, drain
 from webhook.server.http.endpoint import bind, listening, require_c_parser
 from webhook.server.http.limits import Limits
+from webhook.server.loop import Loop
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter
 from webhook.telemetry.logs import Log, LogFormat, forward_library_logs, make_log
@@ -108,7 +109,7 @@ def run(
     """
     ssl.SSLContext.sslobject_class = RecordReader
     limit_fragmentation(ctypes.CDLL(None))
-    uvloop.run(serve(settings, console, greet, limits=limits, now=now))
+    uvloop.run(serve(settings, console, greet, limits=limits, now=now), loop_factory=Loop)
 
 
 async def serve(  # noqa: PLR0913  # what tests replace: limits, signals and the clock

@@ -33,19 +33,16 @@ def are_plain(constraints: tuple[Constraint, ...], options: ValidationOptions) -
     for entry in constraints:
         if not _is_plain(entry):
             return False
-        if checked is None or not _selects_alike(entry, checked):  # nearly always only once
+        if (
+            checked is None  # nearly always only then
+            or entry.label_selector != checked.label_selector
+            or entry.match_label_keys != checked.match_label_keys
+        ):
             if not _selects_plainly(entry.label_selector, entry.match_label_keys, options):
                 return False
             checked = entry
         pairs.add((entry.topology_key, entry.when_unsatisfiable))
     return len(pairs) == len(constraints)
-
-
-def _selects_alike(one: Constraint, other: Constraint) -> bool:
-    return (
-        one.label_selector == other.label_selector
-        and one.match_label_keys == other.match_label_keys
-    )
 
 
 def _is_plain(constraint: Constraint) -> bool:

@@ -23,39 +23,27 @@ class Limits:
     """The limits of one server; times are in seconds, sizes in bytes."""
 
     body: int = _limit(
-        32 * MIB,
-        "bytes",
-        "API servers accept 3 MiB, write '<' as six bytes, and add the old object on UPDATE",
+        32 * MIB, "bytes", "API servers take 3 MiB, write '<' as six bytes, and add the old object"
     )
     body_read: float = _limit(
-        10.0,
-        "seconds",
-        "or the request's timeout if that is less; aiohttp itself has no such limit",
+        10.0, "seconds", "or the request's timeout if it is less; aiohttp itself has no such limit"
     )
     bodies: int = _limit(
-        64 * MIB,
-        "bytes",
-        "of all bodies from their first byte to the answer; an eighth is kept for short ones",
+        64 * MIB, "bytes", "of all bodies from first byte to answer; an eighth is for short ones"
     )
     handshake: float = _limit(5.0, "seconds", "for a TLS handshake; asyncio would wait 60")
     goodbye: float = _limit(2.0, "seconds", "for the client to end its TLS session")
     keep_alive: float = _limit(
-        120.0,
-        "seconds",
-        "more than the 90 of Go, else calls fail on a connection that is being closed",
+        120.0, "seconds", "more than the 90 of Go, else calls fail on a connection that is closing"
     )
     connections: int = _limit(
         512, "connections", "a TLS connection takes 282 KiB, all together 141 MiB"
     )
     idle: float = _limit(
-        90.0,
-        "seconds",
-        "after it a Go client has closed the connection; closing one in use loses a call",
+        90.0, "seconds", "then a Go client has closed it; closing a connection in use loses a call"
     )
     answered: float = _limit(
-        16.0,
-        "seconds",
-        "after a review began; then its connection may make room for another one of its address",
+        16.0, "seconds", "after a review began; then its connection may make room for a new one"
     )
     accept_again: float = _limit(
         1.0, "seconds", "to wait when the process has no file descriptor left, as asyncio does"
@@ -67,9 +55,7 @@ class Limits:
         0.25, "seconds", "between two measurements of the event loop's lag; a longer lag is seen"
     )
     read_buffer: int = _limit(
-        64 * KIB,
-        "bytes",
-        "most reviews fit; at twice as much unread data, reading a connection stops",
+        64 * KIB, "bytes", "most reviews fit; at twice as much unread data, reading stops"
     )
     discarded: float = _limit(
         2.0, "seconds", "to read on after a refusal, so that the client can read why"
@@ -87,9 +73,7 @@ class Limits:
         "would be work for nothing. Waits of a quarter of it again and again are an overload",
     )
     burst: float = _limit(
-        0.03,
-        "seconds",
-        "of answers that are begun at once under overload; other requests are refused meanwhile",
+        0.03, "seconds", "of answers begun at once under overload; other requests are refused"
     )
     retry_after: int = _limit(
         1, "seconds", "kube-apiserver then calls again, three times in a timeout of 3 s"
@@ -131,8 +115,6 @@ class Limits:
         60.0, "seconds", "until another replica takes over the audits; audits are not urgent"
     )
     audit_silence: float = _limit(
-        600.0,
-        "seconds",
-        "without a message of the audit process; a huge namespace takes 6 s of CPU",
+        600.0, "seconds", "without a message of the audit process; huge namespaces take 6 s of CPU"
     )
     finish: float = _limit(10.0, "seconds", "for requests in flight after the listener has closed")
