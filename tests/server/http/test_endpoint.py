@@ -1,6 +1,7 @@
 """Sockets, and what aiohttp must not do."""
 
 import asyncio
+import gc
 import socket
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from webhook.server.health import Health
 from webhook.server.http.connections import Activity
 from webhook.server.http.endpoint import (
     ACCEPTED_AT_ONCE,
+    HttpConnection,
     ParserError,
     bind,
     listening,
@@ -113,6 +115,24 @@ async def test_a_connection_whose_reading_was_paused_is_read_to_the_end() -> Non
         replies = [await wire.ask(call(padded(200_000))) for _ in range(2)]
 
     assert [reply.status for reply in replies] == [200, 200]
+
+
+async def test_a_closed_connection_leaves_nothing_to_the_garbage_collector() -> None:
+    def connections() -> int:
+        return sum(isinstance(tracked, HttpConnection) for tracked in gc.get_objects())
+
+    gc.collect()  # what other tests have left
+    gc.disable()
+    try:
+        async with serving() as server:
+            wire = await server.connect()
+            await wire.ask(call(review()))
+            before = connections()
+            await wire.close()
+            await settled(lambda: len(server.admission.callers) == 0)
+            await settled(lambda: connections() == before - 1)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("pipelined", [1, 3, 100])

@@ -110,7 +110,7 @@ class HttpConnection(web.RequestHandler):
         """Send a reply: the next request, which may be here already, has waited only from now."""
         self.received = self._endpoint.clock()
         self._ended = self._request_count - len(self._messages)
-        self._body = request.content
+        self._body = None if request.content.is_eof() else request.content
         if self._messages:
             self._pipelined = True
         elif self._parser is not None:
