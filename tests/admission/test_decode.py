@@ -143,6 +143,13 @@ def test_a_review_without_a_kind_has_no_rules_to_apply(body: bytes) -> None:
     assert decode(body).kind == GroupKind("", "")
 
 
+@pytest.mark.parametrize("group", [b'"group":null,', b""], ids=["null", "absent"])
+def test_a_kind_without_a_group_is_one_of_the_core_group(group: bytes) -> None:
+    body = review_body(pod()).replace(b'"kind":{"group":"",', b'"kind":{' + group)
+
+    assert decode(body).kind == POD
+
+
 def test_a_custom_kind_on_a_built_in_path_is_read() -> None:
     decoded = decode(review_body(deployment(spread()), kind=ROLLOUT), TEMPLATES)
 

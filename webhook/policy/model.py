@@ -294,8 +294,13 @@ class GroupKind(msgspec.Struct, frozen=True, order=True, gc=False):
         group: Empty for the core API group.
     """
 
-    group: str = ""
-    kind: str = ""
+    group: Text = ""
+    kind: Text = ""
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        if self.group is _NULL or self.kind is _NULL:
+            _replace_nulls(self)
 
     def __str__(self) -> str:
         """Format the kind as Kubernetes does in messages: ``Deployment.apps``, ``Pod``."""
