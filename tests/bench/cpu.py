@@ -108,7 +108,7 @@ def yielding(pids: Sequence[int]) -> Iterator[None]:
 
 def _weigh_sessions(pids: Sequence[int], nice: int) -> None:
     for pid in pids:
-        with suppress(OSError):  # it has ended, or the kernel does not divide cores so
+        with suppress(OSError):  # it has ended, or this kernel has no autogroups
             if os.getsid(pid) != os.getsid(0):
                 (PROC / str(pid) / "autogroup").write_text(str(nice))
 

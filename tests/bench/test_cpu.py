@@ -87,7 +87,9 @@ def test_what_yields_does_so_as_long_as_the_context_lasts_with_all_its_threads()
     assert after == [os.SCHED_OTHER] * 2
 
 
-@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="sessions have no weight")
+@pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups"
+)
 def test_what_yields_leaves_its_core_to_other_sessions() -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as other:
         weight = Path(f"/proc/{other.pid}/autogroup")

@@ -129,7 +129,7 @@ class Process:
             raise ProcessError(f"{self.name} ignored SIGTERM\n{self.tail()}") from error
 
     def pause(self) -> None:
-        """Stop it with SIGSTOP, and wait until it stands: its connections stay open, and silent."""
+        """Stop it with SIGSTOP, and wait for that: its connections stay open, and silent."""
         os.killpg(self.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 

@@ -121,7 +121,7 @@ class _Link:
     """
 
     HANDSHAKE = 2
-    """How often the caller of TLS speaks before a request that is one for sure."""
+    """How often a TLS client sends before its first request; one more if it sends both at once."""
 
     def __init__(self, caller: socket.socket, endpoint: Address) -> None:
         self.endpoint = endpoint
@@ -153,9 +153,9 @@ class _Link:
         with suppress(OSError):
             while data := source.recv(CHUNK):
                 self.flow.wait()
-                asking = source is self._caller
-                self._turns += asking and not self.waiting
-                self.waiting = asking
+                from_caller = source is self._caller
+                self._turns += from_caller and not self.waiting
+                self.waiting = from_caller
                 sink.sendall(data)
         with suppress(OSError):
             sink.shutdown(socket.SHUT_WR)

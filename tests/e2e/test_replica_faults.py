@@ -124,7 +124,7 @@ def kill_in_flight(fleet: Fleet) -> int:
 
     It is stopped first, so that calls wait for it, and leaves the endpoints before it is killed:
     kube-proxy would send it new connections until it learns of its end. Only a request that comes
-    after it was stopped is in flight for sure: an answer to another one may be on its way. Another
+    after it was stopped is certainly in flight: an answer to another one may be on its way. Another
     replica takes its place.
     """
     endpoints = fleet.service

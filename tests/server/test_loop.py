@@ -40,7 +40,7 @@ def test_a_socket_that_was_reset_forgets_its_descriptor(was_reset: socket) -> No
     assert was_reset.fileno() == -1
 
 
-def test_uvloop_itself_still_needs_this(was_reset: socket) -> None:
+def test_uvloop_alone_keeps_the_number_of_a_closed_descriptor(was_reset: socket) -> None:
     uvloop.run(fail(was_reset))
 
     assert was_reset.fileno() != -1

@@ -1,4 +1,4 @@
-"""The event loop of the server: uvloop, with a fault mended that closes connections of others."""
+"""The event loop of the server: uvloop, with a fix for a fault that closes other connections."""
 
 from typing import Any
 
@@ -7,20 +7,20 @@ import uvloop
 
 class Loop(uvloop.Loop):
     """
-    An event loop in which a failed connection closes no other one later.
+    An event loop that detaches the socket of a failed connection.
 
-    If a peer resets a TLS connection at once, uvloop closes the descriptor, but the socket object
-    keeps its number. When Python frees the object, it closes the descriptor again, which may by
-    then belong to a call of the API server.
+    If the peer resets a TLS connection at once, uvloop closes the file descriptor, but the socket
+    object keeps its number. When Python frees the object, it closes the number again. By then the
+    number may belong to a connection of the API server.
 
-    Source: uvloop 0.23 loop.pyx ``create_connection``, which mends issues 645 and 738 alone.
+    Source: uvloop 0.23 loop.pyx ``create_connection``; its issues 645 and 738 are similar.
     """
 
     async def create_connection(self, *arguments: Any, **options: Any) -> Any:
-        """Connect as uvloop does; a given socket that fails forgets its descriptor."""
+        """Connect as uvloop does; if that fails, detach the socket."""
         try:
             return await super().create_connection(*arguments, **options)
-        except BaseException:
+        except BaseException:  # a cancellation too
             if (sock := options.get("sock")) is not None:
                 sock.detach()
             raise

@@ -110,7 +110,7 @@ class VerdictLog:
         self._lines = lines
         self._clock = clock
         self._enabled = level <= logging.INFO
-        self._format, self._is_json = format, format is LogFormat.JSON  # not asked for each line
+        self._format, self._is_json = format, format is LogFormat.JSON  # compare once only
 
     def write(self, request: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
         """Write the lines of one review; none if it is simply allowed."""

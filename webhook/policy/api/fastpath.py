@@ -29,18 +29,15 @@ def are_plain(constraints: tuple[Constraint, ...], options: ValidationOptions) -
     A plain list passes every rule under these options; a property test verifies this.
     """
     pairs: set[tuple[str, str]] = set()
-    checked: Constraint | None = None
+    checked: tuple[LabelSelector | None, tuple[str, ...]] | None = None
     for entry in constraints:
         if not _is_plain(entry):
             return False
-        if (
-            checked is None  # nearly always only then
-            or entry.label_selector != checked.label_selector
-            or entry.match_label_keys != checked.match_label_keys
-        ):
-            if not _selects_plainly(entry.label_selector, entry.match_label_keys, options):
+        selection = entry.label_selector, entry.match_label_keys
+        if selection != checked:  # nearly always only once
+            if not _selects_plainly(*selection, options):
                 return False
-            checked = entry
+            checked = selection
         pairs.add((entry.topology_key, entry.when_unsatisfiable))
     return len(pairs) == len(constraints)
 

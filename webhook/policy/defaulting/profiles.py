@@ -83,10 +83,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             return False
         if self.object_selector is not None and not matches(self.object_selector, pod.labels):
             return False
-        if self.owner_kinds is None:
-            return True
-        owner = pod.metadata.controller if pod.metadata else None
-        return (owner.kind if owner else "") in self.owner_kinds
+        owner = pod.metadata.controller if self.owner_kinds and pod.metadata else None
+        return self.owner_kinds is None or (owner.kind if owner else "") in self.owner_kinds
 
     def fits_namespace(self, labels: Mapping[str, str] | None) -> bool:
         """

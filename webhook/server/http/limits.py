@@ -40,10 +40,10 @@ class Limits:
         512, "connections", "a TLS connection takes 282 KiB, all together 141 MiB"
     )
     idle: float = _limit(
-        90.0, "seconds", "then a Go client has closed it; closing a connection in use loses a call"
+        90.0, "seconds", "a Go client closes it earlier; closing a connection in use loses a call"
     )
     answered: float = _limit(
-        16.0, "seconds", "after a review began; then its connection may make room for a new one"
+        16.0, "seconds", "after a review; then a newcomer of its address may take its place"
     )
     accept_again: float = _limit(
         1.0, "seconds", "to wait when the process has no file descriptor left, as asyncio does"
