@@ -85,6 +85,7 @@ STRUCTS = [
     PodSpec,
     PodTemplate,
     Taint,
+    GroupKind,
 ]
 
 

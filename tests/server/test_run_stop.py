@@ -45,7 +45,7 @@ async def test_sigterm_turns_it_unready_and_lets_callers_finish(
 
 async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     sent = answered = 0
-    limits = Limits(drain_least=0, drain_quiet=0.5, drain_most=10)
+    limits = Limits(drain_least=0, drain_quiet=1, drain_most=30)
 
     async with started(settings_in(tmp_path), limits) as server:
 

@@ -58,6 +58,20 @@ async def test_drain(every: float, until: float, seconds: float) -> None:
     assert clock.now == 1000.0 + seconds
 
 
+async def test_time_in_which_the_process_stood_still_is_not_quiet() -> None:
+    clock = Clock(1.0, 9.0)
+    stalls = iter([8.5])
+
+    async def sleep(seconds: float) -> None:
+        await clock.sleep(seconds)
+        if clock.now >= 1009:
+            await clock.sleep(next(stalls, 0.0))
+
+    await drain(clock.last_call, lambda: clock.now, LIMITS, sleep)
+
+    assert clock.now == 1009 + 8.5 + LIMITS.drain_quiet
+
+
 async def test_sigterm_waits_for_callers_and_a_second_signal_does_not() -> None:
     codes: list[int] = []
     stop = StopRequest(codes.append)

@@ -12,6 +12,9 @@ from collections.abc import Awaitable, Callable
 
 from webhook.server.http.limits import Limits
 
+STEP_S = 0.25
+"""Longest sleep of a stopping server; one that ends later by as much was a stall of the process."""
+
 SIGNALED = 128
 """The exit code of a process ended by a signal is this plus the signal's number, as in shells."""
 
@@ -26,12 +29,7 @@ class StopRequest:
     """
 
     def __init__(self, exit_now: Callable[[int], object]) -> None:
-        """
-        Start without a request.
-
-        Args:
-            exit_now: Ends the process at once with an exit code.
-        """
+        """Start without a request; ``exit_now`` ends the process at once with an exit code."""
         self._exit_now = exit_now
         self.requested = asyncio.Event()
         self.patient = False
@@ -52,10 +50,9 @@ class StopRequest:
 
 def time_to_wait(requested: float, last_call: float, now: float, limits: Limits) -> float:
     """
-    Compute how many seconds to serve before checking again; all times are of one clock.
+    Compute how many seconds to serve before the next check; all times are of one clock.
 
-    Returns:
-        0 or less: stop now.
+    Zero or less: stop now.
     """
     least = requested + limits.drain_least
     quiet = last_call + limits.drain_quiet
@@ -69,6 +66,9 @@ async def drain(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Wait until no call has come for ``drain_quiet``, at most for ``drain_most``."""
-    requested = clock()
-    while (seconds := time_to_wait(requested, last_call(), clock(), limits)) > 0:
+    requested = resumed = clock()
+    while (left := time_to_wait(requested, max(resumed, last_call()), clock(), limits)) > 0:
+        seconds, asleep = min(left, STEP_S), clock()
         await sleep(seconds)
+        if clock() > asleep + seconds + STEP_S:  # calls may have come, and nobody has read them
+            resumed = clock()
