@@ -13,7 +13,7 @@ from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
 REPLICAS = 2
 
 _HASTY = "drain_least=0, drain_quiet=0, drain_most=0"
-PATIENT = "drain_least=0.3, drain_quiet=0.3, drain_most=10.0"
+PATIENT = "drain_least=0.5, drain_quiet=1.0, drain_most=30.0"
 """Seconds; enough unless a caller uses an idle connection in the moment in which it is closed."""
 
 SHIPPED = "drain_least=10.0, drain_quiet=5.0, drain_most=45.0"

@@ -22,7 +22,7 @@ from webhook.server.run import serve
 async def test_sigterm_turns_it_unready_and_lets_callers_finish(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    limits = Limits(drain_least=0.2, drain_quiet=0.1, drain_most=5)
+    limits = Limits(drain_least=1, drain_quiet=1, drain_most=30)
     async with started(settings_in(tmp_path), limits) as server:
         kept, idle = await server.connect(), await server.connect()
         before = await kept.ask(call(review()))
