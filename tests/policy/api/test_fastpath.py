@@ -58,6 +58,7 @@ NOT_PLAIN: dict[str, tuple[Constraint, ...]] = {
     ),
     "one bad pair of two": (constraint(label_selector=LabelSelector({"a": "b", "-": "a"})),),
     "an expression": (selecting(requirement("", "")),),
+    "an unknown operator": (selecting(requirement("tier", "Is")),),
     "an expression without values": (selecting(requirement("app", "In")),),
     "a forbidden value": (selecting(requirement("app", "Exists", "web")),),
     "a bad key": (constraint(label_selector=LabelSelector({"-": "a"})),),

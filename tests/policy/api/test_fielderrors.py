@@ -47,6 +47,11 @@ WORDED: dict[str, tuple[Callable[[], FieldError], str, str]] = {
         "FieldValueDuplicate",
         'a[1]: Duplicate value: "{x, y}"',
     ),
+    "a duplicate is quoted as a text": (
+        lambda: fielderrors.duplicate("a[1]", "<"),
+        "FieldValueDuplicate",
+        'a[1]: Duplicate value: "<"',
+    ),
     "a field that must not be set is forbidden": (
         lambda: fielderrors.forbidden("a", "must not be set"),
         "FieldValueForbidden",
@@ -109,6 +114,13 @@ def test_a_summary_counts_the_errors_that_it_leaves_out() -> None:
 
     assert summary.endswith("] and at least 2 more")
     assert summary.count(SHORTENED) == MOST_CAUSES
+
+
+def test_a_summary_shows_what_is_exactly_at_a_bound_in_full() -> None:
+    longest = "x" * LONGEST_VALUE
+    summary = summarize([fielderrors.duplicate("a", longest) for _ in range(MOST_CAUSES)])
+
+    assert summary == f'a: Duplicate value: "{longest}"'
 
 
 def test_a_response_has_bounds() -> None:

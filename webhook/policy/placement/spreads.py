@@ -44,9 +44,9 @@ class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topology_key: str
     max_skew: int
     selector: LabelSelector | None
-    min_domains: int = 1
-    honors_affinity: bool = True
-    honors_taints: bool = False
+    min_domains: int
+    honors_affinity: bool
+    honors_taints: bool
 
 
 class DefaultConstraints(msgspec.Struct, frozen=True):
