@@ -38,7 +38,7 @@ from tests.e2e.replica import Replica
 from tests.faults.plugin import FaultReport
 
 REPLICAS = 3
-LEAF_S = rounds(10, 30)
+LEAF_S = rounds(15, 30)  # a stall of a third of it is none of its end
 OVERLAP_S = 5
 CREATIONS_A_SECOND = rounds(50, 200)
 CREATIONS = 50 * rounds(20, 120)
