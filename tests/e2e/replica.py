@@ -2,7 +2,7 @@
 ``evenspread serve`` as a child process, and the webhook configurations that call it.
 
 It runs as a user would run it, but for shorter pauses: the configuration is looked at five times a
-second, and a stop waits for no caller.
+second, and a stop waits for no caller. A call may take longer, since any process may stand still.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """
 Certificates that change all the while, and an API server that must not notice.
 
-Three replicas, leaves of ten seconds, an overlap of five, new authorities by the real command,
+Three replicas, leaves of fifteen seconds, an overlap of five, new authorities by the real command,
 replicas killed in between; ``failurePolicy: Fail``.
 
 What a kill costs besides is not the business of certificates: a call that a killed process had
