@@ -33,7 +33,7 @@ def certified(
     control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Certified]:
     folder = tmp_path_factory.mktemp("upkeep")
-    with Certified(control_plane, folder, NAME, MARK, count=2, leaf_s=6, overlap_s=2) as started:
+    with Certified(control_plane, folder, NAME, MARK, count=2, leaf_s=9, overlap_s=2) as started:
         yield started
 
 
@@ -55,7 +55,7 @@ def test_what_is_served_leads_to_what_is_published(certified: Certified) -> None
         ]
         what = {certificate["what"]: certificate for certificate in document["certificates"]}
         assert set(what) == {"leaf", "authority", "bundle"}
-        assert what["leaf"]["daysLeft"] in {0, -1}  # its 6 s may end while the command runs
+        assert what["leaf"]["daysLeft"] in {0, -1}  # its 9 s may end while the command runs
         assert what["authority"]["daysLeft"] == 364
         assert what["authority"]["where"] == f"Secret {certified.namespace}/{NAME}-ca"
         assert what["authority"]["serial"] == what["bundle"]["serial"]
