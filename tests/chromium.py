@@ -12,6 +12,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+PATIENCE_MS = 120_000  # of a page, for what takes a second
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
 

@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin"]
 
-# A run repeats itself, and no test is timed; HYPOTHESIS_PROFILE=search looks further.
-settings.register_profile("repeat", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("search", max_examples=2000, deadline=None)
+# A run repeats itself, and no test is timed: a process may stand still for longer than Hypothesis
+# takes to complain that examples are slow. HYPOTHESIS_PROFILE=search looks further.
+_untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeat", _untimed, max_examples=100, derandomize=True)
+settings.register_profile("search", _untimed, max_examples=2000)
 settings.register_profile(  # a defect is to be noticed, not to be minimized
-    "mutate", max_examples=100, deadline=None, derandomize=True,
+    "mutate", _untimed, max_examples=100, derandomize=True,
     phases=(Phase.explicit, Phase.generate),
 )  # fmt: skip
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))

@@ -16,7 +16,7 @@ from pathlib import Path
 OLDEST = 11
 """Minor version of Python 3 that ``requires-python`` in pyproject.toml starts at."""
 
-LONGEST_S = 30
+LONGEST_S = 120
 """Seconds an interpreter may take to start; on a busy machine it takes well under one."""
 
 _NAME = re.compile(r"python3\.(\d+)")

@@ -122,7 +122,7 @@ async def listening(live: LiveContext) -> AsyncGenerator[int]:
     server = await asyncio.start_server(greet, "127.0.0.1", 0, ssl=live.context)
     async with server:
         yield server.sockets[0].getsockname()[1]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         # Until 3.12 wait_closed() does not wait for connections, such as half a handshake.
         while getattr(server, "_active_count", 0):  # noqa: ASYNC110  there is no event for it
             await asyncio.sleep(0)

@@ -16,6 +16,8 @@ import pytest
 from tests.apiserver import ApiServer, listening, write_kubeconfig
 from webhook.__main__ import main
 
+PATIENCE_S = 60.0  # for what takes milliseconds
+
 T = TypeVar("T")
 
 
@@ -68,11 +70,12 @@ def in_background(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
     thread = Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(5)
+        yield asyncio.run_coroutine_threadsafe(context.__aenter__(), loop).result(PATIENCE_S)
     finally:
-        asyncio.run_coroutine_threadsafe(context.__aexit__(None, None, None), loop).result(5)
+        leaving = asyncio.run_coroutine_threadsafe(context.__aexit__(None, None, None), loop)
+        leaving.result(PATIENCE_S)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
+        thread.join(PATIENCE_S)
         loop.close()
 
 

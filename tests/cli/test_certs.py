@@ -129,7 +129,7 @@ def one_connection() -> Iterator[str]:
         thread = Thread(target=serve)
         thread.start()
         yield f"127.0.0.1:{server.getsockname()[1]}"
-        thread.join(5)
+        thread.join(60)
 
 
 def test_a_listener_that_has_closed_is_an_error() -> None:

@@ -90,7 +90,7 @@ def test_git_applies_the_diff_to_the_result_of_fix(data: bytes, web: Path, run: 
     fixed = web.read_bytes()
     web.write_bytes(data)
 
-    subprocess.run(["git", "apply", "-p0", "-"], input=diff.encode(), check=True, timeout=30)
+    subprocess.run(["git", "apply", "-p0", "-"], input=diff.encode(), check=True, timeout=60)
 
     assert web.read_bytes() == fixed != data
 

@@ -39,7 +39,7 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
     for _ in range(12):
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)
+            process.wait(timeout=15)
             return
 
 

@@ -22,7 +22,8 @@ from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.timeslices import TimeSlicer
 
 SERVICES = "/api/v1/services"
-QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.05)
+PATIENCE_S = 600.0  # for any answer: no stall of the process is one of the server
+SILENCE_S = 1.0  # for an answer that never comes
 A, B, C = service("a"), service("b"), service("c")
 FOLLOWS = [{"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": "1"}]
 """The queries of a watch that goes on after version 1."""
@@ -38,6 +39,7 @@ class Play:
     now: float = 0.0
     most_pauses: int = 50
     max_body: int = MAX_BODY_BYTES
+    silence: float = PATIENCE_S  # of a watch, in seconds
     pauses: list[float] = field(default_factory=list)
     restarts: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -64,19 +66,22 @@ class Play:
         return self.end if "resourceVersion" in request.query else None
 
     async def sleep(self, seconds: float) -> None:
-        self.pauses.append(seconds)
+        if not self.ended.is_set():
+            self.pauses.append(seconds)
         if len(self.pauses) == self.most_pauses:
             self.ended.set()
         await asyncio.sleep(0)
 
     def record_restart(self, _kind: str, reason: str, message: str) -> None:
-        self.restarts.append(reason)
-        self.problems.append(message)
+        if not self.ended.is_set():
+            self.restarts.append(reason)
+            self.problems.append(message)
 
     async def run(self, kind: str = "Service") -> Reflector:
         """Follow the script to its end."""
         access = ApiAccess(kubeconfig=write_kubeconfig(self.folder, self.server.url))
-        async with Api(access, lambda: self.now, QUICK, self.max_body) as api:
+        timeouts = Timeouts(connect=PATIENCE_S, answer=PATIENCE_S, silence=self.silence)
+        async with Api(access, lambda: self.now, timeouts, self.max_body) as api:
             environment = ReflectorEnvironment(
                 source=api,
                 slicer=TimeSlicer(lambda: self.now),

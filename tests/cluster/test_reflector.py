@@ -21,7 +21,7 @@ from tests.apiserver import (
     watch,
 )
 from tests.build import service
-from tests.cluster.play import FOLLOWS, SERVICES, A, B, C, Play
+from tests.cluster.play import FOLLOWS, PATIENCE_S, SERVICES, SILENCE_S, A, B, C, Play
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
@@ -120,6 +120,7 @@ async def test_the_watch_goes_on_where_it_was_after(
 ) -> None:
     more = watch(event("ADDED", C), event("DELETED", A))
     play.server.script(SERVICES, page(A, B), answer, more)
+    play.silence = SILENCE_S if reason == "silent" else PATIENCE_S
 
     await play.run()
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.apiserver import Answer, Behavior, Fault, bookmark, event, page, refuse, watch
 from tests.build import service
-from tests.cluster.play import FOLLOWS, SERVICES, A, B, C, Play
+from tests.cluster.play import FOLLOWS, PATIENCE_S, SERVICES, SILENCE_S, A, B, C, Play
 from webhook.cluster.protocol import Response
 
 
@@ -137,11 +137,12 @@ async def test_objects_absent_from_a_streamed_list_are_removed_at_its_end(play: 
     assert play.held == "bc"
 
 
+SILENT = watch(end=Fault.SILENCE)
 NO_STREAMS: dict[str, Answer] = {
     "the gate is off": refuse("sendInitialEvents is forbidden", 422),
     "the option is unknown": refuse("odd", 400),
     "the option is ignored, and an ordinary bookmark comes": watch(event("ADDED", A), bookmark(7)),
-    "the option is ignored, and nothing comes": watch(end=Fault.SILENCE),
+    "the option is ignored, and nothing comes": SILENT,
 }
 
 
@@ -150,6 +151,7 @@ async def test_pages_replace_a_streamed_list_that_the_server_does_not_support(
     play: Play, answer: Behavior
 ) -> None:
     play.streams = True
+    play.silence = SILENCE_S if answer is SILENT else PATIENCE_S
     play.server.script(SERVICES, answer, page(B), watch(b"text\n"), page(C))
 
     await play.run()

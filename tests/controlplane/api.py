@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 Json: TypeAlias = dict[str, Any]
 """An object of the API as decoded JSON."""
 
-LONGEST_CALL_S = 35.0  # the longest timeout of a webhook is 30 s, and the server adds its own work
+LONGEST_CALL_S = 90.0  # the API server gives up after 60 s, and may stand still itself
 
 PATCH = "application/strategic-merge-patch+json"  # what kubectl sends for built-in kinds
 

@@ -11,7 +11,7 @@ from tests.controlplane.api import Api, Json
 from tests.controlplane.assets import Assets
 from tests.controlplane.credentials import Credentials
 from tests.controlplane.options import Options
-from tests.controlplane.processes import Process, free_port
+from tests.controlplane.processes import Process, free_port, whole_lines
 
 UNUSED_ADDRESS = "192.0.2.1"
 """
@@ -79,7 +79,7 @@ class ApiServer:
 
     def audit_events(self) -> list[Json]:
         """What it recorded since its first start, oldest first; see Options.audit."""
-        return [json.loads(line) for line in self.audit_log.read_text().splitlines()]
+        return [json.loads(line) for line in whole_lines(self.audit_log)]
 
     def metric(self, name: str, /, **labels: str) -> float:
         """

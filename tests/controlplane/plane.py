@@ -28,7 +28,7 @@ from tests.controlplane.scratch import new_folder
 from tests.controlplane.waiting import until
 
 TOKEN_LIFE_S = 3600  # of a ServiceAccount's token: longer than any test; 600 is the least allowed
-LONGEST_KUBECTL_S = 60.0  # a call takes 0.2 s; `kubectl wait` and `rollout status` take their time
+LONGEST_KUBECTL_S = 300.0  # a call takes 0.2 s; `drain` and `rollout status` take their time
 
 
 class ControlPlane:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from tests.controlplane.waiting import PATIENCE_S, until
 
+END_S = 120.0  # from a signal to the end; a server may drain for 45 s
+
 TETHER = Path(__file__).with_name("tether.py")
 
 # The kernel takes the *thread* that forked for the parent of a tethered program: one that runs
@@ -120,7 +122,7 @@ class Process:
         Ask it to end with SIGTERM, and wait until it is gone.
 
         Raises:
-            ProcessError: It went on for PATIENCE_S; it is killed then.
+            ProcessError: It went on for END_S; it is killed then.
         """
         try:
             self._end(signal.SIGTERM)
@@ -147,9 +149,14 @@ class Process:
             return
         if self.alive:  # not yet reaped, so the id cannot belong to another process
             os.killpg(self._child.pid, signum)
-            self._child.wait(PATIENCE_S)
+            self._child.wait(END_S)
         self._child = None
         atexit.unregister(self.kill)
+
+
+def whole_lines(log: Path) -> list[str]:
+    """Read the lines of a file that another process writes, without one that it is writing."""
+    return log.read_text().rpartition("\n")[0].splitlines()
 
 
 _given: set[int] = set()

@@ -6,11 +6,12 @@ from typing import TypeVar
 
 Answer = TypeVar("Answer")
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """
 Longest wait unless the caller knows better, in seconds.
 
-What is waited for takes under a second alone on a core; tests share two with others.
+What is waited for takes under a second alone on a core; tests share two with others, and any
+process may stand still for seconds.
 """
 
 PAUSE_S = 0.02  # between two questions: below what anybody notices, and 50 requests a second
@@ -24,7 +25,7 @@ def until(
 
     Args:
         question: Asked at once and every PAUSE_S; what it raises ends the wait.
-        what: What is waited for, as it continues "waited 30 s for ...".
+        what: What is waited for, as it continues "waited 60 s for ...".
         patience_s: Bound in seconds; the condition is checked at least once.
 
     Returns:

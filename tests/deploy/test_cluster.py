@@ -14,6 +14,7 @@ from tests.controlplane import webhooks
 from tests.controlplane.assets import Assets
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
 from tests.deploy.fixtures import Kustomize
 from tests.deploy.manifests import CHART, NAMESPACE, Helm, HelmError
 from tests.deploy.test_manifests import EVERYTHING, MATRIX, OVERLAYS, known
@@ -131,9 +132,9 @@ def removed(release: Release) -> Iterator[None]:
 @pytest.mark.usefixtures("removed")
 def test_a_hook_that_fails_leaves_no_rights(plane: ControlPlane, release: Release) -> None:
     with pytest.raises(HelmError, match="failed post-install"):
-        release.install(FAILING, "--timeout=1s")  # no node runs its Job
+        release.install(FAILING, "--timeout=5s")  # no node runs its Job
 
-    assert left_of_hook(plane) == []
+    until(lambda: not left_of_hook(plane), "its rights to be gone")
 
 
 def test_rights_of_a_hook_that_was_refused_leave_with_the_release(
@@ -150,7 +151,7 @@ def test_rights_of_a_hook_that_was_refused_leave_with_the_release(
 
     release.uninstall()
 
-    assert left_of_hook(plane) == []
+    until(lambda: not left_of_hook(plane), "its rights to be gone")
 
 
 def test_a_missing_namespace_of_probes_is_reported_before_anything_is_made(

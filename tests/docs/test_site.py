@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.chromium import launched, needs_browser
+from tests.chromium import PATIENCE_MS, launched, needs_browser
 from tests.docs.markdown import ROOT
 
 PHONE = {"width": 390, "height": 800}  # CSS pixels of a common one
@@ -77,6 +77,7 @@ class Reader:
 
     def __init__(self, browser: Browser, size: Any, scheme: Any) -> None:
         self.page: Page = browser.new_page(viewport=size, color_scheme=scheme)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.requested: set[str] = set()
         self.noise: list[str] = []
         self.page.on("request", lambda request: self.requested.add(request.url))

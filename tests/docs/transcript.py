@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from tests.docs.markdown import ROOT
 
-SECONDS = 90.0  # for one command; the slowest waits for a rollout
+SECONDS = 300.0  # for one command; the slowest waits for a rollout
 
 _SERVES = re.compile(r"make run|evenspread serve(?!.*--help)")
 _PORTS = {

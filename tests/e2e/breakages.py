@@ -8,7 +8,6 @@ from datetime import timedelta
 from tests.certs.world import authority, leaf, real_clock
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
-from tests.controlplane.waiting import until
 from tests.deploy.manifests import NAMESPACE
 from tests.e2e.customkinds import define, definition
 from tests.e2e.examined import KINDS, NAME, ExaminedInstallation
@@ -360,12 +359,12 @@ def _exact(installation: ExaminedInstallation) -> AbstractContextManager[None]:
 )
 @contextmanager
 def _expired(installation: ExaminedInstallation) -> Iterator[None]:
-    signer = authority()
-    pair = leaf(signer, f"{NAME}.{NAMESPACE}.svc", now=real_clock(), lifetime=timedelta(seconds=6))
+    ended, lifetime = real_clock() - timedelta(minutes=10), timedelta(minutes=10)
+    signer, host = authority(ended - lifetime), f"{NAME}.{NAMESPACE}.svc"
+    pair = leaf(signer, host, now=ended - lifetime, lifetime=lifetime)
     bundle = base64.b64encode(signer.certificate_pem()).decode()
     with (
-        installation.mounted(pair),
+        installation.mounted(pair, ahead_s=-15 * 60),
         installation.hooks_patched(("replace", "/clientConfig/caBundle", bundle), FAIL),
     ):
-        until(lambda: real_clock() > pair.leaf.not_valid_after_utc, "the certificate to expire")
         yield

@@ -6,6 +6,7 @@ import time
 from http import HTTPStatus
 from typing import Self
 
+from tests.e2e.objects import LONG
 from tests.e2e.sampler import wait_ms
 from tests.e2e.standalone import Standalone, eventually
 from tests.server.serving import call, review
@@ -49,10 +50,10 @@ class Bystander:
         return sorted(self.latencies)[int(len(self.latencies) * 0.99)]
 
     def check(self, *, may_be_busy: bool = False) -> None:
-        """All calls were answered, nearly all of them within a second."""
+        """All calls were answered; in the long form nearly all of them within a second."""
         assert self.statuses == {200}
-        assert may_be_busy or not self.busy
-        assert self.p99 < MOST_P99_S
+        assert may_be_busy or not LONG or not self.busy
+        assert not LONG or self.p99 < MOST_P99_S
 
     async def _go_on(self) -> None:
         while True:
@@ -61,7 +62,7 @@ class Bystander:
 
     async def _call(self) -> None:
         waited, began = self._waits_s(), time.monotonic()
-        reply = await self._wire.ask(call(review(), "/mutate?timeout=10s"))
+        reply = await self._wire.ask(call(review(), "/mutate?timeout=30s"))
         took = time.monotonic() - began
         if reply.status == HTTPStatus.SERVICE_UNAVAILABLE and "retry-after" in reply.headers:
             self.busy += 1

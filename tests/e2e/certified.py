@@ -33,7 +33,7 @@ LONGEST_COMMAND_S = 90.0  # of a command that calls an API server; usually 1 s
 
 Certificates: TypeAlias = tuple[x509.Certificate, ...]
 
-ROTATION_S = 60.0  # patience for one of an authority: 5 + 10 + 5 s, and what a busy machine adds
+ROTATION_S = 120.0  # patience for one of an authority: 5 + 15 + 5 s, and what a busy machine adds
 
 
 class Certified:
@@ -155,7 +155,7 @@ class Certified:
         connection = http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
         with connecting(replica, trusted, self.host) as connection.sock:
             headers = {"Content-Type": "application/json"}
-            connection.request("POST", "/mutate?timeout=3s", body, headers)
+            connection.request("POST", "/mutate?timeout=30s", body, headers)
             response: Json = json.load(connection.getresponse())["response"]
             return response
 

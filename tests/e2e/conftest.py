@@ -7,7 +7,7 @@ import pytest
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.customkinds import define, definition
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, by_url
-from tests.e2e.standalone import Standalone
+from tests.e2e.standalone import PATIENT, Standalone
 
 
 @pytest.fixture(scope="session")
@@ -46,5 +46,5 @@ def shared(control_plane: ControlPlane, replica: Replica) -> str:
 @pytest.fixture(scope="session")
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     """A server without a cluster, for clients that misbehave."""
-    with Standalone(tmp_path_factory.mktemp("standalone"), {}).started() as server:
+    with Standalone(tmp_path_factory.mktemp("standalone"), {}, **PATIENT).started() as server:
         yield server

@@ -192,8 +192,8 @@ class ExaminedInstallation:
                 replica.wait()
 
     @contextmanager
-    def mounted(self, pair: CertificatePair) -> Iterator[None]:
-        """Serve a foreign certificate, as with ``--tls files``, by one replica alone."""
+    def mounted(self, pair: CertificatePair, ahead_s: float) -> Iterator[None]:
+        """Serve a foreign certificate, as with ``--tls files``, by one replica with its clock."""
         secret: Json = {
             "apiVersion": "v1",
             "kind": "Secret",
@@ -222,6 +222,8 @@ class ExaminedInstallation:
             files = self._files(folder)
             settings = {"tls": "files", "tls_dir": str(folder), "namespace": NAMESPACE}
             replica = Replica(folder, self._account, files["config.yaml"], **settings)
+            replica.control_clock()
+            replica.set_clock(ahead_s)
             changes.callback(setattr, self.service, "endpoints", self.service.endpoints)
             self.service.endpoints = (Address(port=changes.enter_context(replica).wait().port),)
             yield

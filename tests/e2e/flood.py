@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 from tests.e2e.standalone import client_tls
 
 LONGEST_READ = 2**16  # bytes; more than an answer has
-PATIENCE_S = 30.0  # for an answer; what takes longer is lost
+PATIENCE_S = 60.0  # for an answer; what takes longer is lost
 CONNECT_S = 60.0  # for a connection
 
 _REPLY = re.compile(rb"HTTP/1\.1 (\d{3}) [^\r]*\r\n((?:[^\r]+\r\n)*?)Content-Length: (\d+)\r\n")

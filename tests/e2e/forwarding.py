@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NamedTuple, Self
 
 CHUNK = 65536  # bytes
-PATIENCE_S = 10.0  # for a thread to end when its connection is broken
+PATIENCE_S = 60.0  # for a thread to end when its connection is broken
 
 
 class Address(NamedTuple):

@@ -27,13 +27,14 @@ from webhook.server.run import ServerAddresses, serve
 Result = TypeVar("Result")
 
 LIFE = timedelta(days=1)
-PATIENCE_S = 30.0  # for what takes a second alone on a core
+PATIENCE_S = 60.0  # for what takes a second alone on a core
 QUICK = Limits(
     config_poll=0.2,
     certificate_poll=0.2,
     version_poll=0.2,
     stalled_reply=0.2,
-    audit_lease=6,
+    audit_lease=10,
+    request=30.0,
     drain_least=0,
     drain_quiet=0,
     drain_most=0,

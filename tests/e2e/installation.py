@@ -33,7 +33,7 @@ ZONES = ("a", "b", "c")
 
 ROOM = {**kubelet.ROOM, "pods": "20000"}  # for the pods of a load as well
 
-GONE_S = 60.0  # patience for a server that leaves: 10 s as a rule, 45 at most
+GONE_S = 180.0  # patience for a server that starts or leaves: 10 s as a rule, 45 at most
 
 WEBHOOKS = "mutatingwebhookconfiguration,validatingwebhookconfiguration"
 """Of both kinds, for kubectl."""
@@ -110,6 +110,7 @@ class Cluster:
         until(
             lambda: sum(pod.ready for pod in self.pods) == len(self.pods) == replicas,
             f"{replicas} replicas to be ready",
+            patience_s=GONE_S,
         )
         until(lambda: len(self._proxy.endpoints) == replicas, f"{replicas} endpoints")
         webhooks.settle(self.plane.api)

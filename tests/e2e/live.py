@@ -24,7 +24,7 @@ from webhook.cluster.timeslices import TimeSlicer
 from webhook.policy.request import Hook
 from webhook.policy.verdict import Verdict, judge
 
-PATIENCE_S = 20.0  # for what takes a second alone on a core
+PATIENCE_S = 120.0  # for what takes seconds alone on a core
 PAUSE_S = 0.02  # between two looks
 QUICK = 0.02  # of the back-off's bound: 16 ms for the first pause, 0.6 s for the longest
 

@@ -32,7 +32,7 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     """One call for each connection, so that none is left when the test is over."""
 
-    timeout = 5.0  # seconds for an idle connection
+    timeout = 15.0  # seconds for an idle connection, and for an API server that stands still
     server: Server
 
     def do_POST(self) -> None:

@@ -40,7 +40,7 @@ class Prober:
         self.leaves: set[x509.Certificate] = set()
         self.bundles: list[PublishedBundle] = []
         self._certified = certified
-        self._history: list[tuple[float, Certificates]] = []
+        self._history: dict[Certificates, float] = {}  # when a bundle was published last
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -72,11 +72,11 @@ class Prober:
         now, published = time.monotonic(), self._certified.published
         if not self.bundles or self.bundles[-1].bundle != published[0]:
             self.bundles.append(PublishedBundle(now, published[0]))
-        self._history += [(now, bundle) for bundle in published]
-        self._history = [entry for entry in self._history if entry[0] >= now - LAG_S]
-        for bundle in {bundle for _, bundle in self._history}:
+        self._history |= dict.fromkeys(published, now)
+        for bundle, seen in self._history.items():
             for replica in self._certified.replicas:
-                self._probe(replica, bundle)
+                if seen >= now - LAG_S:
+                    self._probe(replica, bundle)
 
     def _probe(self, replica: Replica, bundle: Certificates) -> None:
         if not self._is_called(replica):
@@ -85,7 +85,8 @@ class Prober:
             self.leaves.add(self._certified.meet(replica, bundle))
             self.verified += 1
         except OSError as error:
-            if self._is_called(replica):  # else it was on its way out
+            is_late = time.monotonic() > self._history[bundle] + 2 * LAG_S  # a stall of ours
+            if self._is_called(replica) and not is_late:  # else it was on its way out
                 self.failures.append(error)
 
     def _is_called(self, replica: Replica) -> bool:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 PAUSE_S = 0.05  # between two samples
-PATIENCE_S = 30.0  # for one sample
+PATIENCE_S = 60.0  # for one sample
 
 
 def wait_ms(pid: int) -> float:

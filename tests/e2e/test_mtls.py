@@ -1,6 +1,8 @@
 """mTLS with a real API server, whose AdmissionConfiguration names a certificate for webhooks."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from tests.certs.world import authority, client_pair, write_pair
 from tests.controlplane.api import ApiError, Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, by_url
 
 CALLERS, STRANGER = authority(), authority()
@@ -45,6 +48,10 @@ def create(plane: ControlPlane) -> None:
     plane.api.create(POD | {"metadata": {**POD["metadata"], "namespace": namespace}})
 
 
+def grows(value: Callable[[], float], before: float) -> bool:
+    return value() > before
+
+
 def test_the_api_server_is_served_by_its_certificate_alone(
     new_control_plane: NewControlPlane, tmp_path: Path
 ) -> None:
@@ -63,12 +70,13 @@ def test_the_api_server_is_served_by_its_certificate_alone(
             create(plane)
             for shown, reason in ((misnamed, "client"), (stranger, "handshake"), ({}, "handshake")):
                 plane.restart("kube-apiserver", admission_configuration=shown)
-                before = replica.metric("admission_rejected_total", reason=reason)
+                rejected = partial(replica.metric, "admission_rejected_total", reason=reason)
+                before = rejected()
 
                 with pytest.raises(ApiError, match="failed calling webhook"):
                     create(plane)
 
-                assert replica.metric("admission_rejected_total", reason=reason) > before
+                until(partial(grows, rejected, before), "the refusal to be counted")
             plane.restart("kube-apiserver", admission_configuration=good)
             create(plane)
         assert replica.metric("admission_requests_total") >= 2 * len(HOOKS)

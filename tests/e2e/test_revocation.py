@@ -53,7 +53,10 @@ def test_an_impostor_with_a_stolen_key_is_called_no_more(
 
         def has_signed() -> bool:
             trusted = certified.published[0]
-            met = [certified.meet(replica, trusted) for replica in certified.replicas]
+            try:
+                met = [certified.meet(replica, trusted) for replica in certified.replicas]
+            except OSError:  # what is published has changed since
+                return False
             return not any(issued_by(leaf, old) for leaf in met)
 
         def has_left() -> bool:
@@ -77,6 +80,7 @@ def test_an_impostor_with_a_stolen_key_is_called_no_more(
                 patience_s=PATIENCE_S,
             )
             late = thief.calls - calls
+            until(lambda: thief.refused, "the impostor to be refused")
         ready = [replica.ready for replica in certified.replicas]
     outcome = (
         f"all replicas signed again after {signed:.0f} s, the old CA had left after {left:.0f} s; "
@@ -91,5 +95,4 @@ def test_an_impostor_with_a_stolen_key_is_called_no_more(
     )
     assert load.failures == []
     assert (late, ready) == (0, [True] * REPLICAS)
-    assert thief.refused > 0
     assert not LONG or (signed < SIGN_S and left < LEAVE_S)

@@ -14,7 +14,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.replica import CONFIG, Replica
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_without_facts_calls_are_refused_with_retry_after(powerless: Replica) ->
         "127.0.0.1", powerless.port, timeout=PATIENCE_S, context=tls
     )
     headers = {"Content-Type": "application/json"}
-    connection.request("POST", "/mutate?timeout=3s", review_body(pod()), headers)
+    connection.request("POST", "/mutate?timeout=30s", review_body(pod()), headers)
     reply = connection.getresponse()
     text = reply.read().decode()
     connection.close()

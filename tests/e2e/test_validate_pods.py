@@ -88,6 +88,7 @@ def _called_here(configuration: Json, replica: Replica) -> Json:
     for webhook in made["webhooks"]:
         webhook["namespaceSelector"] = {"matchLabels": HOOKED}
         webhook["failurePolicy"] = "Fail"
+        webhook["timeoutSeconds"] = 15  # a replica may stand still
     return made
 
 

@@ -186,7 +186,7 @@ def test_what_the_first_hook_lets_through_the_api_server_and_the_second_do_too(
     assert judge(request(stored), Hook.VALIDATE, in_force, known) is UNTOUCHED
 
 
-@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(strategies.situations)
 def test_what_is_injected_passes_the_rules_in_both_forms(situation: Situation) -> None:
     obj, in_force, known = situation

@@ -80,7 +80,7 @@ def call(*command: str | Path, path: str) -> subprocess.CompletedProcess[str]:
         env={"PATH": path, "HOME": "/nowhere"},
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=300,
         text=True,
     )
 

@@ -40,6 +40,9 @@ RECORDED = {
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 PATIENCE = 60  # seconds; nothing here takes one, and a hanging test must end
+PATIENT = Limits(handshake=PATIENCE, body_read=PATIENCE, request=PATIENCE, finish=PATIENCE)
+"""Limits of a server that no stall of the process exceeds."""
+
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 JSON = {"Content-Type": "application/json"}
 CHUNKED = {**JSON, "Transfer-Encoding": "chunked"}
@@ -284,7 +287,7 @@ async def serving(
     context = ReviewContext(policy, facts or NoFacts(), fetch, verdict)
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
-    admission = Admission(context, limits or Limits(), observers, tls, clients)
+    admission = Admission(context, limits or PATIENT, observers, tls, clients)
     sockets = bind("127.0.0.1", 0)
     running = Running(admission, sockets[0].getsockname()[1], log, metrics)
     async with listening(admission, sockets):

@@ -35,7 +35,7 @@ async def test_a_review_is_answered_with_its_uid_on_a_connection_that_stays() ->
         wire = await server.connect()
 
         first = await wire.ask(call(review("one")))
-        second = await wire.ask(call(review("two"), "/validate?timeout=3s"))
+        second = await wire.ask(call(review("two"), "/validate?timeout=30s"))
 
     assert (first.status, first.response["uid"]) == (200, "one")
     assert (second.status, second.response["uid"]) == (200, "two")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
 from tests.audit.world import EVERYTHING, audit, finding, report
-from tests.chromium import launched, needs_browser
+from tests.chromium import PATIENCE_MS, launched, needs_browser
 from webhook.audit.renderers import render_report
 from webhook.audit.renderers.html import color_class, color_strength
 from webhook.audit.report import AuditReport, AuditSeverity, DomainCount, SpreadReport
@@ -25,6 +25,7 @@ class Opened:
     def __init__(self, browser: Any, folder: Path, made: AuditReport) -> None:
         (folder / "report.html").write_text(render_report(made, "html"), encoding="utf-8")
         self.page: Page = browser.new_page()
+        self.page.set_default_timeout(PATIENCE_MS)
         self.noise: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.noise.append(message.text))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.apiserver import ApiServer, listening, write_kubeconfig
-from tests.cluster.client.pod import QUICK, Clock
+from tests.cluster.client.pod import PATIENT, Clock
 from webhook.cluster.client import Api, ApiAccess
 
 
@@ -30,5 +30,5 @@ def clock() -> Clock:
 @pytest.fixture
 async def api(server: ApiServer, clock: Clock, tmp_path: Path) -> AsyncIterator[Api]:
     access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url))
-    async with Api(access, clock, QUICK) as made:
+    async with Api(access, clock, PATIENT) as made:
         yield made

@@ -13,7 +13,7 @@ from tests.apiserver import (
 )
 from webhook.cluster.client import ApiAccess, Timeouts
 
-QUICK = Timeouts(connect=5.0, answer=5.0, silence=0.3)
+PATIENT = Timeouts(connect=60.0, answer=60.0, silence=60.0)
 POD = {"KUBERNETES_SERVICE_HOST": "127.0.0.1"}
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from certs.api import ApiObject
 from tests.apiserver import ApiServer, Fault, refuse, respond, watch, write_kubeconfig
 from tests.cluster.client.failures import raised
-from tests.cluster.client.pod import QUICK, Clock
+from tests.cluster.client.pod import PATIENT, Clock
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.protocol import MAX_BODY_BYTES, Response, read
 from webhook.errors import ApiError
@@ -76,11 +76,12 @@ async def test_a_stream_yields_chunks_as_they_arrive(server: ApiServer, api: Api
     assert text == b"a\nb\n"
 
 
-async def test_a_silent_stream_times_out(server: ApiServer, api: Api) -> None:
+async def test_a_silent_stream_times_out(server: ApiServer, clock: Clock, tmp_path: Path) -> None:
     server.script("/x", watch(b"a\n", end=Fault.SILENCE))
+    access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, server.url))
 
-    async with api.stream("/x", {}) as pieces:
-        with pytest.raises(ApiError, match="gave no answer in time") as caught:
+    with pytest.raises(ApiError, match="gave no answer in time") as caught:
+        async with Api(access, clock, Timeouts(silence=0.3)) as api, api.stream("/x", {}) as pieces:
             _ = [piece async for piece in pieces]
 
     assert caught.value.reason == "silent"
@@ -97,7 +98,7 @@ async def test_a_missing_response_times_out(
 
 async def test_a_missing_server_is_unreachable(clock: Clock, tmp_path: Path) -> None:
     access = ApiAccess(kubeconfig=write_kubeconfig(tmp_path, "http://127.0.0.1:1"))
-    async with Api(access, clock, QUICK) as api:
+    async with Api(access, clock, PATIENT) as api:
         error = await raised(api)
         with pytest.raises(ApiError, match="cannot be reached: Connection refused"):
             await api.send("GET", "/x")
@@ -151,7 +152,7 @@ async def test_a_proxy_of_the_kubeconfig_counts(
 ) -> None:
     server.script("/x", Response(200, b"by proxy"))
     config = write_kubeconfig(tmp_path, "http://api.invalid", proxy=server.url)
-    async with Api(ApiAccess(kubeconfig=config), clock, QUICK) as api:
+    async with Api(ApiAccess(kubeconfig=config), clock, PATIENT) as api:
         assert await read(api, "/x") == b"by proxy"
 
 

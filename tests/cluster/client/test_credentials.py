@@ -15,7 +15,7 @@ from webhook.cluster.protocol import ApiRequest, Response
 from webhook.errors import SourceError
 
 URL = "http://127.0.0.1:1"
-LIMITS = aiohttp.ClientTimeout(total=5.0)
+LIMITS = aiohttp.ClientTimeout(total=60.0)
 
 
 def service_account(folder: Path, token: str = "first\n") -> ApiAccess:

@@ -30,7 +30,7 @@ def plugin_of(
     program: str,
     *,
     now: Callable[[], datetime] = lambda: NOW,
-    seconds: float = PLUGIN_S,
+    seconds: float = 60.0,
     **entry: Any,
 ) -> tuple[ExecPlugin, dict[str, Any]]:
     """Return a plugin that runs a Python program, and the entry of its user."""
