@@ -121,9 +121,9 @@ mutate: $(SETUP)  ## count the mutants of the policy and the planner that their 
 	@$(BIN)/python -m tests.mutation --seed $(or $(SEED),1)
 
 .PHONY: soak
-soak: envtest  ## load and faults for an hour, and what replicas hold then; MINUTES=N or SECONDS=N, JSON=FILE
+soak: envtest  ## load and faults for an hour after 20 minutes; MINUTES=N or SECONDS=N in all, JSON=FILE
 	@$(BIN)/python -m tests.soak $(if $(JSON),--json $(JSON)) \
-		--seconds $(or $(SECONDS),$(if $(MINUTES),$$(($(MINUTES) * 60)),3600))
+		--seconds $(or $(SECONDS),$(if $(MINUTES),$$(($(MINUTES) * 60)),4800))
 
 .PHONY: check
 check: $(SETUP)  ## lint, format, types and imports; stops at the first failure

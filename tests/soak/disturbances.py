@@ -18,12 +18,15 @@ from functools import partial
 from tests.controlplane.processes import ProcessError
 from tests.controlplane.waiting import until
 from tests.e2e.certified import Certified
+from tests.e2e.flood import Flood
 from tests.e2e.replica import Replica
+from tests.server.serving import call, review
 from tests.soak.outages import Outages
 
 PATIENCE_S = 120.0  # for what takes 15 s alone on a core
 GRACE_S = 5.0  # from SIGTERM to SIGKILL of the API server
 SILENT = 20  # connections to each replica that never say a word
+CROWD, CROWD_S, CROWD_RATE = 200, 3.0, 100.0  # connections at once, seconds, reviews a second
 UNANSWERED = ("calling_webhook_error", "apiserver_internal_error")
 """Values of ``error_type`` with which an API server counts a webhook that gave no usable answer."""
 
@@ -128,6 +131,13 @@ class Disturbances:
             for connection in silent:
                 connection.settimeout(PATIENCE_S)
                 assert connection.recv(1) == b"", "a connection without a TLS handshake is closed"
+
+    def crowd(self) -> None:
+        """Open more connections at once than API servers do, and send a review on each."""
+        for replica in self._certified.replicas:
+            with Flood(replica.port, call(review()), CROWD) as flood:
+                statuses = {answered.status for answered in flood.run(CROWD_S, CROWD_RATE)}
+            assert statuses == {200}, f"a crowd was answered with {statuses}"
 
     def count_rejections(self) -> None:
         """Add what this process of the API server has counted; it starts again at 0."""

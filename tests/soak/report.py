@@ -26,6 +26,7 @@ class ReplicaFigures:
         slope: MiB an hour; None if the process lived too short after the warm-up.
         base: Tasks, sockets and descriptors after the warm-up, idle.
         end: The same at the end; None if it ended before.
+        memory: ``time.monotonic`` and MiB of each sample.
     """
 
     replica: str
@@ -37,6 +38,7 @@ class ReplicaFigures:
     slope: float | None
     base: tuple[int, int, int] | None
     end: tuple[int, int, int] | None
+    memory: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def summarize(lifetime: Lifetime) -> ReplicaFigures:
         slope=lifetime.slope / MIB if lifetime.fitted_s >= LEAST_FIT_S else None,
         base=_counts(lifetime.base),
         end=_counts(lifetime.end),
+        memory=[(round(sample.at), round(sample.memory / MIB, 2)) for sample in samples],
     )
 
 

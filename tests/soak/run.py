@@ -1,9 +1,10 @@
 """
 One soak: the control plane, three replicas, traffic, samples, and faults one after the other.
 
-``run_soak`` is the entry point. The warm-up ends when every kind of fault has come once, and a
-quarter of the time is over. At its end and at the end of the soak no call is in flight and the
-connections of the API server are closed, so that the counts of both moments can be compared.
+``run_soak`` is the entry point. The warm-up ends when every kind of fault and a crowd of
+connections have come once, and a quarter of the time is over. At its end and at the end of the
+soak no call is in flight and the connections of the API server are closed, so that the counts of
+both moments can be compared.
 """
 
 import http.client
@@ -89,6 +90,8 @@ class Soak:
         with self._sampled():
             for title, act in self.disturbances.cycle(order):
                 self._disturb(title, act)
+            # Memory grows to that of the most connections at once: here, and not by chance later.
+            self._disturb("a crowd of connections", self.disturbances.crowd)
             self._wait(self.options.seconds * WARM_UP - self.elapsed)
             with self._idle():
                 self._wait(CONNECTED_S)
