@@ -58,6 +58,7 @@ class Shop:
         before = self.pods
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{zone}"}}
         self._plane.api.merge(node, {"spec": {"unschedulable": True}})
+        until(lambda: self._is_refused(zone), f"the scheduler to know of the cordon of node-{zone}")
         for pod in before:
             if pod["spec"].get("nodeName") == f"node-{zone}":
                 self._plane.api.delete(pod)
@@ -70,6 +71,21 @@ class Shop:
             for pod in self.pods
             if pod["metadata"]["labels"]["app"] == "web"
         )
+
+    def _is_refused(self, zone: str) -> bool:
+        """Try a pod that only fits the node of a zone; the scheduler learns of nodes by a watch."""
+        selector = {ZONE: f"zone-{zone}"}
+        probe = workload("Pod", "probe", self.namespace, {"app": "probe"}, nodeSelector=selector)
+        self._plane.api.create(probe)
+        scheduled = until(lambda: self._scheduled(probe), "the scheduler to try a pod")
+        self._plane.api.delete(probe)
+        until(lambda: all(pod["metadata"]["name"] != "probe" for pod in self.pods), "its deletion")
+        return scheduled == "False"
+
+    def _scheduled(self, pod: Json) -> str:
+        """The status of the condition PodScheduled; empty if there is none."""
+        conditions = self._plane.api.read(pod).get("status", {}).get("conditions", ())
+        return "".join(item["status"] for item in conditions if item["type"] == "PodScheduled")
 
     def _bound(self) -> int:
         return sum("nodeName" in pod["spec"] for pod in self.pods)

@@ -51,9 +51,13 @@ class Pod:
         environ = {**POD, "KUBERNETES_SERVICE_PORT": str(self.server.port)}
         return ApiAccess(token_file=str(self.token), ca_file=str(self.ca), environ=environ)
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
+    @property
+    def tls(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.authority.issue_cert("127.0.0.1").configure_cert(context)
-        async with listening(self.server, context):
+        return context
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        async with listening(self.server, self.tls):
             yield

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 from certs.api import ApiObject
 from tests.apiserver import ApiServer, Fault, refuse, respond, watch, write_kubeconfig
 from tests.cluster.client.failures import raised
-from tests.cluster.client.pod import PATIENT, Clock
+from tests.cluster.client.pod import PATIENT, Clock, Pod
 from webhook.cluster.client import Api, ApiAccess, Timeouts
 from webhook.cluster.protocol import MAX_BODY_BYTES, Response, read
 from webhook.errors import ApiError
@@ -74,6 +75,35 @@ async def test_a_stream_yields_chunks_as_they_arrive(server: ApiServer, api: Api
                 break
 
     assert text == b"a\nb\n"
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_a_stream_that_is_left_waits_for_no_end_of_tls(clock: Clock, tmp_path: Path) -> None:
+    left = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\n\r\n")
+        transport = writer.transport
+        assert isinstance(transport, asyncio.ReadTransport)
+        transport.pause_reading()
+        await left.wait()
+        transport.abort()
+
+    pod = Pod(tmp_path)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=pod.tls)
+    pod.server.port = server.sockets[0].getsockname()[1]
+    async with server, Api(pod.access, clock, PATIENT) as api:
+        async with api.stream("/x", {}) as pieces:
+            assert await anext(aiter(pieces)) == b"a\n"
+            connected = descriptors()
+        async with asyncio.timeout(10):  # asyncio waits 30 s for a server
+            while descriptors() >= connected:  # noqa: ASYNC110  # nothing sets an event
+                await asyncio.sleep(0)
+        left.set()
 
 
 async def test_a_silent_stream_times_out(server: ApiServer, clock: Clock, tmp_path: Path) -> None:

@@ -49,11 +49,7 @@ class StopRequest:
 
 
 def time_to_wait(requested: float, last_call: float, now: float, limits: Limits) -> float:
-    """
-    Compute how many seconds to serve before the next check; all times are of one clock.
-
-    Zero or less: stop now.
-    """
+    """Compute the seconds left to serve, from times of one clock; 0 or less means stop now."""
     least = requested + limits.drain_least
     quiet = last_call + limits.drain_quiet
     return min(max(least, quiet), requested + limits.drain_most) - now
