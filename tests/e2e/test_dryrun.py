@@ -79,6 +79,7 @@ def test_a_dry_run_is_answered_as_the_real_request_and_leaves_no_trace(
     control_plane.api.create(service("it", hooked, {"app": "it"}))
     probe = workload("Pod", "probe", hooked, {"app": "it"})
     until(lambda: constraints(control_plane.api.create(probe, dryRun="All")), "the Service")
+    until(lambda: verdict_lines(replica, hooked), "the line of the probe")  # written after a reply
     before, events = counted(replica), our_events(control_plane, hooked)
     first = len(verdict_lines(replica, hooked))
     calls = replica.metric("admission_requests_total", dry_run="true")
