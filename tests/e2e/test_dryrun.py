@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,10 @@ from tests.controlplane.api import Json, Reply
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.objects import VERSIONS, constraints, rounds, service, workload
-from tests.e2e.replica import Replica
+from tests.e2e.replica import CONFIG, Registered, Replica, by_url
 from tests.faults.plugin import FaultReport
 
+ALONE = {"evenspread.test/dry-run": "yes"}  # controllers still replace pods of other tests
 OBJECTS = rounds(3, 60)  # of each kind and each sort
 
 GOOD = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 1}
@@ -72,10 +74,20 @@ def stored(plane: ControlPlane, namespace: str) -> int:
     return sum(len(plane.api.items(VERSIONS[kind], kind, namespace)) for kind in KINDS)
 
 
+@pytest.fixture
+def replica(control_plane: ControlPlane, rollouts: None, tmp_path: Path) -> Iterator[Replica]:
+    """A server that only the namespaces of these tests call."""
+    with Replica(tmp_path, control_plane.apiserver.kubeconfig, CONFIG) as started:
+        started.wait()
+        with Registered(control_plane, by_url(started, "alone", ALONE)):
+            yield started
+
+
 @pytest.mark.fault(29)
 def test_a_dry_run_is_answered_as_the_real_request_and_leaves_no_trace(
-    control_plane: ControlPlane, replica: Replica, hooked: str, fault_report: FaultReport
+    control_plane: ControlPlane, replica: Replica, fault_report: FaultReport
 ) -> None:
+    hooked = control_plane.create_namespace(ALONE)
     control_plane.api.create(service("it", hooked, {"app": "it"}))
     probe = workload("Pod", "probe", hooked, {"app": "it"})
     until(lambda: constraints(control_plane.api.create(probe, dryRun="All")), "the Service")
