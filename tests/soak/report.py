@@ -119,7 +119,6 @@ def _misses(report: SoakReport) -> Iterator[str]:
         )
     if report.share < LEAST_SHARE and report.seconds >= LEAST_FIT_S:
         yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
-    bases = {lifetime.replica: lifetime.base for lifetime in report.replicas if lifetime.base}
     for lifetime in report.replicas:
         if lifetime.slope is not None and lifetime.slope >= MOST_SLOPE:
             yield (
@@ -128,7 +127,7 @@ def _misses(report: SoakReport) -> Iterator[str]:
             )
         for name, base, end in zip(
             ("tasks", "sockets", "descriptors"),
-            bases.get(lifetime.replica, ()),
+            lifetime.base or (),  # a process that started later has nothing to compare with
             lifetime.end or (),
             strict=False,
         ):

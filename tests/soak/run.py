@@ -197,17 +197,15 @@ class Soak:
 
     def _wait_for_base(self) -> None:
         """Wait until no replica holds more than after the warm-up, or show what it holds."""
-        bases = {
-            lifetime.replica: lifetime.base for lifetime in self.lifetimes.values() if lifetime.base
-        }
         deadline = time.monotonic() + PATIENCE_S
         for replica in self.certified.replicas:
-            base = bases[replica.folder.name].counts
             while True:
                 footprint = measure(replica, time.monotonic())
                 if footprint is not None:
-                    self._lifetime(replica, footprint).end = footprint
-                    if all(now <= then for now, then in zip(footprint.counts, base, strict=True)):
+                    lifetime = self._lifetime(replica, footprint)
+                    lifetime.end, base = footprint, lifetime.base or footprint
+                    pairs = zip(footprint.counts, base.counts, strict=True)
+                    if all(now <= then for now, then in pairs):
                         break
                 if time.monotonic() > deadline:
                     break

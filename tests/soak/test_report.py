@@ -58,7 +58,7 @@ def test_a_good_soak_misses_nothing() -> None:
         (replace(GOOD, share=0.5), "only 50% of the writes were tried"),
         (replace(GOOD, replicas=[replace(STEADY, slope=1.0)]), "grows by 1.00 MiB an hour"),
         (
-            replace(GOOD, replicas=[STEADY, replace(YOUNG, end=(27, 20, 33))]),
+            replace(GOOD, replicas=[replace(STEADY, end=(27, 20, 33)), YOUNG]),
             "replica-0 has 27 tasks at the end, 26 after the warm-up",
         ),
         (
@@ -71,6 +71,10 @@ def test_each_bound_that_is_missed_is_named(report: SoakReport, miss: str) -> No
     (message,) = report.misses
     assert message.startswith(miss) or miss in message
     assert f"MISSED: {message}" in report.as_text()
+
+
+def test_a_process_is_compared_with_itself_only() -> None:
+    assert replace(GOOD, replicas=[STEADY, replace(YOUNG, end=(27, 21, 34))]).misses == []
 
 
 def test_a_short_soak_may_be_slow() -> None:
