@@ -14,7 +14,7 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.processes import Process, free_port
 
 LONGEST_PROBE_S = 5.0  # etcd answers in milliseconds, or is paused by the test
-LONGEST_ANSWER_S = 60.0  # for what is asked once
+LONGEST_ANSWER_S = 60.0  # for a single request
 
 
 class Etcd:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import StatisticsError, linear_regression
+from typing import TypeAlias
 
 from tests.controlplane.processes import ProcessError
 from tests.e2e.health import memory
@@ -19,7 +20,12 @@ from tests.e2e.replica import Replica, total
 HOUR_S = 3600.0
 
 LEAST_FIT_S = 1200.0
+IDLE_SPREAD = 3  # sockets by which idle replicas differ: 11 to 14, with connections kept for reuse
 """Shortest time through which a slope is judged, in seconds: noise of 1 MiB is 0.3 MiB/h then."""
+
+
+Counts: TypeAlias = tuple[int, int, int]
+"""Tasks, sockets and descriptors of a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Footprint:
     leaves: int = 0
 
     @property
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> Counts:
         """Tasks, sockets and descriptors."""
         return self.tasks, self.sockets, self.descriptors
 
@@ -66,6 +72,20 @@ def measure(replica: Replica, at: float) -> Footprint | None:
         )
     except (OSError, http.client.HTTPException, ProcessError):
         return None
+
+
+def most_counts(base: Counts | None, bases: Sequence[Counts]) -> Counts:
+    """
+    The most that an idle process may have at the end.
+
+    Args:
+        base: Its own counts after the warm-up; None if it started later.
+        bases: Those of all processes of the fleet after the warm-up; at least one.
+    """
+    if base is not None:
+        return base
+    tasks, sockets, descriptors = map(max, zip(*bases, strict=True))
+    return tasks, sockets + IDLE_SPREAD, descriptors + IDLE_SPREAD
 
 
 def _links(pid: int) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from tests.soak.footprint import LEAST_FIT_S, Footprint, Lifetime
+from tests.soak.footprint import LEAST_FIT_S, Counts, Footprint, Lifetime, most_counts
 from tests.soak.outages import SERVICE_UNKNOWN
 
 MIB = 1024 * 1024
@@ -36,8 +36,8 @@ class ReplicaFigures:
     first: float | None
     last: float
     slope: float | None
-    base: tuple[int, int, int] | None
-    end: tuple[int, int, int] | None
+    base: Counts | None
+    end: Counts | None
     memory: Sequence[tuple[float, float]] = ()
 
 
@@ -104,7 +104,7 @@ def summarize(lifetime: Lifetime) -> ReplicaFigures:
     )
 
 
-def _counts(footprint: Footprint | None) -> tuple[int, int, int] | None:
+def _counts(footprint: Footprint | None) -> Counts | None:
     return None if footprint is None else footprint.counts
 
 
@@ -119,20 +119,19 @@ def _misses(report: SoakReport) -> Iterator[str]:
         )
     if report.share < LEAST_SHARE and report.seconds >= LEAST_FIT_S:
         yield f"only {report.share:.0%} of the writes were tried: the machine is too slow"
+    bases = [lifetime.base for lifetime in report.replicas if lifetime.base]
     for lifetime in report.replicas:
         if lifetime.slope is not None and lifetime.slope >= MOST_SLOPE:
             yield (
                 f"{lifetime.replica} grows by {lifetime.slope:.2f} MiB an hour, "
                 f"not under {MOST_SLOPE:g}"
             )
-        for name, base, end in zip(
-            ("tasks", "sockets", "descriptors"),
-            lifetime.base or (),  # a process that started later has nothing to compare with
-            lifetime.end or (),
-            strict=False,
-        ):
-            if end > base:
-                yield f"{lifetime.replica} has {end} {name} at the end, {base} after the warm-up"
+        if lifetime.end is None:
+            continue
+        names, most = ("tasks", "sockets", "descriptors"), most_counts(lifetime.base, bases)
+        for name, allowed, end in zip(names, most, lifetime.end, strict=True):
+            if end > allowed:
+                yield f"{lifetime.replica} has {end} {name} at the end, not at most {allowed}"
 
 
 def _lines(report: SoakReport) -> Iterator[str]:

@@ -27,7 +27,7 @@ from tests.controlplane.processes import ProcessError
 from tests.e2e.certified import Certified
 from tests.e2e.replica import Replica
 from tests.soak.disturbances import Disturbances
-from tests.soak.footprint import Footprint, Lifetime, measure
+from tests.soak.footprint import Footprint, Lifetime, measure, most_counts
 from tests.soak.outages import Outages
 from tests.soak.report import MIB, SoakReport, summarize
 from tests.soak.traffic import CALLS_PER_WRITE, Traffic
@@ -197,15 +197,17 @@ class Soak:
 
     def _wait_for_base(self) -> None:
         """Wait until no replica holds more than after the warm-up, or show what it holds."""
+        bases = [known.base.counts for known in self.lifetimes.values() if known.base]
         deadline = time.monotonic() + PATIENCE_S
         for replica in self.certified.replicas:
             while True:
                 footprint = measure(replica, time.monotonic())
                 if footprint is not None:
                     lifetime = self._lifetime(replica, footprint)
-                    lifetime.end, base = footprint, lifetime.base or footprint
-                    pairs = zip(footprint.counts, base.counts, strict=True)
-                    if all(now <= then for now, then in pairs):
+                    lifetime.end = footprint
+                    own = None if lifetime.base is None else lifetime.base.counts
+                    most = most_counts(own, bases)
+                    if all(now <= then for now, then in zip(footprint.counts, most, strict=True)):
                         break
                 if time.monotonic() > deadline:
                     break

@@ -146,8 +146,8 @@ class Api:
             async with aclosing(self._chunks(response)) as chunks:
                 yield chunks
         finally:
-            if (held := response.connection) is not None and held.transport is not None:
-                held.transport.abort()  # else it waits for the server to end TLS, for up to 30 s
+            if response.connection is not None and response.connection.transport is not None:
+                response.connection.transport.abort()  # do not wait for the server to end TLS
             response.close()
 
     async def version(self) -> str:

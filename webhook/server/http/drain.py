@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from webhook.server.http.limits import Limits
 
 STEP_S = 0.25
-"""Longest sleep of a stopping server; one that ends later by as much was a stall of the process."""
+"""Longest sleep of a stopping server; the process has stalled if a sleep lasts this much longer."""
 
 SIGNALED = 128
 """The exit code of a process ended by a signal is this plus the signal's number, as in shells."""
@@ -66,5 +66,5 @@ async def drain(
     while (left := time_to_wait(requested, max(resumed, last_call()), clock(), limits)) > 0:
         seconds, asleep = min(left, STEP_S), clock()
         await sleep(seconds)
-        if clock() > asleep + seconds + STEP_S:  # calls may have come, and nobody has read them
+        if clock() > asleep + seconds + STEP_S:  # calls may wait unread
             resumed = clock()

@@ -43,7 +43,7 @@ class Limits:
         90.0, "seconds", "a Go client closes it earlier; closing a connection in use loses a call"
     )
     answered: float = _limit(
-        16.0, "seconds", "after a review; then a newcomer of its address may take its place"
+        16.0, "seconds", "after a review; then a new connection from its address may replace it"
     )
     accept_again: float = _limit(
         1.0, "seconds", "to wait when the process has no file descriptor left, as asyncio does"
