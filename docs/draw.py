@@ -3,7 +3,7 @@
 Draw the picture of the README: the real report of an example, in Chromium.
 
 ``python docs/draw.py`` writes the picture, and the checksum of the page that it shows; with
-``--check`` it only tells, by its exit code, whether that page is still the same. Fonts differ
+``--check`` it only reports, by its exit code, whether that page is still the same. Fonts differ
 from machine to machine, so pictures cannot be compared.
 """
 
@@ -48,7 +48,7 @@ def draw(page: bytes) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw, or tell whether there is anything to draw; returns the exit code."""
+    """Draw, or check whether there is anything to draw; returns the exit code."""
     page = report()
     checksum = f"{hashlib.sha256(page).hexdigest()}\n"
     if list(arguments) == ["--check"]:

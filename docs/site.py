@@ -49,6 +49,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return f"{link['picture']}[{link['text']}]({target}{link['anchor'] or ''})"
         if (ROOT / path).exists():
             return f"{link['text']} (`{path}`)"
-        return link[0]  # broken: mkdocs says so
+        return link[0]  # broken: mkdocs reports it
 
     return _LINK.sub(led, markdown)

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gates, resolve
 from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy, Profile
+from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import ServiceSelector, TaintedDomains
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import (
+    HOSTNAME,
+    ZONE,
     Constraint,
     GroupKind,
     LabelSelector,
@@ -29,7 +31,7 @@ from webhook.policy.model import (
     group_of,
 )
 from webhook.policy.paths import TemplatePath
-from webhook.policy.placement.nodes import EXCLUDING
+from webhook.policy.placement.nodes import lasting_taints
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
 from webhook.policy.workloads import Workload
@@ -113,20 +115,35 @@ def owned_by(kind: str = "ReplicaSet", name: str = "web-54f7", **changes: Any) -
 
 def workload(kind: GroupKind, *constraints: Json | None, owner: Json | None = None) -> Json:
     """Build an object of a built-in kind around the template of an application web."""
-    inner = pod(*constraints)
-    inner = {"metadata": {"labels": inner["metadata"]["labels"]}, "spec": inner["spec"]}
+    template = pod(*constraints)
+    labels: Json = {"labels": template["metadata"]["labels"]}
+    inner: Json = {"metadata": labels, "spec": template["spec"]}
     for member in reversed(BUILT_IN_TEMPLATES[kind]):
         inner = {member: inner}
-    inner["metadata"] = {"name": "web"}
+    metadata: Json = {"name": "web"}
     if owner is not None:
-        inner["metadata"]["ownerReferences"] = [owner]
+        metadata["ownerReferences"] = [owner]
     version = f"{kind.group}/v1" if kind.group else "v1"
-    return {"apiVersion": version, "kind": kind.kind, **inner}
+    return {"apiVersion": version, "kind": kind.kind, **inner, "metadata": metadata}
 
 
 def deployment(*constraints: Json | None) -> Json:
     """Build a Deployment of the application web."""
     return workload(GroupKind("apps", "Deployment"), *constraints)
+
+
+def job_set(**jobs: list[Json]) -> Json:
+    """Build a JobSet with a replicated job for each name, whose pods have these constraints."""
+    replicated = [
+        {"name": name, "template": {"spec": {"template": pod(*listed, labels={"job": name})}}}
+        for name, listed in jobs.items()
+    ]
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "train", "namespace": NAMESPACE},
+        "spec": {"replicatedJobs": replicated},
+    }
 
 
 def service(name: str, app: str | None = "a", version: int = 1) -> Json:
@@ -194,6 +211,22 @@ def review_body(
     return msgspec.json.encode(review)
 
 
+def binding_body(
+    name: str = "web-1", node: str = "n1", annotations: Json | None = None, **changes: Any
+) -> bytes:
+    """Build the body of the review that binds a pod to a node."""
+    obj: Json = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "target": {"kind": "Node", "name": node},
+    }
+    if annotations is not None:
+        obj["metadata"]["annotations"] = annotations
+    about: Json = {"subResource": "binding", "name": name, **changes}
+    return review_body(obj, kind=GroupKind("", "Binding"), **about)
+
+
 def gates(version: Version = NEWEST_VERSION, **requested: bool) -> Gates:
     """Build the gates of a version; requested ones by name, GA ones too."""
     return resolve(version, requested, allow_locked=True)
@@ -258,7 +291,7 @@ class FakeFacts:
         ways: dict[str, set[tuple[Taint, ...]]] = {}
         for node in self._schedulable():
             if topology_key in node.labels:
-                hard = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
+                hard = lasting_taints(node)
                 ways.setdefault(node.labels[topology_key], set()).add(hard)
         return [
             TaintedDomains(tuple(found), [value])

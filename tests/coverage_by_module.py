@@ -59,6 +59,7 @@ SCOPES = (
     Scope("policy/placement", "webhook/policy/placement/[!_]*.py"),
     Scope("policy/advice", "webhook/policy/advice/[!_]*.py"),
     Scope("policy/explain", "webhook/policy/explain/[!_]*.py"),
+    Scope("policy/scaledown", "webhook/policy/scaledown/[!_]*.py"),
     Scope("certs", "certs/plan.py"),
 )
 """The core, all of whose branches are covered."""
@@ -68,9 +69,9 @@ SHELLS = (
     *(
         Scope(folder, f"webhook/{folder}/[!_]*.py", branches=95)
         for folder in (
-            "admission", "audit", "audit/renderers", "cli", "cli/inputs", "cli/views", "cluster",
-            "cluster/client", "config", "doctor", "doctor/checks", "fix", "manifests", "server",
-            "server/audits", "server/http", "spreadtest", "telemetry",
+            "admission", "audit", "audit/renderers", "cli", "cli/commands", "cli/inputs",
+            "cli/views", "cluster", "cluster/client", "config", "doctor", "doctor/checks", "fix",
+            "manifests", "server", "server/audits", "server/http", "spreadtest", "telemetry",
         )
     ),
 )  # fmt: skip

@@ -14,18 +14,24 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting import provenance
 from webhook.policy.defaulting.profiles import (
-    HOSTNAME,
     SYSTEM_CONSTRAINTS,
-    ZONE,
     FieldDefaults,
     Merge,
     Mode,
     Policy,
     Profile,
+    ScaleDown,
 )
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement, Node
+from webhook.policy.model import (
+    HOSTNAME,
+    ZONE,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+)
 from webhook.policy.workloads import Workload
 
 int32s = st.integers(-(2**31), 2**31 - 1)
@@ -109,6 +115,8 @@ orderly_profiles = system_profiles | st.builds(
     name=st.sampled_from(["cluster", "größe"]),
     merge=st.sampled_from(Merge),
     complete_selectors=st.booleans(),
+    scale_down=st.sampled_from(ScaleDown),
+    gangs=st.booleans(),
     constraints=defaults(min_size=1),
 )
 profiles = system_profiles | st.builds(
@@ -119,6 +127,8 @@ profiles = system_profiles | st.builds(
     owner_kinds=st.none() | st.just(frozenset({"ReplicaSet", "StatefulSet"})),
     merge=st.sampled_from(Merge),
     complete_selectors=st.booleans(),
+    scale_down=st.sampled_from(ScaleDown),
+    gangs=st.booleans(),
     constraints=defaults(),
 )
 

@@ -139,7 +139,7 @@ class OverloadError(EvenspreadError):
         self.bound = bound
 
     def __str__(self) -> str:
-        """Tell the caller to call again."""
+        """Request another call from the caller."""
         return f"busy ({self.bound}): call again in a second"
 
 

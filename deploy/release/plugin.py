@@ -58,7 +58,7 @@ def fill(lib: Path, wheel: Path, platform: str, pythons: Iterable[str]) -> None:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a folder to an archive that tells neither who made it nor when."""
+    """Write a folder to an archive that records neither its author nor its time."""
     when = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     with (
         archive.open("wb") as file,
@@ -90,7 +90,7 @@ def manifest(folder: Path, address: str) -> str:
     Describe the archives in a folder for krew.
 
     Args:
-        folder: Holds the wheel, which tells the version, and archives.
+        folder: Contains the wheel, whose name has the version, and archives.
         address: Where the files of the folder can be downloaded.
     """
     (wheel,) = folder.glob("*.whl")

@@ -15,6 +15,7 @@ from tests.build import (
     Json,
     deployment,
     facts,
+    job_set,
     pod,
     policy,
     request,
@@ -24,12 +25,13 @@ from tests.build import (
     workload,
 )
 from webhook.admission import decode
-from webhook.admission.decode import template_in
+from webhook.admission.custom import template_in
 from webhook.admission.large import LARGE, MOST_MEMBERS
 from webhook.errors import ReviewError
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, POD, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.scaledown.binding import Binding
 from webhook.policy.verdict import UNTOUCHED, judge
 
 RECORDED = sorted((Path(__file__).parents[1] / "recorded").glob("*.json"))
@@ -317,7 +319,8 @@ def test_a_dry_run_is_read(obj: Json) -> None:
     kind = POD if obj else CLONE_SET
 
     assert decode(review_body(obj, kind=kind, dryRun=True), TEMPLATES).dry_run
-    for real in ({"dryRun": False}, {"dryRun": None}, {}):
+    reals: tuple[Json, ...] = ({"dryRun": False}, {"dryRun": None}, {})
+    for real in reals:
         assert not decode(review_body(obj, kind=kind, **real), TEMPLATES).dry_run
 
 
@@ -347,3 +350,23 @@ def test_a_review_of_too_many_members_is_not_decoded() -> None:
     decoded = decode(review_body({**pod(), "metadata": {"labels": labels}}))
 
     assert decoded.unreadable == f"what is read of it has more than {MOST_MEMBERS} members"
+
+
+def test_a_review_of_too_many_members_has_no_path_if_its_kind_has_several() -> None:
+    labels = {f"{number}": "" for number in range(MOST_MEMBERS // 2)}
+    obj = {**job_set(a=[]), "metadata": {"labels": labels}}
+
+    decoded = decode(review_body(obj, kind=JOB_SET), SHIPPED_TEMPLATES)
+
+    assert decoded.path == ()
+    assert decoded.unreadable
+
+
+def test_of_a_binding_the_node_is_read() -> None:
+    about: Json = {"subResource": "binding"}
+    obj = {"apiVersion": "v1", "kind": "Binding", "metadata": {}, "target": {"name": "n1"}}
+    found = decode(review_body(obj, kind=GroupKind("", "Binding"), **about))
+
+    assert found.binding == Binding("n1")
+    with pytest.raises(ReviewError, match="the Binding cannot be read"):
+        decode(review_body({**obj, "target": 1}, kind=GroupKind("", "Binding"), **about))

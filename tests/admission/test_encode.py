@@ -10,6 +10,7 @@ from tests.build import (
     deployment,
     facts,
     gates,
+    owned_by,
     pod,
     policy,
     profile,
@@ -18,9 +19,9 @@ from tests.build import (
     spread,
 )
 from webhook.admission import audit_annotations, decode, encode
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode, Policy
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import GroupKind
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 
@@ -120,6 +121,11 @@ NOTED: dict[str, tuple[Json, Policy, dict[str, str]]] = {
         pod(),
         policy(profile(), mode=Mode.RECOMMEND),
         {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
+    ),
+    "a label and its profile": (
+        pod(spread(), owner=owned_by("ReplicaSet")),
+        policy(profile(scale_down=ScaleDown.KEEP_SPREAD)),
+        {"profile": "cluster", "labelled": "keep-spread"},
     ),
 }
 

@@ -6,16 +6,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import strategies
-from tests.build import Json, deployment, facts, pod, policy, review_body, spread, workload
+from tests.build import (
+    Json,
+    deployment,
+    facts,
+    job_set,
+    pod,
+    policy,
+    review_body,
+    spread,
+    workload,
+)
 from webhook.admission import decode, encode
 from webhook.admission.large import LARGE, LONGEST_PART, MOST_MEMBERS, members_in, reduce_review
 from webhook.errors import ReviewError
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    POD,
+    SHIPPED_TEMPLATES,
+)
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook
 from webhook.policy.verdict import judge
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
+CLUSTER = GroupKind("postgresql.cnpg.io", "Cluster")
 TEMPLATES = {**BUILT_IN_TEMPLATES, ROLLOUT: ("spec", "pod-template", "of", "rollout")}
 PADDING = {"managedFields": [{"x": "y" * LARGE}]}
 
@@ -143,3 +160,54 @@ def test_half_a_million_values_are_judged() -> None:
 
 def test_a_review_without_a_request_stays_without_one() -> None:
     assert json.loads(reduce_review(b'{"kind": "AdmissionReview"}', ()))["request"] is None
+
+
+SEVERAL = {**TEMPLATES, **SHIPPED_TEMPLATES, CLUSTER: ("spec", "topologySpreadConstraints")}
+
+LARGE_KINDS: dict[str, tuple[GroupKind, Json]] = {
+    "a list of templates": (JOB_SET, job_set(a=[spread(maxSkew=0)], b=[], c=[spread()])),
+    "two templates": (
+        LEADER_WORKER_SET,
+        {
+            "metadata": {"name": "llm"},
+            "spec": {
+                "replicas": 3,
+                "leaderWorkerTemplate": {
+                    "size": 2,
+                    "leaderTemplate": pod(spread()),
+                    "workerTemplate": pod(spread(maxSkew=0)),
+                },
+            },
+        },
+    ),
+    "a bare list": (
+        CLUSTER,
+        {
+            "metadata": {"name": "db"},
+            "spec": {"topologySpreadConstraints": [spread(maxSkew=0)], "unread": "y"},
+        },
+    ),
+    "null for a list": (JOB_SET, {"metadata": {"name": "x"}, "spec": {"replicatedJobs": None}}),
+}
+
+
+@pytest.mark.parametrize(("kind", "obj"), LARGE_KINDS.values(), ids=LARGE_KINDS.keys())
+def test_large_kinds_with_several_places_get_the_answer_of_small_ones(
+    kind: GroupKind, obj: Json
+) -> None:
+    def response(body: bytes) -> Any:
+        request = decode(body, SEVERAL)
+        return json.loads(encode(request, judge(request, Hook.VALIDATE, policy(), facts())))
+
+    small, large = (review_body(one, kind=kind) for one in (obj, padded(obj)))
+
+    assert response(large) == response(small)
+
+
+def test_a_list_in_a_list_that_is_too_long_is_unreadable() -> None:
+    long = job_set(a=[spread(topologyKey="x" * LONGEST_PART)])
+
+    found = decode(review_body(long, kind=JOB_SET), SEVERAL)
+
+    expected = f"topologySpreadConstraints has more than {LONGEST_PART} bytes"
+    assert found.unreadable == expected

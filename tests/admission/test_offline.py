@@ -8,7 +8,9 @@ import pytest
 from tests import build
 from webhook.admission.offline import (
     OfflineReview,
+    answer_in_turn,
     answer_review,
+    build_creation,
     build_reviews,
     follow_up_review,
     unpack_recording,
@@ -106,6 +108,27 @@ def test_the_second_webhook_gets_the_patched_object() -> None:
     second = follow_up_review(review, result)
 
     assert second.body["request"]["object"] == result.after
+
+
+def test_webhooks_are_called_in_turn_until_one_denies() -> None:
+    (good,) = reviews_of(build.pod())
+    (bad,) = reviews_of(build.pod(build.spread(maxSkew=0)))
+    both = (Hook.MUTATE, Hook.VALIDATE)
+
+    first, second = answer_in_turn(good, both, POLICY, NoFacts())
+    (denial,) = answer_in_turn(bad, both, POLICY, NoFacts())
+
+    assert (first.hook, second.hook) == both
+    assert second.before == first.after
+    assert (denial.hook, denial.verdict.allowed) == (Hook.MUTATE, False)
+
+
+def test_a_creation_names_its_creator() -> None:
+    (review,) = reviews_of(build.pod())
+
+    created = build_creation(review.document, "1", "Deployment web")
+
+    assert (created.creator, created.body["request"]["uid"]) == ("Deployment web", "1")
 
 
 def test_an_update_has_the_older_object() -> None:

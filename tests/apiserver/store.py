@@ -16,6 +16,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     ),
     "apps/v1": ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "batch/v1": ("CronJob", "Job"),
+    "autoscaling/v1": ("HorizontalPodAutoscaler",),
+    "storage.k8s.io/v1": ("StorageClass",),
     "policy/v1": ("PodDisruptionBudget",),
     "discovery.k8s.io/v1": ("EndpointSlice",),
     "coordination.k8s.io/v1": ("Lease",),
@@ -67,7 +69,8 @@ def root_of(api_version: str) -> str:
 
 def plural_of(kind: str) -> str:
     """Build the resource name of a kind."""
-    return f"{kind.lower()}s"
+    name = kind.lower()
+    return f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 def version_of(obj: Json) -> str:

@@ -45,6 +45,14 @@ def test_namespaces_carry_their_name_as_a_label() -> None:
     assert namespace.labels == {"kubernetes.io/metadata.name": "a"}
 
 
+def test_parts_of_a_patch_are_not_judged() -> None:
+    text = world.DEPLOYMENT.replace("maxSkew: 1", "$patch: delete")
+
+    (workload,) = gather(text).snapshot.workloads
+
+    assert workload.subject.unjudged == {0}
+
+
 def test_other_kinds_are_passed_over() -> None:
     assert gather("{apiVersion: v1, kind: Secret, metadata: {name: a}}").snapshot.workloads == []
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from webhook.audit.findings import FINGERPRINT_DIGITS, FindingBuilder, report_type_error
+from webhook.audit.findings import FINGERPRINT_DIGITS, FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.origins import Origin
 from webhook.audit.report import AuditFinding, AuditSeverity
@@ -12,6 +12,8 @@ from webhook.policy.advice.advise import Advice, ExemptFinding
 from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.api.predict import ApiWarning
+from webhook.policy.api.rules import too_many
+from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD, StrictFinding
 from webhook.policy.model import GroupKind, ObjectMeta
 
 FIELD = "spec.topologySpreadConstraints[0]"
@@ -96,9 +98,41 @@ def test_an_object_of_wrong_types_is_a_workload_with_one_denial() -> None:
         line=1, field="spec", field_line=2, problem="expected an object, got a list",
     )  # fmt: skip
 
-    report = report_type_error(unreadable)
+    report = report_type_errors(unreadable, AuditSeverity.WARN, lambda _: True)
 
     (finding,) = report.findings
     assert report.title == "Deployment shop/web"
     assert (finding.severity, finding.line) == (AuditSeverity.DENY, 2)
     assert finding.read_on == "kubectl explain deployment"
+
+
+STRICT = StrictFinding(UNKNOWN_FIELD, ("spec", "minDomain"), instead="# minDomains", line=4)
+
+
+def test_an_unknown_field_has_its_own_line_and_fix() -> None:
+    (finding,) = builder().build_strict([STRICT], AuditSeverity.WARN)
+
+    assert (finding.rule, finding.severity) == (UNKNOWN_FIELD, AuditSeverity.WARN)
+    assert (finding.field, finding.line) == ("spec.minDomain", 4)
+    assert (finding.problem, finding.instead) == (STRICT.problem, "# minDomains")
+
+
+def test_exempted_strict_findings_have_the_reasons_of_their_rules() -> None:
+    twice = StrictFinding(DUPLICATE_FIELD, ("spec", "replicas"))
+    reasons = {UNKNOWN_FIELD: "newer", DUPLICATE_FIELD: "generated"}
+
+    found = list(builder().build_exempted_strict([STRICT, twice], reasons))
+
+    assert [(item.severity, item.reason) for item in found] == [
+        (AuditSeverity.AUDIT, "newer"),
+        (AuditSeverity.AUDIT, "generated"),
+    ]
+
+
+def test_a_violation_of_an_api_rule_has_its_severity_and_field() -> None:
+    violation = too_many((), "spec.topologySpreadConstraints")
+
+    (finding,) = builder().build_violations([violation], AuditSeverity.WARN)
+
+    assert (finding.rule, finding.severity) == (violation.rule, AuditSeverity.WARN)
+    assert finding.field == violation.error.field

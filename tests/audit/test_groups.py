@@ -4,10 +4,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from webhook.audit.groups import LONGEST_CHAIN, ObjectKey, PodGroups, key_of
-from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
+from webhook.audit.groups import LONGEST_CHAIN, ObjectKey, PodGroups, controller_of, key_of
+from webhook.audit.references import TemplateReference
+from webhook.audit.snapshot import SnapshotPod, SnapshotPodMetadata, SnapshotWorkload
 from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.kinds import ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference
 
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
@@ -57,6 +60,44 @@ def test_a_pod_belongs_to_its_owner(
     assert list(groups.found) == [key]
 
 
+HASHED = {"labels": {"pod-template-hash": "6d4c"}}
+BY_NAME = {
+    "the Deployment that its name shows": (KNOWN[:1], "web-6d4c", HASHED, DEPLOYMENT),
+    "an unknown Deployment": (KNOWN[:1], "api-6d4c", HASHED, REPLICA_SET),
+    "a name without the hash": (KNOWN[:1], "web-6d4", HASHED, REPLICA_SET),
+    "a ReplicaSet that is known": (
+        (*KNOWN, workload("ReplicaSet", "web-6d4c")), "web-6d4c", HASHED, REPLICA_SET
+    ),
+    "a controller of another kind": (
+        KNOWN[:1],
+        "web-6d4c",
+        HASHED | {"ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web-6d4c", "controller": True}
+        ]},
+        GroupKind("apps", "StatefulSet"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "owner", "metadata", "kind"), BY_NAME.values(), ids=BY_NAME.keys()
+)
+def test_a_pod_of_an_unknown_replica_set_belongs_to(
+    known: tuple[SnapshotWorkload, ...], owner: str, metadata: dict[str, Any], kind: GroupKind
+) -> None:
+    groups = PodGroups(known)
+    written = pod("a", owner=owner)
+    assert written.metadata is not None
+    changed = msgspec.convert(metadata, SnapshotPodMetadata)
+    labelled = replace(written.metadata, labels=changed.labels)
+    if changed.owner_references:
+        labelled = replace(labelled, owner_references=changed.owner_references)
+
+    groups.add([replace(written, metadata=labelled)])
+
+    assert [key.kind for key in groups.found] == [kind]
+
+
 def test_equal_pods_are_counted_by_node() -> None:
     groups = PodGroups(KNOWN)
 
@@ -92,3 +133,33 @@ def test_a_subject_of_a_known_controller_is_within_it() -> None:
     assert groups.is_within(KNOWN[1].subject)
     assert not groups.is_within(KNOWN[0].subject)
     assert key_of(KNOWN[0].subject) == ObjectKey("shop", DEPLOYMENT, "web")
+
+
+def test_the_controller_of_an_object_is_the_one_written_there() -> None:
+    owned = ObjectMeta(owner_references=(reference("ReplicaSet", "web-1"),))
+
+    assert controller_of("shop", owned) == ObjectKey("shop", REPLICA_SET, "web-1")
+    assert controller_of("shop", ObjectMeta()) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "owner"),
+    [(KNOWN, ObjectKey("shop", DEPLOYMENT, "web")), ((), None)],
+    ids=["the template is known", "the template is unknown"],
+)
+def test_pods_of_a_reference_belong_to_the_object_that_refers(
+    known: tuple[SnapshotWorkload, ...], owner: ObjectKey | None
+) -> None:
+    refers = TemplateReference(
+        namespace="shop", kind=ROLLOUT, name="web", target=DEPLOYMENT, template="web"
+    )
+    groups = PodGroups(known, [refers])
+    owners = [
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web", "controller": True}
+    ]
+
+    groups.add([pod("a", metadata={"name": "a", "namespace": "shop", "ownerReferences": owners})])
+
+    key = ObjectKey("shop", ROLLOUT, "web")
+    assert list(groups.found) == [key]
+    assert groups.templates.get(key) == owner

@@ -1,9 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.audit import world
+from tests.audit import customs, world
 from tests.audit.world import LIVE, gather, inventory, pod
-from webhook.audit.inventory import Inventory
+from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.model import LabelSelector, OwnerReference
 
 
@@ -40,9 +41,59 @@ def test_pods_that_are_gone_count_nowhere(text: str) -> None:
 def test_pods_of_an_unknown_controller_stand_for_it() -> None:
     found = audited(world.NODES + pod("a", "node-a", "Fleet/sea") + pod("b", "node-b", "Fleet/sea"))
 
-    ((version, subject, origin),) = found.audited
+    ((version, subject, origin, *_),) = found.audited
     assert (version, str(subject), origin) == ("apps/v1", "Fleet/sea", None)
     assert sum(group.number for group in subject.running) == 2
+
+
+SCALER = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: db}
+spec:
+  minReplicas: 2
+  maxReplicas: 7
+  scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}
+"""
+QUEUE = """\
+---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: db, namespace: shop}
+spec: {scaleTargetRef: {kind: StatefulSet, name: db}}
+"""
+
+SCALED = {
+    "an autoscaler of the namespace": (
+        SCALER.replace("{name: db}", "{name: db, namespace: shop}", 1),
+        ReplicaRange(2, 7, "HorizontalPodAutoscaler/db"),
+    ),
+    "one of version 1": (
+        SCALER.replace("{name: db}", "{name: db, namespace: shop}", 1).replace("/v2", "/v1"),
+        ReplicaRange(2, 7, "HorizontalPodAutoscaler/db"),
+    ),
+    "one of KEDA": (QUEUE, ReplicaRange(0, 100, "ScaledObject/db")),
+    "one of another namespace": (SCALER, None),
+    "one of another kind": (QUEUE.replace("kind: StatefulSet, ", ""), None),
+    "none": ("", None),
+}
+
+
+@pytest.mark.parametrize(("text", "scaling"), SCALED.values(), ids=SCALED.keys())
+@pytest.mark.parametrize("is_neighbour", [False, True])
+def test_a_workload_has_the_range_of_its_autoscaler(
+    text: str, scaling: ReplicaRange | None, is_neighbour: bool
+) -> None:
+    (*_, database) = (audited(LIVE, text) if is_neighbour else audited(LIVE + text)).audited
+
+    assert (str(database.subject), database.subject.scaling) == ("StatefulSet/db", scaling)
+
+
+def test_the_state_of_the_cluster_has_its_storage_classes() -> None:
+    text = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n"
+
+    assert list(audited(text).state.storage_classes) == ["fast"]
 
 
 def test_static_pods_are_counted_and_not_audited() -> None:
@@ -125,3 +176,84 @@ def test_owners_that_the_configuration_does_not_name_are_left_out() -> None:
     cluster = inventory(snapshot).cluster
 
     assert cluster.owner_store("example.com/v1", "Fleet") is None
+
+
+def test_the_pods_of_a_job_set_are_shared_among_its_templates() -> None:
+    pods = customs.job_pod("a", "driver") + customs.job_pod("b", "workers")
+
+    found = audited(world.NODES + customs.JOB_SET + pods)
+
+    parts = [(item.subject.part, item.subject.replicas, running(item)) for item in found.audited]
+    assert parts == [("driver", 1, 1), ("workers", 6, 1)]
+    assert found.pods == 2
+
+
+def running(item: AuditSubject) -> int:
+    """The number of running pods of a subject."""
+    return sum(group.number for group in item.subject.running)
+
+
+def test_the_same_object_in_two_files_has_the_same_pods() -> None:
+    found = audited(LIVE + world.DEPLOYMENT)
+
+    assert [running(item) for item in found.audited] == [4, 4, 0]
+
+
+def test_a_bare_list_owns_no_pods() -> None:
+    text = world.NODES + customs.CLUSTER + world.pod("db-1", "node-a", "Cluster/db")
+    text = text.replace(
+        '"apiVersion":"apps/v1","kind":"Cluster"',
+        '"apiVersion":"postgresql.cnpg.io/v1","kind":"Cluster"',
+    )
+    collector = gather(text, configuration=customs.WITH_LISTS)
+
+    found = inventory(collector.snapshot)
+
+    assert names(found) == ["Cluster/db", "Cluster/db"]
+    assert [(running(item), item.subject.is_bare) for item in found.audited] == [
+        (1, False),
+        (0, True),
+    ]
+
+
+def test_the_autoscaler_of_a_rollout_scales_the_pods_of_the_template_that_it_refers_to() -> None:
+    rollout = """\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: front, namespace: shop}
+spec: {replicas: 4, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
+"""
+    queue = QUEUE.replace("{kind: StatefulSet, name: db}", "{ROLLOUT}").replace(
+        "ROLLOUT", "apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: front"
+    )
+
+    subjects = {str(item.subject): item.subject for item in audited(LIVE + rollout + queue).audited}
+
+    assert subjects["Deployment/web"].scaling == ReplicaRange(0, 100, "ScaledObject/db")
+
+
+def test_a_bare_list_of_facts_is_not_audited() -> None:
+    collector = gather("", neighbours=customs.CLUSTER, configuration=customs.WITH_LISTS)
+
+    assert inventory(collector.snapshot).audited == []
+
+
+@pytest.mark.parametrize(("phase", "audited"), [("Succeeded", 0), ("Failed", 0), ("Running", 1)])
+def test_a_pod_that_has_ended_is_not_audited(phase: str, audited: int) -> None:
+    text = f"{world.STORED_POD}status: {{phase: {phase}}}\n"
+
+    found = inventory(gather(text).snapshot)
+
+    assert (len(found.audited), found.pods) == (audited, audited)
+
+
+def test_the_newest_replica_set_shows_the_revision() -> None:
+    numbered = world.REPLICA_SET.replace(
+        "name: web-1\n", "name: web-1\n  annotations: {deployment.kubernetes.io/revision: '1'}\n"
+    )
+
+    found = inventory(gather(world.DEPLOYMENT + numbered).snapshot)
+
+    (audited,) = found.audited
+    assert audited.subject.revision == {"pod-template-hash": "h1"}

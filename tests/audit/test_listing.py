@@ -17,7 +17,7 @@ from webhook.errors import ApiError, ExpiredError
 async def listed(server: ApiServer, namespace: str = "") -> ClusterListing:
     configuration = world.CONFIGURATION
     listing = ClusterListing(server, configuration)
-    await listing.read(namespace)
+    await listing.read([namespace])
     return listing
 
 
@@ -113,4 +113,4 @@ def test_every_listed_kind_is_listed_once() -> None:
     rows = (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN, LISTED_PODS)
 
     assert len({row.group_kind for row in rows}) == len(rows)
-    assert {row.kind for row in LISTED_CLUSTER_SCOPED} == {"Node", "Namespace"}
+    assert {row.kind for row in LISTED_CLUSTER_SCOPED} == {"Node", "Namespace", "StorageClass"}

@@ -58,3 +58,24 @@ def test_a_restored_origin_is_stored_as_it_is() -> None:
 
 def test_a_document_finds_the_line_of_any_field() -> None:
     assert origin().line("metadata.annotations.a") == 5
+
+
+def test_the_constraints_of_another_template_are_stored_with_its_origin() -> None:
+    text = """\
+spec:
+  other:
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+"""
+    field = "spec.other.spec.topologySpreadConstraints[0]"
+
+    other = origin(text).within(("spec", "other"))
+
+    assert Origin.restore(other.store()).line(field) == 5
+
+
+def test_a_restored_origin_serves_all_templates() -> None:
+    restored = Origin.restore(origin().store())
+
+    assert restored.within(("spec", "other")) is restored

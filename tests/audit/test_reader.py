@@ -73,6 +73,26 @@ def test_the_selector_of_a_controller_is_an_owner() -> None:
     assert owner.selector == LabelSelector({"app": "web"})
 
 
+@pytest.mark.parametrize("version", ["v1", "v2", "v2beta2"])
+def test_an_autoscaler_of_any_version_is_read(version: str) -> None:
+    spec = {"scaleTargetRef": {"kind": "ReplicationController", "name": "web"}, "maxReplicas": 3}
+    obj = {"metadata": {"name": "web", "namespace": "shop"}, "spec": spec}
+
+    (found,) = put(
+        (f"autoscaling/{version}", "HorizontalPodAutoscaler"), json.dumps(obj)
+    ).autoscalers
+
+    assert (found.namespace, found.target_name, found.most) == ("shop", "web", 3)
+
+
+def test_a_storage_class_is_read() -> None:
+    (found,) = put(
+        ("storage.k8s.io/v1", "StorageClass"), '{"metadata": {"name": "fast"}}'
+    ).storage_classes
+
+    assert found.name == "fast"
+
+
 @pytest.mark.parametrize(
     ("text", "source"),
     [
@@ -89,3 +109,53 @@ def test_an_object_that_cannot_be_read_is_named_if_it_has_a_name(text: str, sour
     problem = build_read_error(BUILT_IN_KINDS[DEPLOYMENT], msgspec.Raw(text.encode()), error)
 
     assert (problem.source, problem.problem) == (source, "Expected `object`, got `array`")
+
+
+MISSPELT = """
+{"metadata": {"name": "web"}, "spec": {"template": {"spec": {
+  "topologySpreadConstraints": [{"minDomain": 3}]
+}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("version_kind", "rules"),
+    [(("argoproj.io/v1alpha1", "Rollout"), ["TSC011"]), (("apps/v1", "Deployment"), [])],
+)
+def test_unknown_fields_of_custom_kinds_are_found_in_a_cluster(
+    version_kind: VersionKind, rules: list[str]
+) -> None:
+    (workload,) = put(version_kind, MISSPELT).workloads
+
+    assert [finding.rule for finding in workload.strict] == rules
+
+
+REFERENCES = {
+    "another object has the template": (
+        {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "base"}},
+        ["base"],
+    ),
+    "there is no template": ({}, []),
+}
+
+
+@pytest.mark.parametrize(("spec", "templates"), REFERENCES.values(), ids=REFERENCES)
+def test_a_rollout_without_a_template_may_refer_to_one(
+    spec: dict[str, Any], templates: list[str]
+) -> None:
+    obj = {"metadata": {"name": "web", "namespace": "shop"}, "spec": spec}
+
+    snapshot = put(("argoproj.io/v1alpha1", "Rollout"), json.dumps(obj))
+
+    assert [reference.template for reference in snapshot.references] == templates
+    assert snapshot.workloads == []
+
+
+def test_every_template_of_an_object_is_a_workload() -> None:
+    template: dict[str, Any] = {"spec": {"template": {"spec": {}}}}
+    jobs = [{"name": name, "template": template} for name in ("driver", "workers")]
+    obj = {"metadata": {"name": "train"}, "spec": {"replicatedJobs": jobs}}
+
+    found = put(("jobset.x-k8s.io/v1alpha2", "JobSet"), json.dumps(obj)).workloads
+
+    assert [workload.subject.part for workload in found] == ["driver", "workers"]

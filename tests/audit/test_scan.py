@@ -1,14 +1,30 @@
+import json
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.audit import world
-from tests.audit.world import EVERYTHING, LIVE, audit, audit_options, rules
+from tests import strategies
+from tests.audit import customs, world
+from tests.audit.world import (
+    EVERYTHING,
+    LIVE,
+    audit,
+    audit_options,
+    gather,
+    report_on,
+    rules,
+)
 from webhook.audit.report import AuditSeverity
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy import render
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import Constraint
+from webhook.policy.rule_entry import Action
 
 
 def test_every_rule_is_applied_to_every_workload() -> None:
@@ -19,21 +35,101 @@ def test_every_rule_is_applied_to_every_workload() -> None:
     ]
 
 
+def test_a_rollout_with_the_template_of_a_deployment_has_no_findings() -> None:
+    rollout = (
+        "---\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\n"
+        "metadata: {name: front, namespace: shop}\n"
+        "spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
+    )
+
+    found = audit(world.DEPLOYMENT + rollout)
+
+    assert [(one.kind, bool(one.findings)) for one in found.workloads] == [
+        ("Deployment", True),
+        ("Rollout", False),
+    ]
+
+
 def test_findings_stand_on_their_lines() -> None:
     text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  topologySpreadConstraints:\n"
-    text += "  - maxSkew: 0\n    topologyKey: zone\n    whenUnsatisfiable: DoNotSchedule\n"
+    text += "  - maxSkew: 0\n    topologyKey: zone\n    whenUnsatisfiable: DoNotSchedul\n"
 
     (workload,) = audit(text).workloads
 
-    assert [(finding.rule, finding.line) for finding in workload.findings] == [("TSC001", 6)]
+    assert [(finding.rule, finding.line) for finding in workload.findings] == [
+        ("TSC001", 6),
+        ("TSC003", 8),
+        ("TSC102", 6),
+    ]
     assert (workload.source, workload.line, workload.namespace) == ("all.yaml", 1, "default")
 
 
-def test_an_object_that_the_api_refuses_gets_no_advice() -> None:
-    text = world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: 0")
-    text = text.replace("matchLabels: {app: web}", "matchLabels: {app: other}")
+# change of a constraint -> rules of all findings about it
+BROKEN = {
+    "a broken number, and the selector of another": (
+        {"maxSkew: 1": "maxSkew: 0", "matchLabels: {app: web}": "matchLabels: {app: other}"},
+        ["TSC001", "TSC101"],
+    ),
+    "a broken number that advice would be about": ({"maxSkew: 1": "maxSkew: -4"}, ["TSC001"]),
+    "a broken selector": ({"{app: web}}\n": "{app: -}}\n"}, ["TSC009"]),
+    "a broken action, and a deprecated label": (
+        {"DoNotSchedule": "Never", "topology.kubernetes.io/": "failure-domain.beta.kubernetes.io/"},
+        ["TSC003", "TSC020"],
+    ),
+    "a misspelled selector": ({"labelSelector": "labelselector"}, ["TSC008", "TSC011"]),
+    "an unknown field, and the selector of another": (
+        {
+            "maxSkew: 1": "maxSkew: 1\n        minDomain: 2",
+            "matchLabels: {app: web}": "matchLabels: {app: other}",
+        },
+        ["TSC011", "TSC101"],
+    ),
+    "a misplaced list": ({"topologySpreadConstraints": "topologySpreadConstraint"}, ["TSC011"]),
+}
 
-    assert rules(audit(text)) == [("Deployment shop/web", "TSC001")]
+
+@pytest.mark.parametrize(("changes", "found"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_constraint_gets_advice_on_its_readable_fields(
+    changes: dict[str, str], found: list[str]
+) -> None:
+    text = world.DEPLOYMENT
+    for old, new in changes.items():
+        text = text.replace(old, new)
+
+    assert [rule for _, rule in rules(audit(text))] == found
+
+
+def test_strictness_makes_unknown_fields_denials() -> None:
+    text = world.DEPLOYMENT.replace("topologySpreadConstraints", "topologySpreadConstraint")
+
+    (loose,), (strict,) = (
+        [finding.severity for _, finding in audit(text, options=options).findings()]
+        for options in (audit_options(), audit_options(strict=True))
+    )
+
+    assert (loose, strict) == (AuditSeverity.WARN, AuditSeverity.DENY)
+
+
+def test_an_exempted_unknown_field_is_listed_with_its_reason() -> None:
+    text = world.DEPLOYMENT.replace("maxSkew: 1", "maxSkew: 1\n        fromTheFuture: 1")
+    annotation = "annotations: {evenspread.io/exempt: TSC011=newer}"
+    text = text.replace("namespace: shop}", f"namespace: shop, {annotation}}}", 1)
+
+    (workload,) = audit(text, options=audit_options(strict=True)).workloads
+
+    assert workload.findings == ()
+    assert [(one.rule, one.reason) for one in workload.exempted] == [("TSC011", "newer")]
+
+
+@given(st.lists(strategies.any_constraints, min_size=1, max_size=3))
+def test_any_broken_constraints_are_audited(constraints: list[Constraint]) -> None:
+    (document,) = yaml.safe_load_all(world.DEPLOYMENT)
+    written = [render.constraint(constraint) for constraint in constraints]
+    document["spec"]["template"]["spec"]["topologySpreadConstraints"] = written
+
+    report = audit(world.NODES + "---\n" + json.dumps(document))
+
+    assert report.summary.workloads == 1
 
 
 @pytest.mark.parametrize(
@@ -141,3 +237,60 @@ def test_the_defaults_of_a_pod_are_those_of_its_own_labels() -> None:
 
     assert workload.defaults is not None
     assert workload.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "one"}}
+
+
+def test_the_keys_of_a_pod_that_was_stored_are_in_its_selector() -> None:
+    manifest = world.STORED_POD.replace("uid: 9f0c2f3e, ", "")
+
+    assert "TSC008" not in {rule for _, rule in rules(audit(world.STORED_POD))}
+    assert "TSC008" in {rule for _, rule in rules(audit(manifest))}
+
+
+@pytest.mark.parametrize(("strict", "severity"), [(False, "warn"), (True, "deny")])
+def test_a_template_whose_pods_are_refused_is_a_finding(strict: bool, severity: str) -> None:
+    text = world.DEPLOYMENT.replace("pod-template-hash", "app")
+
+    report = audit(text, options=audit_options(strict=strict))
+
+    (found,) = (item for _, item in report.findings() if item.rule == "TSC008")
+    assert (found.severity, found.field[-17:]) == (severity, "matchLabelKeys[0]")
+
+
+def test_pods_of_an_unknown_controller_are_no_template() -> None:
+    pod = world.STORED_POD.replace("uid: 9f0c2f3e,", "ownerReferences: [{kind: Web, name: web, "
+                                   "apiVersion: example.io/v1, controller: true}],")  # fmt: skip
+
+    assert "TSC008" not in {rule for _, rule in rules(audit(pod))}
+
+
+def test_a_snapshot_does_not_contain_the_identity_of_pods() -> None:
+    assert b"9f0c2f3e" not in msgspec.json.encode(gather(world.STORED_POD).snapshot, enc_hook=str)
+
+
+def test_every_template_of_an_object_has_a_report() -> None:
+    found = audit(customs.JOB_SET)
+
+    assert [(workload.title, workload.replicas) for workload in found.workloads] == [
+        ("JobSet shop/train, template driver", 1),
+        ("JobSet shop/train, template workers", 6),
+    ]
+    (finding,) = found.workloads[1].findings
+    at = "spec.replicatedJobs[1].template.spec.template.spec.topologySpreadConstraints[0]"
+    assert (finding.rule, finding.field, finding.line) == ("TSC001", f"{at}.maxSkew", 22)
+
+
+def test_a_bare_list_is_judged_by_the_api_rules() -> None:
+    snapshot = gather(customs.CLUSTER, configuration=customs.WITH_LISTS).snapshot
+
+    report = report_on(snapshot, audit_options(customs.WITH_LISTS))
+
+    assert rules(report) == [("Cluster shop/db", "TSC001")]
+
+
+def test_a_bare_list_gets_no_advice_that_needs_labels() -> None:
+    text = customs.CLUSTER.replace("maxSkew: 0", "maxSkew: 1")
+    snapshot = gather(text, configuration=customs.WITH_LISTS).snapshot
+
+    report = report_on(snapshot, audit_options(customs.WITH_LISTS))
+
+    assert rules(report) == []

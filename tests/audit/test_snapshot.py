@@ -12,6 +12,7 @@ from webhook.audit.snapshot import (
     SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
+    is_snapshot,
     load_snapshot,
     write_snapshot,
 )
@@ -49,6 +50,52 @@ def test_a_snapshot_holds_nothing_that_no_rule_reads(tmp_path: Path) -> None:
 
     assert b"secret" not in text
     assert b"nginx" not in text
+
+
+SCALED = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: db, namespace: shop}
+spec: {maxReplicas: 7, scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store, namespace: shop}
+spec:
+  template: {metadata: {labels: {app: store}}, spec: {}}
+  volumeClaimTemplates: [{spec: {}}, {spec: {storageClassName: fast}}]
+"""
+
+
+def test_a_snapshot_keeps_autoscalers_and_storage_classes(tmp_path: Path) -> None:
+    gathered = gather(EVERYTHING + SCALED).snapshot
+
+    write_snapshot(gathered, str(tmp_path / "all"))
+    loaded = load_snapshot(str(tmp_path / "all"))
+
+    assert (loaded.autoscalers, loaded.storage_classes) == (
+        gathered.autoscalers,
+        gathered.storage_classes,
+    )
+    assert (len(loaded.autoscalers), len(loaded.storage_classes)) == (1, 1)
+    assert loaded.workloads[-1].subject.claim_classes == (None, "fast")
+
+
+def test_a_snapshot_of_an_earlier_version_has_neither(tmp_path: Path) -> None:
+    write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
+    value = msgspec.json.decode(gzip.decompress((tmp_path / "all").read_bytes()))
+    del value["autoscalers"], value["storageClasses"]
+    (tmp_path / "old").write_bytes(msgspec.json.encode(value))
+
+    loaded = load_snapshot(str(tmp_path / "old"))
+
+    assert (loaded.autoscalers, loaded.storage_classes) == ([], [])
+    assert report_on(loaded) == report_on(gather(EVERYTHING).snapshot)
 
 
 def test_a_snapshot_may_be_unpacked(tmp_path: Path) -> None:
@@ -130,3 +177,19 @@ GONE = {
 @pytest.mark.parametrize(("pod", "is_gone"), GONE.values(), ids=GONE)
 def test_pods_that_end_are_gone(pod: dict[str, Any], is_gone: bool) -> None:
     assert msgspec.convert(pod, SnapshotPod).is_gone is is_gone
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_snapshot_is_recognised(packed: bool, tmp_path: Path) -> None:
+    file = tmp_path / "all.gz"
+    write_snapshot(gather(EVERYTHING).snapshot, str(file))
+    if not packed:
+        file.write_bytes(gzip.decompress(file.read_bytes()))
+
+    assert is_snapshot(str(file))
+
+
+def test_other_files_are_no_snapshots(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(EVERYTHING)
+
+    assert not any(is_snapshot(str(tmp_path / name)) for name in ("pod.yaml", "none", "."))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apiserver import ApiServer, page
+from tests.apiserver import ApiServer, Json, page
 from tests.audit import world
 from tests.audit.world import (
     BARE,
@@ -49,6 +49,38 @@ def moved(text: str, namespace: str) -> str:
 
 
 APPLICATION = DEPLOYMENT + REPLICA_SET + RUNNING + BARE
+
+BIG = NODES + "".join(moved(APPLICATION, namespace) for namespace in ("a", "b", "c"))
+
+
+def pod_of_b(number: int) -> Json:
+    metadata = {"name": f"z-{number:03}", "namespace": "b"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "a-1"}}
+
+
+@pytest.mark.parametrize("pages", [5, 40])
+async def test_a_namespace_that_needs_too_much_memory_is_left_out(pages: int) -> None:
+    server = serve_objects(BIG)
+    server.add(*map(pod_of_b, range(120)))
+    sweep = ClusterSweep(server, world.CONFIGURATION, audit_options())
+    server.script("/api/v1/pods", *[None] * pages, MemoryError())
+
+    reports = [report async for report in sweep.reports()]
+
+    assert sweep.left_out == ["b"]
+    assert [{workload.namespace for workload in report.workloads} for report in reports] == [
+        {"a"},
+        {"c"},
+    ]
+
+
+async def test_a_first_page_that_needs_too_much_memory_ends_the_audit() -> None:
+    sweep = ClusterSweep(server := serve_objects(BIG), world.CONFIGURATION, audit_options())
+    server.script("/api/v1/pods", MemoryError())
+
+    with pytest.raises(MemoryError):
+        await anext(sweep.reports())
+
 
 CLUSTERS = {
     "one namespace": NODES + APPLICATION,

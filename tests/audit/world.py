@@ -12,8 +12,9 @@ from webhook.audit.inventory import Inventory
 from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, scan, summarise
 from webhook.audit.snapshot import Snapshot
-from webhook.config import Configuration, gates_in_force
-from webhook.config import policy as make_policy
+from webhook.config.configuration import Configuration
+from webhook.config.configuration import policy as make_policy
+from webhook.config.gates import gates_in_force
 from webhook.manifests import Document, expand, parse
 from webhook.policy.api.versions import NEWEST_VERSION
 
@@ -65,6 +66,20 @@ spec:
     metadata: {labels: {app: web, pod-template-hash: h1}}
 """
 
+STORED_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop, uid: 9f0c2f3e, resourceVersion: "4711", labels: {app: web}}
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}
+    matchLabelKeys: [app]
+"""
+"""A pod that an API server has stored: it has a uid, and its selector the values of its keys."""
+
 BARE = """\
 ---
 apiVersion: apps/v1
@@ -84,18 +99,37 @@ REFUSED = """\
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: lone, namespace: ops}
+metadata: {name: lone, namespace: ops, labels: {app: lone}}
 spec:
   topologySpreadConstraints:
   - maxSkew: 0
-    topologyKey: zone
+    topologyKey: topology.kubernetes.io/zone
     whenUnsatisfiable: DoNotSchedule
     labelSelector: {matchLabels: {app: lone}}
 """
 
+REFERRING = """\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 5
+  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: template}
+  strategy: {canary: {canaryMetadata: {labels: {role: canary}}}}
+"""
 
-def pod(name: str, node: str, owner: str = "ReplicaSet/web-1", **status: str) -> str:
-    """Write a pod of the application web."""
+
+def pod(
+    name: str,
+    node: str,
+    owner: str = "ReplicaSet/web-1",
+    *,
+    selects: str = "web",
+    revision: str = "h1",
+    **status: str,
+) -> str:
+    """Write a pod of the application web, whose constraint selects an application."""
     kind, _, owner_name = owner.partition("/")
     value: dict[str, Any] = {
         "apiVersion": "v1",
@@ -103,7 +137,7 @@ def pod(name: str, node: str, owner: str = "ReplicaSet/web-1", **status: str) ->
         "metadata": {
             "name": name,
             "namespace": "shop",
-            "labels": {"app": "web", "pod-template-hash": "h1"},
+            "labels": {"app": "web", "pod-template-hash": revision},
             "ownerReferences": [
                 {"apiVersion": "apps/v1", "kind": kind, "name": owner_name, "controller": True}
             ],
@@ -115,7 +149,7 @@ def pod(name: str, node: str, owner: str = "ReplicaSet/web-1", **status: str) ->
                     "maxSkew": 1,
                     "topologyKey": "topology.kubernetes.io/zone",
                     "whenUnsatisfiable": "DoNotSchedule",
-                    "labelSelector": {"matchLabels": {"app": "web"}},
+                    "labelSelector": {"matchLabels": {"app": selects}},
                     "matchLabelKeys": ["pod-template-hash"],
                 }
             ],
@@ -128,13 +162,20 @@ def pod(name: str, node: str, owner: str = "ReplicaSet/web-1", **status: str) ->
 RUNNING = "".join(pod(f"web-1-{i}", f"node-{zone}") for i, zone in enumerate("aaab"))
 """Three pods in the first zone, one in the second, none in the third."""
 
+MISCOUNTED = (NODES + DEPLOYMENT + REPLICA_SET).replace(
+    "labelSelector: {matchLabels: {app: web}}", "labelSelector: {matchLabels: {app: wbe}}"
+) + "".join(pod(f"web-1-{i}", "node-a", selects="wbe") for i in range(4))
+"""Four pods in the first zone, none of which their constraint counts."""
+
 LIVE = NODES + DEPLOYMENT + REPLICA_SET + RUNNING + BARE
 EVERYTHING = LIVE + REFUSED
 
 
-def gather(text: str, *, neighbours: str = "") -> ManifestCollector:
+def gather(
+    text: str, *, neighbours: str = "", configuration: Configuration = CONFIGURATION
+) -> ManifestCollector:
     """Collect manifests, and others that are only part of the cluster."""
-    collector = ManifestCollector(CONFIGURATION)
+    collector = ManifestCollector(configuration)
     for source, requested in ((text, True), (neighbours, False)):
         for document in parse(source, "all.yaml"):
             assert isinstance(document, Document)
@@ -208,8 +249,7 @@ def report(
 ) -> AuditReport:
     """Make a report on one workload."""
     made: dict[str, Any] = {"api_version": "apps/v1", "kind": "Deployment", "name": "web"}
-    workload = WorkloadReport(
-        **{**made, "namespace": "shop", **changes}, findings=findings, exempted=exempted
-    )
+    made |= {"namespace": "shop", **changes}
+    workload = WorkloadReport(**made, findings=findings, exempted=exempted)
     summary = summarise([workload], nodes=0)
     return AuditReport(kubernetes="1.37", summary=summary, workloads=(workload,))

@@ -17,7 +17,8 @@ from tests.bench import fleet
 from tests.bench.cpu import KIB_A_MIB
 from webhook.audit.inventory import Inventory
 from webhook.audit.snapshot import SnapshotPod, load_snapshot
-from webhook.config import Configuration, gates_in_force
+from webhook.config.configuration import Configuration
+from webhook.config.gates import gates_in_force
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import NEWEST_VERSION

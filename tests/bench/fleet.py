@@ -15,8 +15,8 @@ from typing import NamedTuple
 from tests.apiserver import ApiServer, Json
 from webhook.audit.listing import ClusterListing
 from webhook.audit.snapshot import write_snapshot
-from webhook.config import Configuration
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.config.configuration import Configuration
+from webhook.policy.model import HOSTNAME, ZONE
 
 ZONES = ("eu-1a", "eu-1b", "eu-1c")
 POOLS = 10  # of nodes, distinguished by a label

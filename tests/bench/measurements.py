@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from tests.bench import cpu, filling, fleet, peer, reviews, servers
 from tests.bench.audits import LargeCluster, Used
+from tests.bench.dumps import DumpStep, PodDumps, dump_steps
 from tests.bench.live import LiveCluster
 from tests.bench.liverows import LiveStep, Observed, live_steps
 from tests.bench.load import REFUSED, Load, LoadError, ask
@@ -118,6 +119,11 @@ class Bench:
         return LargeCluster(self.folder(), self.options.program, fleet.Size())
 
     @cached_property
+    def pod_dumps(self) -> PodDumps:
+        """Dumps of pods in JSON and YAML."""
+        return PodDumps(self.folder(), self.options.program)
+
+    @cached_property
     def peer(self) -> Server:
         """The peer in Go, with one Service."""
         program = peer.ensure_built()
@@ -170,6 +176,7 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
         "memory of that audit": audit_memory,
     }
     alone = cpu_rows | {what: partial(step, what) for what, step in others.items()}
+    alone |= {what: partial(_dumped, step) for what, step in dump_steps().items()}
     if not with_plane:
         return alone
     return alone | {what: partial(_observed, step) for what, step in live_steps().items()}
@@ -177,6 +184,10 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
 
 def _observed(step: LiveStep, bench: Bench) -> Row:
     return step(bench.observed)
+
+
+def _dumped(step: DumpStep, bench: Bench) -> Row:
+    return step(bench.pod_dumps, bench.options.rounds)
 
 
 def against_floor(what: str, request: Request, must: Must, bench: Bench) -> Row:

@@ -94,7 +94,7 @@ def start_product(
     """Start evenspread with what it shall know of the cluster, a List of objects."""
     (folder / "cluster").mkdir()
     (folder / "cluster" / "list.json").write_text(json.dumps(facts))
-    return _started_product(folder, core, program, "--standalone", "--cluster", folder / "cluster")
+    return _started_product(folder, core, program, "--standalone", "--facts", folder / "cluster")
 
 
 def start_impatient(folder: Path, core: int, facts: Mapping[str, Any]) -> Server:
@@ -105,7 +105,7 @@ def start_impatient(folder: Path, core: int, facts: Mapping[str, Any]) -> Server
     port, health = free_port(), free_port()
     settings = {
         "standalone": True,
-        "cluster": str(known),
+        "facts": str(known),
         "config": str(config),
         "state": str(folder / STATE),
         "bind": "127.0.0.1",

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, listening, write_kubeconfig
+from tests.cli.shop import NODES, PODS, WEB
 from webhook.__main__ import main
 
 PATIENCE_S = 60.0  # for what takes milliseconds
@@ -51,6 +52,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with shop.yaml, a cluster of three zones, the emptiest of which is cordoned."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "shop.yaml").write_text(f"{NODES}{WEB}{PODS}")
+    return folder
 
 
 @pytest.fixture

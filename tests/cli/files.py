@@ -68,6 +68,19 @@ kind: PodTopologySpreadArgs
 defaultingType: System
 """
 
+DEPLOYMENT_WITHOUT_CONSTRAINTS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: nginx}
+"""
+
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment

@@ -53,7 +53,11 @@ POD = """\
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: web-%s, namespace: shop, labels: {app: web}}
+metadata:
+  name: web-%s
+  namespace: shop
+  labels: {app: web, pod-template-hash: "1"}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, controller: true}]
 spec:
   nodeName: %s
   topologySpreadConstraints:
@@ -63,3 +67,27 @@ spec:
     labelSelector: {matchLabels: {app: web}}
 """
 PODS = POD % (1, "n1") + POD % (2, "n2")
+
+BLOCKED = """\
+the next pod of Deployment shop/web cannot be placed: zone (maxSkew 1) allows only us-1c, where no \
+node takes it: 1 node(s) were unschedulable
+
+constraint 0: zone, maxSkew 1, DoNotSchedule, pods app=web
+  global minimum 0: no pod in us-1c
+  domain  nodes  pods                        skew
+  us-1a   1      1     ████████████████████  2     over 1
+  us-1b   1      1     ████████████████████  2     over 1
+  us-1c   1      0                           1     fits
+
+0 of 3 nodes can take it
+  cannot: 2 zone: skew 2 > maxSkew 1: n1, n2
+  cannot: 1 node(s) were unschedulable: n3
+
+any one of these changes makes it schedulable, as simulated:
+  - raise maxSkew of constraint 0 (zone) from 1 to 2 (then n1, n2)
+  - uncordon node n3 (then n3)
+  - add 1 node with zone=us-1c (then new-1)
+  - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
+not considered: resources, anti-affinity of other pods
+"""
+"""The explanation of the Deployment, of which two pods run."""

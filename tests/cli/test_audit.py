@@ -1,5 +1,7 @@
 import gc
+import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,16 +11,7 @@ from tests.apiserver import ApiServer, refuse
 from tests.audit import world
 from tests.cli.conftest import Run
 from webhook.audit.renderers import AUDIT_FORMATS
-from webhook.audit.snapshot import Snapshot, write_snapshot
-from webhook.cli.audit import (
-    list_cluster,
-    pause_garbage_collection,
-    progress_bar,
-    read_snapshot,
-)
-from webhook.cli.inputs.manifests import Inputs
-from webhook.config import Configuration
-from webhook.errors import ConfigError
+from webhook.cli.audit import pause_garbage_collection
 
 
 @pytest.fixture
@@ -75,14 +68,22 @@ def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
     def written(folder: str) -> dict[str, bytes]:
         return {file.name: file.read_bytes() for file in (manifests / folder).iterdir()}
 
+    def without_fixes(data: bytes) -> Any:
+        (log,) = json.loads(data)["runs"]
+        return [{**result, "fixes": None} for result in log["results"]]
+
     run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", *outputs("files"))
     run("audit", "-f", "all.yaml", "--save-snapshot", "again.gz", *outputs("again"))
     run("audit", "--snapshot", "all.gz", *outputs("snapshot"))
 
     assert written("files").keys() == set(AUDIT_FORMATS)
-    assert all(b"shop" in data for data in written("files").values())
+    named = {name: data for name, data in written("files").items() if name != "name"}
+    assert all(b"shop" in data for data in named.values())
     assert written("again") == written("files")
-    assert written("snapshot") == written("files")
+    snapshot, files_ = written("snapshot"), written("files")
+    sarifs = snapshot.pop("sarif"), files_.pop("sarif")
+    assert snapshot == files_
+    assert without_fixes(sarifs[0]) == without_fixes(sarifs[1])  # a snapshot has no texts to edit
     assert (manifests / "all.gz").read_bytes() == (manifests / "again.gz").read_bytes()
 
 
@@ -99,7 +100,7 @@ def test_findings_of_the_baseline_are_left_out(manifests: Path, run: Run) -> Non
 
 
 def test_rules_and_namespace_narrow_the_audit(manifests: Path, run: Run) -> None:
-    ran = run("audit", "-f", "all.yaml", "--rules", "tsc001, TSC110".upper(), "-n", "shop")
+    ran = run("audit", "-f", "all.yaml", "--rules", "tsc001, TSC11*", "-n", "shop")
 
     assert (ran.code, "TSC110" in ran.out, "TSC001" in ran.out) == (0, True, False)
 
@@ -110,8 +111,48 @@ def test_objects_of_the_cluster_are_context_only(folder: Path, run: Run) -> None
         world.NODES + world.REPLICA_SET + world.RUNNING + world.BARE
     )
 
-    ran = run("audit", "-f", "web.yaml", "--cluster", "cluster.yaml")
+    ran = run("audit", "-f", "web.yaml", "--facts", "cluster.yaml")
 
+    assert "TSC114" in ran.out
+    assert "StatefulSet" not in ran.out
+
+
+@pytest.mark.parametrize("option", ["--snapshot", "--facts"])
+def test_a_snapshot_is_the_cluster_around_manifests(option: str, folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(world.DEPLOYMENT)
+    (folder / "cluster.yaml").write_text(
+        world.NODES + world.REPLICA_SET + world.RUNNING + world.BARE
+    )
+    run("audit", "-f", "cluster.yaml", "--save-snapshot", "cluster.gz")
+
+    ran = run("audit", "-f", "web.yaml", option, "cluster.gz")
+
+    assert "TSC114" in ran.out
+    assert "StatefulSet" not in ran.out
+
+
+def test_without_manifests_the_objects_of_all_facts_are_audited(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(world.LIVE)
+    (folder / "other.yaml").write_text(world.BARE.replace("name: db", "name: cache"))
+
+    ran = run("audit", "--facts", "web.yaml", "--facts", "other.yaml")
+
+    assert [name in ran.out for name in ("Deployment shop/web", "shop/db", "shop/cache")] == [
+        True,
+        True,
+        True,
+    ]
+
+
+def test_a_live_cluster_beside_manifests_counts_pods(
+    folder: Path, run: Run, api: ApiServer
+) -> None:
+    (folder / "web.yaml").write_text(world.DEPLOYMENT)
+    api.add(*filter(None, yaml.safe_load_all(world.LIVE)))
+
+    ran = run("audit", "-f", "web.yaml", "--kubeconfig", "kubeconfig")
+
+    assert (ran.code, ran.err) == (0, "")
     assert "TSC114" in ran.out
     assert "StatefulSet" not in ran.out
 
@@ -125,15 +166,10 @@ INVALID = {
     "no name of a file": (["-f", ".", "-o", "html="], "'html=' names no file: write html=FILE"),
     "no such format": (
         ["-f", ".", "-o", "pdf"],
-        "'pdf' is not an output format: use one of table, json",
+        "'pdf' is not an output format: use one of table, wide",
     ),
     "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
-    "snapshot and files": (
-        ["-f", ".", "--snapshot", "x"],
-        "--snapshot: already contains manifests and cluster",
-    ),
     "one namespace and all": (["-f", ".", "-n", "a", "-A"], "use -n or -A, not both"),
-    "a cluster of files, and nothing to audit": (["--cluster", "."], "--cluster: requires -f"),
 }
 
 
@@ -184,82 +220,97 @@ def test_garbage_collection_stays_off_if_it_was_off() -> None:
         assert not gc.isenabled()
 
 
-def collect(inputs: Inputs, cluster: str = "", snapshot: str = "") -> Snapshot:
-    return read_snapshot(inputs, cluster, snapshot, Configuration())
-
-
-@pytest.fixture
-def live(folder: Path) -> str:
-    (folder / "all.yaml").write_text(world.LIVE)
-    return "all.yaml"
-
-
-def test_manifests_are_collected(live: str) -> None:
-    snapshot = collect(Inputs([live]))
-
-    assert (len(snapshot.nodes), len(snapshot.pods)) == (3, 4)
-
-
-def test_a_cluster_of_files_adds_facts_and_its_problems(live: str, folder: Path) -> None:
-    (folder / "cluster.yaml").write_text(f"{world.NODES}---\n{{\n")
-    (folder / "web.yaml").write_text(world.DEPLOYMENT)
-    inputs = Inputs(["web.yaml"])
-
-    snapshot = collect(inputs, "cluster.yaml")
-
-    assert len(snapshot.nodes) == 3
-    assert [problem.source for problem in inputs.problems] == ["cluster.yaml"]
-
-
-def test_a_saved_snapshot_is_loaded(live: str) -> None:
-    write_snapshot(collect(Inputs([live])), "all.gz")
-
-    snapshot = collect(Inputs([]), snapshot="all.gz")
-
-    assert (len(snapshot.nodes), len(snapshot.pods)) == (3, 4)
-
-
-@pytest.mark.parametrize("namespace", ["", "shop", "ops"])
-def test_a_cluster_is_listed(namespace: str, api: ApiServer, folder: Path) -> None:
-    api.add(*filter(None, yaml.safe_load_all(world.LIVE)))
-    api.page_size = 1
-    inputs = Inputs([])
-
-    snapshot = list_cluster(inputs, Configuration(), "kubeconfig", "", namespace)
-
-    assert len(snapshot.nodes) == 3
-    assert bool(snapshot.pods) is (namespace != "ops")
-    assert inputs.problems == []
-
-
-def test_kinds_that_cannot_be_listed_are_problems(api: ApiServer) -> None:
-    api.answers["GET /api/v1/nodes"] = refuse("nodes is forbidden")
-    inputs = Inputs([])
-
-    list_cluster(inputs, Configuration(), "kubeconfig", "", "")
-
-    assert ["nodes is forbidden" in str(problem) for problem in inputs.problems] == [True]
-
-
-CONFLICTS = {
-    "a snapshot and manifests": ("all.yaml", "", "all.gz", "already contains manifests"),
-    "a snapshot and a cluster": ("", "all.yaml", "all.gz", "already contains manifests"),
-    "a cluster of files without manifests": ("", "all.yaml", "", "requires -f"),
+# options, stdin, the place that the warning names
+EMPTY: dict[str, tuple[list[str], str]] = {
+    "standard input": (["-f", "-"], "stdin"),
+    "a folder": (["-f", "empty"], "empty"),
+    "other objects": (["-f", "node.yaml"], "node.yaml"),
+    "a namespace of files": (["-f", "all.yaml", "-n", "net"], "namespace net of all.yaml"),
+    "facts": (["--facts", "node.yaml"], "node.yaml"),
+    "a live cluster": (["--kubeconfig", "kubeconfig"], "the cluster"),
+    "a live namespace": (
+        ["--kubeconfig", "kubeconfig", "-n", "net"],
+        "namespace net of the cluster",
+    ),
 }
 
 
-@pytest.mark.parametrize(
-    ("path", "cluster", "snapshot", "message"), CONFLICTS.values(), ids=CONFLICTS.keys()
-)
-def test_sources_that_exclude_each_other_are_errors(
-    path: str, cluster: str, snapshot: str, message: str
+@pytest.fixture
+def empty(manifests: Path, api: ApiServer) -> None:
+    """A namespace net without workloads, in files and in the cluster."""
+    net = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "net"}}
+    api.add(net)
+    (manifests / "empty").mkdir()
+    (manifests / "node.yaml").write_text(world.NODES)
+    (manifests / "all.yaml").write_text(f"{world.EVERYTHING}---\n{net}\n")
+
+
+@pytest.mark.parametrize(("args", "place"), EMPTY.values(), ids=EMPTY.keys())
+@pytest.mark.usefixtures("empty")
+def test_nothing_to_audit_is_a_warning_and_with_strict_an_error(
+    args: list[str], place: str, run: Run
 ) -> None:
-    with pytest.raises(ConfigError, match=message):
-        collect(Inputs(filter(None, [path])), cluster, snapshot)
+    warned, failed = run("audit", *args), run("audit", *args, "--strict")
+
+    assert (warned.code, failed.code) == (0, 3)
+    assert f"warning: {place}: contains no object with a pod template\n" in warned.err
+    assert failed.err.startswith("error: ")
 
 
-def test_without_a_terminal_there_is_no_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar() as bar:
-        assert list(bar.track([1, 2])) == [1, 2]
+@pytest.mark.parametrize("args", [["-f", "all.yaml"], ["--kubeconfig", "kubeconfig"]])
+@pytest.mark.usefixtures("empty")
+def test_an_absent_namespace_is_an_error(args: list[str], run: Run) -> None:
+    ran = run("audit", *args, "-n", "nett")
 
-    assert capsys.readouterr().err == ""
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: -n: there is no namespace 'nett': did you mean net?\n"
+
+
+def test_a_namespace_that_may_not_be_listed_may_exist(run: Run, api: ApiServer) -> None:
+    api.answers["GET /api/v1/namespaces"] = refuse("namespaces is forbidden")
+
+    ran = run("audit", "--kubeconfig", "kubeconfig", "-n", "shop")
+
+    assert ran.code == 3
+    assert "namespaces is forbidden" in ran.err
+    assert "there is no namespace" not in ran.err
+
+
+LABELLED = world.BARE.replace("name: db", "name: cache\n  labels: {tier: data}", 1)
+
+
+def test_labels_narrow_the_audit_and_other_objects_still_count(manifests: Path, run: Run) -> None:
+    (manifests / "cache.yaml").write_text(LABELLED)
+
+    ran = run("audit", "-f", ".", "-l", "tier in (data, web),!canary")
+    none = run("audit", "-f", ".", "-l", "tier=web")
+
+    assert "StatefulSet shop/cache" in ran.out
+    assert "1 workload, 0 pods, 3 nodes" in ran.out
+    assert none.err.startswith("warning: .: contains no object with a pod template")
+
+
+def test_a_snapshot_is_audited_instead_of_the_project(manifests: Path, run: Run) -> None:
+    run("audit", "-f", "all.yaml", "--save-snapshot", "all.gz", "--fail-on", "never")
+    (manifests / "all.yaml").write_text(world.BARE)
+    (manifests / ".evenspread.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadProject\npaths: [all.yaml]\n"
+    )
+
+    own, saved = run("audit"), run("audit", "--snapshot", "all.gz", "--fail-on", "never")
+
+    assert "Pod ops/lone" not in own.out
+    assert "Pod ops/lone" in saved.out
+
+
+def test_a_named_rule_that_is_off_is_a_warning(manifests: Path, run: Run) -> None:
+    (manifests / "off.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+        "rules: {TSC112: 'off', TSC113: 'off'}\n"
+    )
+    audit = ("audit", "-f", "all.yaml", "--config", "off.yaml", "--fail-on", "never")
+    warning = "warning: --rules: TSC112 is off in the configuration or project file\n"
+
+    assert run(*audit, "--rules", "tsc112").err == warning
+    assert run(*audit, "--rules", "TSC11*").err == ""
+    assert run(*audit, "--rules", "TSC112", "--exclude-rules", "TSC112").err == ""

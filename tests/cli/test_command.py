@@ -1,12 +1,13 @@
+import click
 import pytest
 
 from tests.cli.conftest import Run
+from webhook.cli.command import Command, ImportedFunction
 
 MISSING_FLAGS = {
-    "a file without -f": (("validate", "pod.yaml"), "Name what to read, as in `-f manifests/`"),
     "no argument at all": (("fix",), "Name what to read, as in `-f manifests/`"),
     "files that a shell expanded": (
-        ("audit", "-f", "a.yaml", "b.yaml"),
+        ("config", "check", "-f", "a.yaml", "b.yaml"),
         "unexpected extra argument (b.yaml). Write -f before every file, or name their folder.",
     ),
 }
@@ -21,7 +22,7 @@ def test_files_are_named_by_their_flag(run: Run, arguments: tuple[str, ...], mes
 
 
 OTHERS = {
-    "a missing argument that is no file": (("test",), "Missing argument 'DIR...'"),
+    "a missing argument that is no file": (("completion",), "Missing argument '{bash|zsh|fish}'"),
     "a stray argument of a command without files": (
         ("completion", "bash", "zsh"),
         "Got unexpected extra argument (zsh)\n",
@@ -52,3 +53,43 @@ def test_the_help_ends_with_examples_that_are_not_wrapped(
 
     command = " ".join(("evenspread", *arguments))
     assert any(line.strip().startswith(command) for line in examples)
+
+
+@pytest.mark.parametrize("arguments", [["-n", "a", "-n", "b"], ["--namespace=a", "-na"]])
+def test_an_option_for_one_value_may_be_given_once(arguments: list[str]) -> None:
+    command = Command("c", examples=(), params=[click.Option(["-n", "--namespace"])])
+
+    with pytest.raises(click.UsageError, match="--namespace is given several times, but takes one"):
+        command.make_context("c", arguments)
+
+
+def test_the_last_value_of_a_server_wins() -> None:
+    command = Command("c", examples=(), params=[click.Option(["--port"])], last_value_wins=True)
+
+    assert command.make_context("c", ["--port", "1", "--port", "2"]).params == {"port": "2"}
+
+
+def test_flags_and_options_for_several_values_may_be_repeated() -> None:
+    params = [click.Option(["-q"], is_flag=True), click.Option(["--rule"], multiple=True)]
+    command = Command("c", examples=(), params=[*params])
+
+    made = command.make_context("c", ["-q", "-q", "--rule", "a", "--rule", "b"])
+
+    assert made.params == {"q": True, "rule": ("a", "b")}
+
+
+def test_different_options_may_be_given_together() -> None:
+    params = [click.Option(["--name"]), click.Option(["--port"])]
+    command = Command("c", examples=(), params=[*params])
+
+    made = command.make_context("c", ["--name", "a", "--port", "1"])
+
+    assert made.params == {"name": "a", "port": "1"}
+
+
+def test_a_function_is_imported_when_it_is_called() -> None:
+    absent = ImportedFunction("webhook.cli.absent:run")
+
+    assert ImportedFunction("json:dumps")([1], indent=None) == "[1]"
+    with pytest.raises(ModuleNotFoundError, match="absent"):
+        absent()

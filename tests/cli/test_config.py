@@ -3,13 +3,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.apiserver import ApiServer
 from tests.build import default, pod, policy, profile, review_body
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.config import ExamplePod, as_document, show
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.terminal import Terminal
-from webhook.config.summary import example
+from webhook.config.summary import inject_example
 from webhook.policy.api.gates import Gate
 
 HARD = """\
@@ -51,6 +52,8 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
             "pods": "schedulerName default-scheduler",
             "merge": "IfEmpty",
             "completeSelectors": False,
+            "scaleDown": "None",
+            "gangs": False,
             "constraints": [
                 {
                     "maxSkew": 1,
@@ -133,6 +136,66 @@ def test_a_recorded_review_without_a_pod_is_no_example(configured: Path, run: Ru
     assert "defaults of Pod shop/web-1: " in ran.out
 
 
+UNPLACED = files.POD.replace("  namespace: shop\n", "").replace("web-1", "api")
+
+
+def test_the_example_is_a_pod_of_the_namespace(configured: Path, run: Run) -> None:
+    (configured / "pods.yaml").write_text(f"{files.POD}---\n{UNPLACED}")
+    check = ("config", "check", "--config", "config.yaml", "-f", "pods.yaml")
+
+    assert "defaults of Pod ops/api: " in run(*check, "-n", "ops").out
+    assert "defaults of Pod shop/web-1: " in run(*check, "-n", "shop").out
+
+
+PROD = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: prod
+  match: {namespaceSelector: {matchLabels: {tier: prod}}}
+  defaultConstraints:
+  - {maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}
+"""
+NAMESPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {tier: prod}}
+"""
+EXAMPLE = "defaults of a pod labelled app=example, behind a Service"
+
+
+def test_without_files_the_example_is_in_the_namespace(folder: Path, run: Run) -> None:
+    (folder / "config.yaml").write_text(PROD)
+    (folder / "cluster.yaml").write_text(NAMESPACE)
+    check = ("config", "check", "--config", "config.yaml", "--facts", "cluster.yaml")
+
+    assert f"{EXAMPLE}: none, since no profile matches it" in run(*check).out
+    assert f"{EXAMPLE}, in namespace shop: from profile prod" in run(*check, "-n", "shop").out
+
+
+def test_labels_of_a_live_namespace_count(folder: Path, run: Run, api: ApiServer) -> None:
+    (folder / "config.yaml").write_text(PROD)
+    api.add(yaml.safe_load(NAMESPACE))
+    live = ("--kubeconfig", "kubeconfig", "-n", "shop")
+
+    ran = run("config", "check", "--config", "config.yaml", *live)
+
+    assert f"{EXAMPLE}, in namespace shop: from profile prod" in ran.out
+
+
+@pytest.mark.parametrize(
+    "source", [("--facts", "cluster.yaml"), ("-f", "cluster.yaml", "-f", "pod.yaml")]
+)
+def test_an_absent_namespace_is_an_error(source: list[str], folder: Path, run: Run) -> None:
+    (folder / "cluster.yaml").write_text(NAMESPACE)
+    (folder / "pod.yaml").write_text(files.POD)
+
+    ran = run("config", "check", *source, "-n", "shopp")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: -n: there is no namespace 'shopp': did you mean shop?\n"
+
+
 # file of -f, exit code, message
 EXAMPLES = {
     "no pod": (
@@ -161,7 +224,7 @@ def test_advice_needs_the_nodes_of_the_cluster(folder: Path, run: Run) -> None:
     (folder / "config.yaml").write_text(HARD)
     (folder / "nodes.yaml").write_text(NODE)
 
-    ran = run("config", "check", "--config", "config.yaml", "--cluster", "nodes.yaml")
+    ran = run("config", "check", "--config", "config.yaml", "--facts", "nodes.yaml")
 
     assert ran.code == 0
     assert "advice: profile 'hard': the hard default on rack keeps pods off 1 of 1 " in ran.out
@@ -213,7 +276,7 @@ def requested(folder: Path) -> RequestedPolicy:
 def defaulted() -> ExamplePod:
     """A pod with one default constraint."""
     rules = policy(profile(name="zones", constraints=(default(topology_key="rack"),)))
-    return ExamplePod("Pod shop/web", example(rules))
+    return ExamplePod("Pod shop/web", inject_example(rules))
 
 
 def test_the_document_has_every_setting_and_its_source(requested: RequestedPolicy) -> None:
@@ -248,10 +311,33 @@ def test_profiles_advice_and_defaults_are_text(
     ) in out
 
 
+def test_what_profiles_do_for_scale_downs_and_gangs_is_text(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = "  scaleDown: KeepSpread\n  gangs: true\nscaleDownRepair: true\n"
+    (folder / "config.yaml").write_text(TEXT + more)
+    requested = request("config.yaml")
+
+    show(requested, [], defaulted(), Terminal())
+    document = as_document(requested, [], defaulted())
+
+    out = capsys.readouterr().out
+    assert out.startswith("configuration: config.yaml; mode apply; scaleDownRepair on\n")
+    assert (
+        "  merge   IfEmpty, completes null selectors\n"
+        "  scale   down with KeepSpread\n"
+        "  gangs   get defaults too\n"
+    ) in out
+    assert document["scaleDownRepair"]
+    assert [(row["scaleDown"], row["gangs"]) for row in document["profiles"]] == [
+        ("KeepSpread", True)
+    ]
+
+
 def test_without_profiles_the_reason_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     requested = request(kube_version="1.24")
 
-    show(requested, [], ExamplePod("a pod", example(requested.policy)), Terminal())
+    show(requested, [], ExamplePod("a pod", inject_example(requested.policy)), Terminal())
 
     out = capsys.readouterr().out
     assert out.startswith(
@@ -260,3 +346,29 @@ def test_without_profiles_the_reason_is_given(capsys: pytest.CaptureFixture[str]
     cells = [line.split() for line in out.splitlines()]
     assert ["MatchLabelKeysInPodTopologySpread", "not", "yet", "off"] in [row[:4] for row in cells]
     assert out.endswith("defaults of a pod: none, since no profile matches it\n")
+
+
+def test_configured_rules_are_shown(folder: Path, run: Run) -> None:
+    rules = "rules: {TSC101: {action: warn, exemptible: false}, TSC110: deny}\n"
+    (folder / "config.yaml").write_text(f"{HARD}{rules}")
+
+    table = run("config", "check", "--config", "config.yaml")
+    (document,) = run("config", "check", "--config", "config.yaml", "-o", "json").documents
+
+    assert "configured rules\n  TSC101: warn, without exemptions\n" in table.out
+    assert "  TSC110: deny, not audit\n" in table.out
+    assert document["rules"][1] == {
+        "rule": "TSC110", "action": "deny", "default": "audit", "exemptible": True
+    }  # fmt: skip
+
+
+def test_configured_kinds_are_shown(folder: Path, run: Run) -> None:
+    text = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\npodTemplates:\n"
+    (folder / "kinds.yaml").write_text(f"{text}- {{group: g, kind: K, path: 'spec.jobs[*].pod'}}\n")
+
+    table = run("config", "check", "--config", "kinds.yaml")
+    document = run("config", "check", "--config", "kinds.yaml", "-o", "json")
+
+    assert "configured kinds\n  K.g: spec.jobs[*].pod\n" in table.out
+    (shown,) = document.documents
+    assert shown["kinds"] == [{"kind": "K.g", "paths": ["spec.jobs[*].pod"]}]

@@ -23,7 +23,10 @@ ELSEWHERE = (
     "certs rotate",
     "certs revoke",
     "audit --context",
+    "explain deploy -l app=web --context",  # see test_explain_facts
     "doctor",  # needs a cluster; see test_doctor
+    "validate -f manifests/ -n shop -o name",  # prints nothing without findings
+    "validate -k",  # needs kustomize; see test_kustomize
     "fix",  # reports on stderr; see test_fix
 )
 
@@ -60,9 +63,13 @@ def named(folder: Path) -> Path:
     for name in ("manifests", "cluster", "tests"):
         (folder / name).mkdir()
     (folder / "pod.yaml").write_text(files.POD)
+    for name in ("web.yaml", "db.yaml"):
+        (folder / name).write_text(files.POD)
+    (folder / "deployment.yaml").write_text(files.NODE.partition("---\n")[2])
     (folder / "manifests/pod.yaml").write_text(files.POD + files.VALID)
     (folder / "cluster/service.yaml").write_text(files.SERVICE)
-    (folder / "cluster/node.yaml").write_text(files.NODE)
+    other = files.NODE.partition("---\n")[0].replace("n1", "n2").replace("us-1a", "us-1c")
+    (folder / "cluster/node.yaml").write_text(f"{other}---\n{files.NODE}")
     (folder / "config.yaml").write_text(files.CONFIG)
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
     (folder / "tests/spreadtest.yaml").write_text(files.SUITE)

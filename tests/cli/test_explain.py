@@ -5,54 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Run
-from tests.cli.shop import NODE, NODES, POD, PODS, REVISION, WEB
-from webhook.cli.explain import parse_edits, whatif_options
-from webhook.errors import ConfigError
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
-
-BLOCKED = """\
-the next pod of Deployment shop/web cannot be placed: zone (maxSkew 1) allows only us-1c, where no \
-node takes it: 1 node(s) were unschedulable
-
-constraint 0: zone, maxSkew 1, DoNotSchedule, pods app=web
-  global minimum 0: no pod in us-1c
-  domain  nodes  pods                        skew
-  us-1a   1      1     ████████████████████  2     over 1
-  us-1b   1      1     ████████████████████  2     over 1
-  us-1c   1      0                           1     fits
-
-0 of 3 nodes can take it
-  cannot: 2 zone: skew 2 > maxSkew 1: n1, n2
-  cannot: 1 node(s) were unschedulable: n3
-
-any one of these changes makes it schedulable, as simulated:
-  - raise maxSkew of constraint 0 (zone) from 1 to 2 (then n1, n2)
-  - uncordon node n3 (then n3)
-  - add 1 node with zone=us-1c (then new-1)
-  - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
-not considered: resources, ports, volumes, pod affinity
-"""
-
-
-@pytest.fixture
-def shop(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cluster of three zones, the emptiest of which is cordoned."""
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "80")
-    (folder / "shop.yaml").write_text(f"{NODES}{WEB}{PODS}")
-    return folder
+from tests.cli.shop import BLOCKED, NODE, NODES, PODS, REVISION, WEB
 
 
 def explain(run: Run, *options: str) -> Any:
-    ran = run("explain", *options, "-n", "shop", "--cluster", "shop.yaml", "-o", "json")
+    ran = run("explain", *options, "-n", "shop", "--facts", "shop.yaml", "-o", "json")
     assert ran.err == ""
     return json.loads(ran.out)
 
 
 def test_a_pod_that_cannot_be_placed(shop: Path, run: Run) -> None:
-    assert run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml") == (1, BLOCKED, "")
+    assert run("explain", "deploy/web", "-n", "shop", "--facts", "shop.yaml") == (1, BLOCKED, "")
 
 
 API_POD = """\
@@ -75,7 +41,7 @@ def test_a_long_table_is_cut_off(shop: Path, run: Run) -> None:
     (shop / "shop.yaml").write_text(f"{NODES}{more}{WEB}{PODS}")
     (shop / "api.yaml").write_text(API_POD)
 
-    ran = run("explain", "-f", "api.yaml", "--cluster", "shop.yaml")
+    ran = run("explain", "-f", "api.yaml", "--facts", "shop.yaml")
 
     lines = ran.out.splitlines()
     assert ran.code == 0
@@ -98,7 +64,7 @@ def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
         "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: shop}, spec: {}}"
     )
 
-    ran = run("explain", "-f", "plain.yaml", "--cluster", "shop.yaml")
+    ran = run("explain", "-f", "plain.yaml", "--facts", "shop.yaml")
 
     assert ran.out.splitlines()[1:] == [
         "  no constraints: spreading allows every node and prefers none",
@@ -108,7 +74,7 @@ def test_a_pod_without_constraints(shop: Path, run: Run) -> None:
         "  n1    -      -    best",
         "  n2    -      -    best",
         "  cannot: 1 node(s) were unschedulable: n3",
-        "not considered: resources, ports, volumes, pod affinity",
+        "not considered: resources, anti-affinity of other pods",
     ]
 
 
@@ -125,49 +91,10 @@ def test_invalid_workloads_are_errors(shop: Path, run: Run, spec: str, message: 
         f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\n{spec}\n"
     )
 
-    ran = run("explain", "-f", "wrong.yaml", "--cluster", "shop.yaml")
+    ran = run("explain", "-f", "wrong.yaml", "--facts", "shop.yaml")
 
     assert (ran.code, ran.out) == (3, "")
     assert f"error: Deployment shop/web: {message}" in ran.err
-
-
-def test_a_simulated_rollout_comes_first(shop: Path, run: Run) -> None:
-    ran = run(
-        "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "--without", "zone=us-1c"
-    )
-
-    assert ran.code == 0
-    assert ran.out.splitlines()[:7] == [
-        "if you lose zone us-1c: all 4 replicas would run; skew of zone 1 -> 0",
-        "  running  2 stay where they are",
-        "  placed   n1 (1), n2 (1)",
-        "  pending  0",
-        "",
-        "after that, the next pod of Deployment shop/web can be placed on 2 of 2 nodes",
-        "",
-    ]
-
-
-# options, pending replicas, exit code
-CHANGES = {
-    "no change": (["--what-if"], 2, 1),
-    "another zone": (["--add-nodes", "zone=us-1d:3"], 1, 1),
-    "a node in the cordoned zone": (["--add-nodes", "zone=us-1c"], 0, 0),
-    "the cordoned zone is gone": (["--without", "zone=us-1c", "--scale", "9"], 0, 0),
-    "all are cordoned": (["--cordon", "n1", "--cordon", "n2"], 2, 1),
-    "fewer than run": (["--scale", "1"], 0, 0),
-}
-
-
-@pytest.mark.parametrize(("options", "pending", "code"), CHANGES.values(), ids=CHANGES.keys())
-def test_hypothetical_changes_decide_how_many_replicas_wait(
-    shop: Path, run: Run, options: list[str], pending: int, code: int
-) -> None:
-    ran = run(
-        "explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "json", *options
-    )
-
-    assert (json.loads(ran.out)["whatIf"]["pending"], ran.code) == (pending, code)
 
 
 SUBJECTS = {
@@ -197,7 +124,8 @@ def test_a_pod_does_not_count_itself(shop: Path, run: Run) -> None:
 def test_the_next_pod_is_of_the_current_revision(shop: Path, run: Run) -> None:
     selector = "        labelSelector: {matchLabels: {app: web}}\n"
     keys = "        matchLabelKeys: [pod-template-hash]\n"
-    text = f"{NODES}{WEB}{REVISION}{PODS}".replace(selector, selector + keys)
+    older = PODS.replace('pod-template-hash: "1"', 'pod-template-hash: "0"')
+    text = f"{NODES}{WEB}{REVISION}{older}".replace(selector, selector + keys)
     (shop / "shop.yaml").write_text(text)
 
     constraint = explain(run, "deploy/web")["explanation"]["constraints"][0]
@@ -215,7 +143,9 @@ def test_the_defaults_of_kube_scheduler_apply(shop: Path, run: Run) -> None:
 
     assert explanation["defaulted"]
     assert [part["maxSkew"] for part in explanation["constraints"]] == [3, 5]
-    assert {part["selector"] for part in explanation["constraints"]} == {"app=web"}
+    assert {part["selector"] for part in explanation["constraints"]} == {
+        "app=web,pod-template-hash=1"
+    }
 
 
 def test_a_configuration_of_kube_scheduler_replaces_its_defaults(shop: Path, run: Run) -> None:
@@ -253,11 +183,11 @@ def test_the_defaults_of_the_server_are_injected_first(shop: Path, run: Run) -> 
 # arguments, message, exit code
 ERRORS = {
     "nothing to explain": (["-n", "shop"], "nothing to explain", 2),
-    "an unknown kind": (["node/n1", "--cluster", "shop.yaml"], "is not a kind with", 2),
-    "no name": (["pod/", "--cluster", "shop.yaml"], "the name is missing", 2),
-    "no such pod": (["pod/x", "--cluster", "shop.yaml"], "Pod default/x: not found", 3),
+    "an unknown kind": (["node/n1", "--facts", "shop.yaml"], "is not a kind with", 2),
+    "no name": (["pod/", "--facts", "shop.yaml"], "the name is missing", 2),
+    "no such pod": (["pod/x", "--facts", "shop.yaml"], "Pod default/x: not found", 3),
     "a pod of another namespace": (
-        ["web-1", "--cluster", "shop.yaml"], "not found here, but in namespace shop: add -n shop", 3
+        ["web-1", "--facts", "shop.yaml"], "not found here, but in namespace shop: add -n shop", 3
     ),
     "a file that is not there": (["-f", "none.yaml"], "none.yaml: cannot be read: No such file", 3),
     "a file that is not there, of a pod that a cluster may have": (
@@ -266,14 +196,29 @@ ERRORS = {
     "a file without objects": (["-f", "empty.yaml"], "skipped empty.yaml: it contains no", 3),
     "no pod template in the files": (["job/x", "-f", "shop.yaml"], "contains no job/x with", 3),
     "a label without a value": (
-        ["web-1", "--cluster", "shop.yaml", "--without", "zone"], "--without", 2
+        ["web-1", "--facts", "shop.yaml", "--without", "zone"], "--without", 2
     ),
     "no number of nodes": (
-        ["web-1", "--cluster", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
+        ["web-1", "--facts", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
     ),
     "a node that is not there": (
-        ["web-1", "-n", "shop", "--cluster", "shop.yaml", "--cordon", "n9"],
-        "node 'n9' does not exist",
+        ["web-1", "-n", "shop", "--facts", "shop.yaml", "--cordon", "n9"],
+        "--cordon: node 'n9' does not exist: the nodes are n1, n2, n3",
+        2,
+    ),
+    "a zone that is not there": (
+        ["web-1", "-n", "shop", "--facts", "shop.yaml", "--without", "zone=nope"],
+        "--without: no node has the label zone=nope: zone is us-1a, us-1b, us-1c",
+        2,
+    ),
+    "a label that is on no node": (
+        ["web-1", "-n", "shop", "--facts", "shop.yaml", "--add-nodes", "zoen=us-1d"],
+        "--add-nodes: no node has a label zoen, and the pod does not use it: known are hostname, ",
+        2,
+    ),
+    "a smaller scale of a pod": (
+        ["web-1", "-n", "shop", "--facts", "shop.yaml", "--scale", "1"],
+        "--scale: a pod alone cannot be scaled down: name its workload",
         2,
     ),
     "no kubeconfig": (["web-1", "--kubeconfig", "none"], "credentials cannot be used", 3),
@@ -290,32 +235,6 @@ def test_errors(shop: Path, run: Run, arguments: list[str], message: str, code: 
     assert (ran.code, ran.out) == (code, "")
 
 
-def test_without_nodes_the_options_that_provide_them_are_named(shop: Path, run: Run) -> None:
-    (shop / "web.yaml").write_text(WEB)
-
-    ran = run("explain", "-f", "web.yaml")
-
-    assert ran.code == 1
-    assert ran.out.startswith(
-        "the next pod of Deployment shop/web cannot be placed: there is no node"
-    )
-    assert ran.err == (
-        "these files contain no Node: name manifests of the cluster with --cluster, or a live "
-        "cluster with --context\n"
-    )
-
-
-def test_a_pod_with_a_type_error_is_reported_and_the_others_count(shop: Path, run: Run) -> None:
-    with (shop / "shop.yaml").open("a") as file:
-        file.write((POD % (3, "n3")).replace("labels: {app: web}", "labels: [app]"))
-
-    ran = run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml")
-
-    assert ran.code == 3
-    assert ran.out == BLOCKED
-    assert "Pod/web-3: metadata.labels: expected an object, got a list" in ran.err
-
-
 class Page(HTMLParser):
     """The resources that a browser would load, and the elements."""
 
@@ -330,7 +249,7 @@ class Page(HTMLParser):
 
 
 def test_a_page_loads_no_other_resource(shop: Path, run: Run) -> None:
-    ran = run("explain", "deploy/web", "-n", "shop", "--cluster", "shop.yaml", "-o", "html")
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "shop.yaml", "-o", "html")
     page = Page()
     page.feed(ran.out)
 
@@ -352,47 +271,53 @@ def test_a_page_escapes_names(shop: Path, run: Run) -> None:
     assert "&lt;script&gt;" in ran.out
 
 
-ZONE = "topology.kubernetes.io/zone"
+def test_several_subjects_are_explained_as_kubectl_names_them(shop: Path, run: Run) -> None:
+    options = ("-n", "shop", "--facts", "shop.yaml", "-o", "json")
 
-EDITS = {
-    "no edits": ((), (), (), ()),
-    "a zone is lost": (("zone=us-1c",), (), (), (RemoveNodes(ZONE, "us-1c"),)),
-    "a node is cordoned": ((), ("n1",), (), (Cordon("n1"),)),
-    "a node is added": ((), (), ("zone=us-1d",), (AddNodes({ZONE: "us-1d"}, 1),)),
-    "nodes with two labels are added": (
-        (),
-        (),
-        ("zone=us-1d,disk=ssd:3",),
-        (AddNodes({ZONE: "us-1d", "disk": "ssd"}, 3),),
-    ),
-}
+    two = run("explain", "deploy", "web", "web", *options)
+    mixed = run("explain", "deploy/web", "pod/web-1", *options)
+
+    assert [ran.code for ran in (two, mixed)] == [1, 1]
+    assert len(two.documents) == len(mixed.documents) == 2
 
 
-@pytest.mark.parametrize(("without", "cordon", "add", "edits"), EDITS.values(), ids=EDITS.keys())
-def test_options_become_edits(
-    without: tuple[str, ...], cordon: tuple[str, ...], add: tuple[str, ...], edits: tuple[object]
-) -> None:
-    assert parse_edits(without, cordon, add) == edits
+def test_a_rollout_without_a_template_does_not_end_the_command(shop: Path, run: Run) -> None:
+    rollout = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\n"
+        "metadata: {name: %s, namespace: shop}\n"
+        "spec: {replicas: 4, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: %s}}\n---\n"
+    )
+    (shop / "all.yaml").write_text(rollout % ("lost", "lost") + rollout % ("roll", "web") + WEB)
+
+    ran = run("explain", "-f", "all.yaml", "--facts", "shop.yaml")
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: Rollout shop/lost: its pod template is in Deployment/lost")
+    assert "the next pod of Rollout shop/roll cannot be placed" in ran.out
+    assert BLOCKED in ran.out
 
 
-INVALID_EDITS = {
-    "a label without a value": (("zone",), (), "'zone' is not a label"),
-    "a label with an invalid key": (("-=a",), (), "is not a label"),
-    "no labels": ((), (":3",), "is not an addition"),
-    "no nodes": ((), ("zone=a:0",), "a number up to 1000"),
-    "too many nodes": ((), ("zone=a:1001",), "a number up to 1000"),
-}
+def test_only_objects_of_the_namespace_are_explained(shop: Path, run: Run) -> None:
+    (shop / "web.yaml").write_text(f"{WEB}---\n{WEB.replace('namespace: shop', 'namespace: ops')}")
+
+    ran = run("explain", "-f", "web.yaml", "-n", "shop", "--facts", "shop.yaml")
+
+    assert (ran.code, ran.out) == (1, BLOCKED)
 
 
-@pytest.mark.parametrize(
-    ("without", "add", "message"), INVALID_EDITS.values(), ids=INVALID_EDITS.keys()
-)
-def test_invalid_values_are_errors(
-    without: tuple[str, ...], add: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        parse_edits(without, (), add)
+def test_labels_select_the_objects_of_files(shop: Path, run: Run) -> None:
+    labelled = WEB.replace("name: web,", "name: web, labels: {tier: front},", 1)
+    (shop / "two.yaml").write_text(f"{WEB.replace('name: web,', 'name: api,')}---\n{labelled}")
+
+    ran = run("explain", "-f", "two.yaml", "--facts", "shop.yaml", "-l", "tier=front")
+
+    assert ran.out == BLOCKED
 
 
-def test_every_option_has_a_help_text() -> None:
-    assert all(option.help for option in whatif_options())
+def test_yaml_has_the_content_of_json(shop: Path, run: Run) -> None:
+    options = ("-n", "shop", "--facts", "shop.yaml")
+
+    ran = run("explain", "deploy/web", "deploy/web", *options, "-o", "yaml")
+
+    expected = explain(run, "deploy/web")
+    assert list(yaml.safe_load_all(ran.out)) == [expected, expected]

@@ -1,18 +1,15 @@
 import errno
 import os
+import re
 import subprocess
-import sys
+import textwrap
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.cli import files
-from tests.cli.conftest import Run, Screen
-from webhook.audit.report import AuditSeverity
-from webhook.cli.fix import show, show_difference
-from webhook.cli.terminal import Terminal
-from webhook.fix.report import FixedFinding, FixReport, RemainingFinding
+from tests.cli.conftest import Run
 
 POD = files.POD + files.VALID.replace("maxSkew: 1", "maxSkew: 0  # even")
 FIXED = POD.replace("maxSkew: 0", "maxSkew: 1")
@@ -196,11 +193,19 @@ def test_only_the_selected_rules_are_fixed(web: Path, run: Run) -> None:
     assert web.read_text() == files.DEPLOYMENT.replace("maxSkew: -1", "maxSkew: 1")
 
 
+def test_excluded_rules_are_left_out(folder: Path, run: Run) -> None:
+    (folder / "web.yaml").write_text(files.DEPLOYMENT)
+
+    ran = run("fix", "-f", "web.yaml", "--exclude-rules", "tsc00*", "--diff")
+
+    assert "TSC001" not in ran.out + ran.err
+
+
 def test_a_cluster_provides_the_labels_of_nodes(web: Path, run: Run) -> None:
     web.write_text(files.DEPLOYMENT)
     (web.parent / "nodes.yaml").write_text(files.NODE)
 
-    run("fix", "-f", "web.yaml", "--cluster", "nodes.yaml")
+    run("fix", "-f", "web.yaml", "--facts", "nodes.yaml")
 
     assert "topologyKey: topology.kubernetes.io/zone" in web.read_text()
     assert (web.parent / "nodes.yaml").read_text() == files.NODE
@@ -287,86 +292,87 @@ def test_a_fixed_file_is_valid(suffix: str, folder: Path, run: Run) -> None:
     assert run("validate", "-f", path.name).code == 0
 
 
-FINDING = FixedFinding(
-    rule="TSC001",
-    severity=AuditSeverity.DENY,
-    source="web.yaml",
-    line=11,
-    object="Pod shop/web",
-    field="maxSkew",
-    problem="Invalid value: 0",
-    wrote="wrote maxSkew: 1, not 0",
-)
-LEFT = RemainingFinding(
-    rule="TSC003",
-    severity=AuditSeverity.DENY,
-    source="web.yaml",
-    line=13,
-    object="Pod shop/web",
-    field="whenUnsatisfiable",
-    problem="Unsupported value",
-    instead="write DoNotSchedule",
-    reason="the intention is unknown",
-)
-CHANGED_LINE = """\
---- web.yaml
-+++ web.yaml
-@@ -1,2 +1,2 @@
- a: 1
--b: 2
-+b: 3
-"""
-
-
-def test_fixed_and_remaining_findings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    show(FixReport(written=True, changed=("web.yaml",), fixed=(FINDING,), left=(LEFT,)), Terminal())
-
-    assert capsys.readouterr().out.splitlines() == [
-        "web.yaml:11: TSC001 Pod shop/web: wrote maxSkew: 1, not 0",
-        "web.yaml:13: TSC003 Pod shop/web: whenUnsatisfiable: Unsupported value",
-        "    left: the intention is unknown",
-        "1 finding fixed in 1 file, 1 left",
-    ]
-
-
-def test_a_diff_only_announces_fixes(capsys: pytest.CaptureFixture[str]) -> None:
-    show(FixReport(written=False, changed=(), fixed=(), left=()), Terminal())
-
-    assert capsys.readouterr().out == "0 findings would be fixed in 0 files, 0 left\n"
-
-
-# before, after, the diff
-DIFFS = {
-    "a changed line": ("a: 1\nb: 2\n", "a: 1\nb: 3\n", CHANGED_LINE),
-    "no change": ("a: 1\n", "a: 1\n", ""),
-    "a last line without its end": (
-        "a: 1\nb: 2",
-        "a: 1\nb: 3\n",
-        CHANGED_LINE.replace("-b: 2\n", "-b: 2\n\\ No newline at end of file\n"),
+LEVELS: dict[str, tuple[list[str], list[str], str]] = {
+    "neither a level nor rules": ([], ["TSC001"], "; 1 of level audit not considered"),
+    "a lower level": (["--level", "audit"], ["TSC001", "TSC107"], ""),
+    "a higher level": (
+        ["--level", "deny"],
+        ["TSC001"],
+        "; 1 of level audit not considered",
     ),
-    "lines that end as on Windows": (
-        "a: 1\r\nb: 2\r\n",
-        "a: 1\r\nb: 3\r\n",
-        CHANGED_LINE.replace(" a: 1\n-b: 2\n+b: 3\n", " a: 1\r\n-b: 2\r\n+b: 3\r\n"),
-    ),
+    "rules by their names": (["--rules", "TSC001,TSC107"], ["TSC001", "TSC107"], ""),
 }
 
 
-@pytest.mark.parametrize(("before", "after", "diff"), DIFFS.values(), ids=DIFFS.keys())
-def test_a_diff_is_written_as_bytes(
-    before: str, after: str, diff: str, capsysbinary: pytest.CaptureFixture[bytes]
+@pytest.mark.parametrize(("args", "fixed", "below"), LEVELS.values(), ids=LEVELS.keys())
+def test_only_findings_of_the_level_are_fixed(
+    args: list[str], fixed: list[str], below: str, web: Path, run: Run
 ) -> None:
-    show_difference("web.yaml", before, after)
+    constraint = files.VALID.replace("maxSkew: 1", "maxSkew: 0")
+    text = files.DEPLOYMENT.partition("      topologySpreadConstraints")[0]
+    web.write_text(text + textwrap.indent(constraint, "    "))
 
-    assert capsysbinary.readouterr().out == diff.encode()
+    ran = run("fix", "-f", "web.yaml", "--fail-on", "never", *args)
+
+    assert re.findall("(TSC[0-9]+) Deployment.*: (?:wrote|added)", ran.out) == fixed
+    assert below in ran.out
+    assert ("not considered" in ran.out) is bool(below)
 
 
-def test_a_diff_on_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    screen = Screen()
-    monkeypatch.setattr(sys, "stdout", screen)
+@pytest.mark.parametrize(("rules", "is_fixed"), [("tsc112", True), ("TSC11*", False)])
+def test_only_a_rule_that_is_named_by_its_id_weakens_or_tightens(
+    rules: str, is_fixed: bool, web: Path, run: Run
+) -> None:
+    constraint = files.VALID.replace("maxSkew: 1", "maxSkew: 9")
+    text = files.DEPLOYMENT.partition("      topologySpreadConstraints")[0]
+    text = text.replace("spec:\n  template", "spec:\n  replicas: 3\n  template")
+    web.write_text(text + textwrap.indent(constraint, "    "))
 
-    show_difference("web.yaml", "a: 1\nb: 2\n", "a: 1\nb: 3\n")
+    ran = run("fix", "-f", "web.yaml", "--rules", rules)
 
-    assert screen.getvalue().splitlines()[-2:] == ["\x1b[31m-b: 2\x1b[0m", "\x1b[32m+b: 3\x1b[0m"]
+    assert ("wrote maxSkew: 1, not 9" in ran.out) is is_fixed
+    assert ("--rules TSC112 applies it all the same" in ran.out) is not is_fixed
+
+
+def test_labels_select_the_objects_to_fix(folder: Path, run: Run) -> None:
+    other = files.DEPLOYMENT.replace("name: web", "name: db, labels: {tier: data}")
+    (folder / "two.yaml").write_text(f"{files.DEPLOYMENT}---\n{other}")
+
+    ran = run("fix", "two.yaml", "-l", "tier=data", "--rules", "TSC001", "--diff", "-o", "json")
+
+    report = msgspec.json.decode(ran.err)
+    assert {found["object"] for found in report["fixed"]} == {"Deployment default/db"}
+
+
+def test_every_template_of_an_object_is_fixed_where_it_is(folder: Path, run: Run) -> None:
+    constraint = "{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, %s}"
+    listed = constraint % "labelSelector: {matchLabels: {app: a}}"
+    template = (
+        f"{{metadata: {{labels: {{app: a}}}}, spec: {{topologySpreadConstraints: [{listed}]}}}}"
+    )
+    text = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n"
+        "  replicatedJobs:\n"
+        + "".join(f"  - template: {{spec: {{template: {template}}}}}\n" for _ in range(2))
+    )
+    (folder / "job.yaml").write_text(text)
+
+    ran = run("fix", "-f", "job.yaml")
+
+    assert ran.code == 0
+    assert (folder / "job.yaml").read_text() == text.replace("maxSkew: 0", "maxSkew: 1")
+
+
+def test_only_objects_of_the_namespace_are_fixed(folder: Path, run: Run) -> None:
+    """The first object names no namespace, so it is in that of -n."""
+    other = files.DEPLOYMENT.replace("name: web", "name: db, namespace: ops")
+    (folder / "two.yaml").write_text(f"{files.DEPLOYMENT}---\n{other}")
+    options = ("--rules", "TSC001", "--diff", "-o", "json")
+
+    ops, own = (run("fix", "two.yaml", "-n", name, *options) for name in ("ops", "shop"))
+
+    reports = [msgspec.json.decode(ran.err) for ran in (ops, own)]
+    assert [[found["object"] for found in report["fixed"]] for report in reports] == [
+        ["Deployment ops/web", "Deployment ops/db"],
+        ["Deployment shop/web"],
+    ]

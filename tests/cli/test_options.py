@@ -3,6 +3,7 @@ from typing import Any
 import click
 import pytest
 
+from tests.cli.conftest import Run
 from webhook.audit.report import AuditSeverity
 from webhook.cli import options
 from webhook.cli.output import OutputFormat
@@ -28,15 +29,11 @@ VALUES: dict[str, tuple[click.Option, list[str], Any]] = {
         ["--node", "a", "--node", "b"],
         ("a", "b"),
     ),
-    "two files": (options.filename("Read"), ["-f", "a", "-f", "-"], ("a", "-")),
-    "no file": (options.filename("Read", required=False), [], ()),
     "a format by default": (options.output(), [], OutputFormat.TABLE),
     "a format": (options.output(), ["-o", "yaml"], OutputFormat.YAML),
     "a severity by default": (options.fail_on(), [], AuditSeverity.DENY),
     "a severity": (options.fail_on(), ["--fail-on", "warn"], AuditSeverity.WARN),
     "never": (options.fail_on(options.AUDIT_LEVELS), ["--fail-on", "never"], None),
-    "no rules": (options.rules("Rules."), [], frozenset()),
-    "rules": (options.rules("Rules."), ["--rules", "TSC001, TSC101,"], {"TSC001", "TSC101"}),
     "strict": (options.STRICT, ["--strict"], True),
 }
 
@@ -48,7 +45,6 @@ def test_values(option: click.Option, arguments: list[str], value: Any) -> None:
 
 # option, arguments, message
 ERRORS: dict[str, tuple[click.Option, list[str], str]] = {
-    "no file": (options.filename("Read"), [], "Missing parameter: filename"),
     "a format of another command": (TABLE_OR_JSON, ["-o", "yaml"], "is not one of 'table', 'json'"),
     "a severity of another command": (options.fail_on(), ["--fail-on", "audit"], "is not one of"),
 }
@@ -64,9 +60,23 @@ def test_invalid_values_are_usage_errors(
     assert message in str(caught.value)
 
 
-def test_an_unknown_rule_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="'TSC999' is not a rule: use some of "):
-        parse(options.rules("Rules."), "--rules", "TSC001,TSC999")
+# written, seconds
+TIMEOUTS = {"0": 0.0, "30": 30.0, "30s": 30.0, "1m30s": 90.0, "500ms": 0.5}
+
+
+@pytest.mark.parametrize(("written", "seconds"), TIMEOUTS.items())
+def test_timeouts_are_those_of_kubectl(written: str, seconds: float) -> None:
+    (option,) = (one for one in options.API_SERVER if one.name == "request_timeout")
+
+    assert parse(option, "--request-timeout", written) == seconds
+
+
+@pytest.mark.parametrize("written", ["", "soon", "-1s"])
+def test_an_invalid_timeout_is_an_error(written: str) -> None:
+    (option,) = (one for one in options.API_SERVER if one.name == "request_timeout")
+
+    with pytest.raises(ConfigError, match="is not a duration: write one such as 30s or 2m"):
+        parse(option, f"--request-timeout={written}")
 
 
 @pytest.mark.parametrize(("versions", "metavar"), [(False, "X.Y"), (True, "X.Y[..X.Y]")])
@@ -79,7 +89,7 @@ def test_the_version_may_be_a_range(versions: bool, metavar: str) -> None:
 
 
 def test_options_of_several_commands_are_created_once() -> None:
-    names = [option.name for option in (*options.POLICY, *options.API_SERVER, options.CLUSTER)]
+    names = [option.name for option in (*options.POLICY, *options.API_SERVER, *options.FACTS)]
 
     assert names == [
         "config",
@@ -89,5 +99,38 @@ def test_options_of_several_commands_are_created_once() -> None:
         "allow_locked_gates",
         "kubeconfig",
         "context",
+        "as_user",
+        "as_group",
+        "as_uid",
+        "request_timeout",
         "cluster",
+        "facts",
     ]
+
+
+def test_a_namespace_has_one_meaning_for_all_commands() -> None:
+    option = options.namespace("Check", "Default: all.")
+
+    assert parse(option, "-n", "shop") == "shop"
+    assert option.help is not None
+    assert option.help.startswith("Check only objects of this namespace; ")
+    assert option.help.endswith(" Default: all.")
+
+
+@pytest.mark.parametrize(
+    ("command", "formats"),
+    [
+        (("validate", "pod.yaml"), ("table", "name", "json", "yaml")),
+        (("review", "pod.yaml"), ("table", "json", "yaml")),
+        (("explain", "pod/web-1"), ("table", "json", "yaml", "html")),
+        (("config", "check"), ("table", "json", "yaml")),
+        (("rules",), ("table", "wide", "name", "json", "yaml", "markdown")),
+    ],
+)
+def test_an_unknown_format_is_an_error_that_lists_the_known_ones(
+    command: tuple[str, ...], formats: tuple[str, ...], run: Run
+) -> None:
+    ran = run(*command, "-o", "jsonpath")
+
+    assert ran.code == 2
+    assert ran.err.endswith(f"'jsonpath' is not one of {', '.join(map(repr, formats))}.\n")

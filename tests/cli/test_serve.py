@@ -28,7 +28,7 @@ import webhook.cli.serve
 from webhook.config.settings import read_settings
 from webhook.server.run import run
 
-flags = dict(standalone=True, port="0", health_port="0", cluster=sys.argv[1], config=sys.argv[2])
+flags = dict(standalone=True, port="0", health_port="0", facts=sys.argv[1], config=sys.argv[2])
 run(read_settings(flags), print, lambda ready: os.kill(os.getpid(), signal.SIGINT))
 print("imported:", *sys.modules)
 """
@@ -54,7 +54,7 @@ def test_a_demo_shows_the_answer_of_the_running_server(folder: Path) -> None:
     with spawn(
         folder,
         *("serve", "--standalone", *ANY_PORTS, "--demo", str(REVIEW)),
-        *("--cluster", str(EXAMPLES / "cluster")),
+        *("--facts", str(EXAMPLES / "cluster")),
         *("--config", str(EXAMPLES / "config/spread.yaml")),
     ) as process:
         assert process.stdout is not None
@@ -120,8 +120,8 @@ def test_a_port_in_use_is_an_error(folder: Path, run: Run) -> None:
 ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "outside of a pod": ((), "error: --namespace: is needed outside of a pod; or try it without"),
     "manifests beside a live cluster": (
-        ("--namespace", "a", "--cluster", "pod.yaml"),
-        "error: --cluster: replaces a live cluster: add --standalone",
+        ("--namespace", "a", "--facts", "pod.yaml"),
+        "error: --facts: replaces a live cluster: add --standalone",
     ),
     "a demo without a certificate that it trusts": (
         ("--namespace", "a", "--demo", str(REVIEW)),
@@ -159,8 +159,8 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
         "error: --test-lifetimes: '10s' is no certificate: write leaf or ca, as in leaf=10s,ca=1h",
     ),
     "a cluster that is missing": (
-        ("--standalone", "--cluster", "missing"),
-        "error: --cluster: there is no file or folder",
+        ("--standalone", "--facts", "missing"),
+        "error: --facts: there is no file or folder",
     ),
     "a review that is missing": (
         ("--standalone", "--demo", "missing.json"),
@@ -205,3 +205,25 @@ def test_help_names_every_setting_and_its_variable(run: Run) -> None:
 
     assert [row.flag for row in setting_table() if f"{row.flag} " not in out] == []
     assert [row.variable for row in setting_table() if f"[{row.variable}" not in out] == []
+
+
+HELP = """
+import sys
+from webhook.__main__ import main
+
+main(["serve", "--help"])
+print("imported:", *sys.modules)
+"""
+
+SERVER_LIBRARIES = {"aiohttp", "cryptography", "prometheus_client", "structlog", "uvloop"}
+
+
+def test_the_help_needs_no_library_of_the_server() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", HELP], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+
+    _, _, modules = ran.stdout.rpartition("imported:")
+    assert "Run the admission server" in ran.stdout
+    assert not SERVER_LIBRARIES & set(modules.split())
+    assert "webhook.server" not in modules.split()

@@ -142,7 +142,7 @@ def test_json_is_written_to_the_standard_output(suites: Path, run: Run) -> None:
 
 
 INVALID = {
-    "no folder": ([], "Missing argument 'DIR...'"),
+    "no folder": ([], "Name the folders of the suites"),
     "no such format": (
         ["tests", "-o", "sarif"],
         "'sarif' is not an output format: use one of table, json",

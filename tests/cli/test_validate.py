@@ -266,7 +266,10 @@ def test_an_empty_input_is_skipped(run: Run) -> None:
             "0 objects with a pod template, by the rules of Kubernetes 1.37: "
             "0 denied, 0 with warnings\n"
         ),
-        "skipped stdin: it contains no object with apiVersion and kind\n",
+        (
+            "warning: stdin: contains no object with a pod template\n"
+            "skipped stdin: it contains no object with apiVersion and kind\n"
+        ),
     )
 
 
@@ -328,4 +331,30 @@ def test_an_unknown_rule_is_an_error(run: Run) -> None:
     ran = run("validate", "--explain", "TSC999")
 
     assert ran.code == 2
-    assert ran.err.startswith("error: --explain: 'TSC999' is not a rule: use one of TSC001, ")
+    assert ran.err.startswith("error: --explain: 'TSC999' is not a rule: use some of ")
+
+
+@pytest.mark.parametrize("command", ["validate", "review", "fix"])
+def test_nothing_to_check_is_a_warning_and_with_strict_an_error(
+    command: str, run: Run, folder: Path
+) -> None:
+    (folder / "service.yaml").write_text(files.SERVICE)
+
+    warned = run(command, "-f", "service.yaml")
+    failed = run(command, "-f", "service.yaml", "--strict")
+
+    assert (warned.code, failed.code) == (0, 3)
+    assert "warning: service.yaml: contains no object with a pod template\n" in warned.err
+    assert "error: service.yaml: contains no object with a pod template\n" in failed.err
+
+
+def test_all_values_of_wrong_types_are_causes(folder: Path, run: Run) -> None:
+    broken = files.VALID.replace("maxSkew: 1", "maxSkew: x").replace("DoNotSchedule", "1")
+    (folder / "pod.yaml").write_text(files.POD + broken)
+
+    (report,) = run("validate", "-f", "pod.yaml", "-o", "json").documents
+
+    assert [cause["field"].rpartition(".")[2] for cause in report["causes"]] == [
+        "maxSkew",
+        "whenUnsatisfiable",
+    ]

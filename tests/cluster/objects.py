@@ -7,7 +7,13 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.store import Store
-from webhook.policy.model import Taint
+from webhook.policy.model import ZONE, Taint
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    KEEP_SPREAD,
+    SCALE_DOWN_LABEL,
+    cost_of_rank,
+)
 
 REPLICATION_CONTROLLER_V1 = ("v1", "ReplicationController")
 REPLICA_SET_V1 = ("apps/v1", "ReplicaSet")
@@ -38,6 +44,39 @@ def controller(
 def namespace(name: str, labels: Mapping[str, str]) -> wire.NamespaceObject:
     """Make a Namespace."""
     return msgspec.convert({"metadata": {"name": name, "labels": labels}}, wire.NamespaceObject)
+
+
+def labelled_pod(
+    name: str,
+    node: str = "",
+    *,
+    rank: int = 0,
+    controller: str = "u1",
+    key: str = ZONE,
+    namespace: str = "shop",
+    phase: str = "Running",
+) -> dict[str, Any]:
+    """Make a pod whose spread is to be kept, as JSON; rank 0 is none."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": True, "uid": controller}
+    constraint = {"topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {SCALE_DOWN_LABEL: KEEP_SPREAD},
+            "annotations": {DELETION_COST: str(cost_of_rank(rank))} if rank else {},
+            "ownerReferences": [owner],
+        },
+        "spec": {"nodeName": node, "topologySpreadConstraints": [constraint]},
+        "status": {"phase": phase},
+    }
+
+
+def cached_pod(name: str, node: str = "", **changes: Any) -> wire.PodObject:
+    """Make the same pod as the cache decodes it."""
+    return msgspec.convert(labelled_pod(name, node, **changes), wire.PodObject)
 
 
 def node(

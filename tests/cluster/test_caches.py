@@ -2,9 +2,10 @@ import asyncio
 
 import pytest
 
-from tests.apiserver import ApiServer, Behavior, path_of
+from tests.apiserver import ApiServer, Behavior, after, path_of, refuse
 from tests.build import service
 from tests.cluster.environment import LISTS, following, reflector_environment
+from tests.cluster.objects import labelled_pod
 from webhook.cluster import wire
 from webhook.cluster.caches import Caches, Start
 from webhook.cluster.facts import Cluster
@@ -23,8 +24,10 @@ def make_caches(**answers: Behavior) -> Caches:
 async def test_all_kinds_are_listed_and_then_known() -> None:
     caches = make_caches()
     async with following(caches):
+        before = caches.synced
         await caches.wait_synced()
 
+        assert (before, caches.synced) == (False, True)
         caches.require()
         assert tuple(cache.resource.kind for cache in caches.reflectors) == KINDS
         assert all(cache.synced.is_set() for cache in caches.reflectors)
@@ -129,3 +132,46 @@ async def test_a_reflector_that_ends_is_a_bug() -> None:
 
     with pytest.raises(AssertionError, match="only by being cancelled"):
         await Caches(Cluster(), reflector_environment(ApiServer())).run(supervise)
+
+
+PODS = "/api/v1/pods"
+
+
+async def test_pods_that_cannot_be_listed_keep_nothing_from_being_ready() -> None:
+    server = ApiServer(answers={f"GET {PODS}": refuse("pods is forbidden")})
+    cluster = Cluster(owners=(), pod_clock=lambda: 0.0)
+    caches = Caches(cluster, reflector_environment(server))
+    async with following(caches):
+        await caches.wait_synced()
+
+        caches.require()
+        assert caches.ranks is None
+        assert {cache.resource.kind for cache in caches.reflectors if cache.synced.is_set()} == {
+            *KINDS
+        }
+
+
+async def test_pods_have_ranks_once_they_and_their_nodes_are_listed() -> None:
+    server, nodes = ApiServer(labelled_pod("w1")), asyncio.Event()
+    server.answers["GET /api/v1/nodes"] = after(nodes)
+    cluster = Cluster(owners=(), pod_clock=lambda: 0.0)
+    caches = Caches(cluster, reflector_environment(server))
+    async with following(caches):
+        pods = caches.find_reflector("v1", "Pod")
+        assert pods is not None
+        await pods.synced.wait()
+        assert caches.ranks is None
+
+        nodes.set()
+        await caches.wait_synced()
+
+        assert caches.ranks is cluster.pod_store
+        assert list(pods.resource.store.iterate_keys()) == [("shop", "w1")]
+
+
+async def test_without_pods_there_are_no_ranks() -> None:
+    caches = make_caches()
+    async with following(caches):
+        await caches.wait_synced()
+
+        assert caches.ranks is None

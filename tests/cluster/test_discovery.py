@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, respond
+from tests.cluster.objects import cached_pod, labelled_pod
 from webhook.cluster import wire
 from webhook.cluster.discovery import (
     Resource,
@@ -252,3 +253,20 @@ async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:
 
     assert await find_custom_kinds(server, [ROLLOUT_KIND], problems) == []
     assert problems == [error]
+
+
+def test_pods_are_listed_by_their_label_and_nothing_waits_for_them() -> None:
+    cluster = Cluster(pod_clock=lambda: 0.0)
+    listed = {item.kind: item for item in list_resources(cluster)}
+    pods = listed["Pod"]
+
+    assert (pods.store, pods.place) == (cluster.pod_store, ResourcePath("/api/v1", "pods"))
+    assert pods.query == {"labelSelector": "evenspread.io/scale-down=keep-spread"}
+    assert {kind for kind, item in listed.items() if not item.required} == {"Pod"}
+    assert all(item.query == {} for kind, item in listed.items() if kind != "Pod")
+    decoded = pods.decode(msgspec.json.encode(labelled_pod("w1", "n1", rank=2)))
+    assert decoded == cached_pod("w1", "n1", rank=2)
+
+
+def test_without_ranks_no_pods_are_listed() -> None:
+    assert "Pod" not in {item.kind for item in list_resources(Cluster())}

@@ -4,16 +4,18 @@ from tests.cluster.objects import (
     REPLICA_SET_V1,
     REPLICATION_CONTROLLER_V1,
     STATEFUL_SET_V1,
+    cached_pod,
     controller,
     namespace,
     node,
     service,
 )
 from webhook.cluster.facts import Cluster
+from webhook.cluster.quota import NamespaceQuota, NamespaceSizeError
 from webhook.cluster.wire import CustomControllerObject, NameMetadata
 from webhook.config.models import OwnerSelector
 from webhook.policy.facts import Facts, ServiceSelector
-from webhook.policy.model import GroupKind, LabelSelector, OwnerReference
+from webhook.policy.model import ZONE, GroupKind, LabelSelector, OwnerReference
 
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
 
@@ -99,3 +101,21 @@ def test_argo_rollouts_are_known_as_shipped() -> None:
 def test_the_labels_of_nodes_are_counted(cluster: Cluster) -> None:
     assert set(cluster.label_keys()) == {"zone"}
     assert cluster.tainted_domains("zone") == []
+
+
+def test_pods_are_stored_only_with_a_clock_for_their_ranks() -> None:
+    assert Cluster().pod_store is None
+
+    pods = Cluster(quota=NamespaceQuota(1), pod_clock=lambda: 0.0).pod_store
+
+    assert pods is not None
+    with pytest.raises(NamespaceSizeError):
+        pods.put(cached_pod("w1"))
+
+
+def test_pods_are_ranked_by_the_nodes_of_the_cluster() -> None:
+    cluster = Cluster(pod_clock=lambda: 0.0)
+    cluster.node_store.put(node("a", {ZONE: "1"}))
+
+    assert cluster.pod_store is not None
+    assert cluster.pod_store.domain("a", ZONE) == "1"

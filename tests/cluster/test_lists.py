@@ -22,7 +22,7 @@ BROKEN = {**service("odd"), "spec": {"selector": ["app"]}}
 async def test_only_objects_that_matter_to_a_namespace_are_listed() -> None:
     server, cluster = ApiServer(NODE, NAMESPACE, service("web", "web"), BROKEN), Cluster()
 
-    await fill_once(server, cluster, "shop")
+    await fill_once(server, cluster, ["shop"])
 
     assert [node.name for node in cluster.node_store] == ["n1"]
     assert [service.name for service in cluster.services("shop", {"app": "web"})] == ["web"]
@@ -44,7 +44,7 @@ async def test_an_object_that_is_no_utf8_is_left_out() -> None:
     server.otherwise = Response(404)
 
     with pytest.raises(ApiError, match="404"):
-        await fill_once(server, cluster, "shop")
+        await fill_once(server, cluster, ["shop"])
 
     assert "/api/v1/nodes" in server.paths
     assert len(cluster.node_store) == 0
@@ -53,14 +53,14 @@ async def test_an_object_that_is_no_utf8_is_left_out() -> None:
 async def test_a_namespace_that_does_not_exist_is_unknown() -> None:
     cluster = Cluster()
 
-    await fill_once(ApiServer(NODE), cluster, "shop")
+    await fill_once(ApiServer(NODE), cluster, ["shop"])
 
     assert cluster.namespace_labels("shop") is None
 
 
 async def test_a_kind_that_cannot_be_listed_is_an_error() -> None:
     with pytest.raises(ApiError, match="404"):
-        await fill_once(ApiServer(otherwise=Response(404)), Cluster(), "shop")
+        await fill_once(ApiServer(otherwise=Response(404)), Cluster(), ["shop"])
 
 
 async def test_objects_of_a_kind_in_a_namespace() -> None:

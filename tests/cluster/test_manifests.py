@@ -310,3 +310,25 @@ def test_metadata_are_completed_as_kubectl_does(text: str, metadata: object) -> 
     assert isinstance(document, Document)
 
     assert complete_metadata(document, "shop")["metadata"] == metadata
+
+
+PODS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: bare}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: w1
+  labels: {evenspread.io/scale-down: keep-spread}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, uid: u1, controller: true}]
+"""
+
+
+def test_pods_of_files_are_stored_for_ranks() -> None:
+    loaded = load_cluster(["-"], stdin=io.BytesIO(PODS.encode()), pod_clock=lambda: 0.0)
+
+    assert loaded.problems == []
+    assert loaded.cluster.pod_store is not None
+    assert list(loaded.cluster.pod_store.iterate_keys()) == [("default", "w1")]

@@ -93,6 +93,7 @@ def test_domains_of_tainted_nodes_are_found() -> None:
 
 GPU = Taint(key="gpu", effect="NoSchedule")
 SPOT = Taint(key="spot", effect="NoExecute")
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
 SOFT = Taint(key="old", effect="PreferNoSchedule")
 
 Tainted = set[tuple[frozenset[tuple[Taint, ...]], frozenset[str]]]
@@ -115,6 +116,11 @@ TAINTED_CASES: dict[str, tuple[list[NodeObject], list[tuple[list[tuple[Taint, ..
     "a discouraging taint beside another": (
         [node("a", {ZONE: "1"}, taints=[SOFT, SPOT])],
         [([(SPOT,)], "1")],
+    ),
+    "a node that is not ready is not closed": ([node("a", {ZONE: "1"}, taints=[NOT_READY])], []),
+    "a tainted node that is not ready": (
+        [node("a", {ZONE: "1"}, taints=[NOT_READY, GPU])],
+        [([(GPU,)], "1")],
     ),
     "a domain of a tainted node and an open one": (
         [node("a", {ZONE: "1"}, taints=[GPU]), node("b", {ZONE: "1"})],
@@ -181,3 +187,29 @@ def test_domains_are_counted_and_one_of_several_tainted_ones_may_open() -> None:
         (frozenset({(GPU,), (SPOT,)}), frozenset({"2"})),
         (frozenset({(GPU,)}), frozenset({"3"})),
     }
+
+
+def test_the_label_of_a_node_is_found_even_if_it_is_cordoned() -> None:
+    store = NodeStore()
+    store.put(node("a", {ZONE: "1"}, unschedulable=True))
+    store.put(node("b", {ZONE: ""}))
+
+    assert (store.label("a", ZONE), store.label("b", ZONE)) == ("1", "")
+    assert (store.label("a", "rack"), store.label("c", ZONE)) == (None, None)
+
+
+def test_other_labels_are_another_version() -> None:
+    store = NodeStore()
+    versions = [store.labels_version]
+
+    for change in (
+        Change(False, node("a", {ZONE: "1"})),
+        Change(False, node("a", {ZONE: "1"}, unschedulable=True)),
+        Change(False, node("a", {ZONE: "2"}, unschedulable=True)),
+        Change(True, node("b", {})),
+        Change(True, node("a", {})),
+    ):
+        change.apply(store)
+        versions.append(store.labels_version)
+
+    assert versions == [0, 1, 1, 2, 2, 3]

@@ -4,8 +4,13 @@ import pytest
 
 from tests.apiserver import Answer, Behavior, Fault, bookmark, event, page, refuse, watch
 from tests.build import service
+from tests.cluster.objects import labelled_pod
 from tests.cluster.play import FOLLOWS, PATIENCE_S, SERVICES, SILENCE_S, A, B, C, Play
+from webhook.cluster.facts import Cluster
+from webhook.cluster.listwatch import STREAMED_LIST_QUERY
 from webhook.cluster.protocol import Response
+
+PODS = "/api/v1/pods"
 
 
 async def test_a_list_is_complete_after_its_last_page(play: Play) -> None:
@@ -160,3 +165,30 @@ async def test_pages_replace_a_streamed_list_that_the_server_does_not_support(
     assert [query.get("sendInitialEvents") for query in play.server.queries(SERVICES)] == [
         "true", None, None, None, None
     ]  # fmt: skip
+
+
+LABELLED = {"labelSelector": "evenspread.io/scale-down=keep-spread"}
+
+
+async def test_pods_are_listed_and_watched_by_their_label(play: Play) -> None:
+    ranked = Play(play.server, play.folder, cluster=Cluster(pod_clock=lambda: 0.0))
+    play.server.script(PODS, page(labelled_pod("w1"), rest="x"), page(labelled_pod("w2")), watch())
+
+    await ranked.run("Pod")
+
+    assert set(ranked.resources["Pod"].store.iterate_keys()) == {("shop", "w1"), ("shop", "w2")}
+    assert play.server.queries(PODS)[:3] == [
+        {**LABELLED, "limit": "500"},
+        {**LABELLED, "limit": "500", "continue": "x"},
+        {**LABELLED, **FOLLOWS[0]},
+    ]
+
+
+async def test_pods_are_streamed_by_their_label(play: Play) -> None:
+    ranked = Play(play.server, play.folder, streams=True, cluster=Cluster(pod_clock=lambda: 0.0))
+    play.server.script(PODS, watch(event("ADDED", labelled_pod("w1")), bookmark(5, ends=True)))
+
+    await ranked.run("Pod")
+
+    assert list(ranked.resources["Pod"].store.iterate_keys()) == [("shop", "w1")]
+    assert play.server.queries(PODS)[0] == {**LABELLED, **STREAMED_LIST_QUERY}

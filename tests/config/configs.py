@@ -2,8 +2,8 @@
 
 import pytest
 
-from webhook import config
-from webhook.config import Configuration, configuration
+from webhook.config import configuration
+from webhook.config.configuration import Configuration
 from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
@@ -39,7 +39,7 @@ def read(file: str) -> str:
 
 
 def check(text: str) -> Configuration:
-    return config.check(read_document(HEAD + text, "etc/spread.yaml"), read)
+    return configuration.check(read_document(HEAD + text, "etc/spread.yaml"), read)
 
 
 def check_scheduler(text: str) -> Configuration:
@@ -49,7 +49,7 @@ def check_scheduler(text: str) -> Configuration:
 def errors_of(text: str) -> list[str]:
     """List the errors of a configuration file, a message for every error."""
     with pytest.raises(CombinedConfigError) as caught:
-        config.check(read_document(text, "etc/spread.yaml"), read)
+        configuration.check(read_document(text, "etc/spread.yaml"), read)
     return str(caught.value).splitlines()
 
 

@@ -3,19 +3,23 @@ from datetime import timedelta
 import pytest
 
 from tests.config.configs import FILES, HARD, SOFT, check, check_scheduler, errors_of, one_profile
-from webhook import config
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
+from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import (
+    DEFAULT_SCHEDULER,
+    SYSTEM_CONSTRAINTS,
     FieldDefaults,
     Merge,
     Mode,
     Profile,
+    ScaleDown,
 )
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, LabelSelectorRequirement
+from webhook.policy.rule_entry import Action
 
 
 def test_a_file_without_settings_means_the_defaults() -> None:
@@ -25,6 +29,7 @@ def test_a_file_without_settings_means_the_defaults() -> None:
     assert checked.profiles == ()
     assert checked.mode is Mode.APPLY
     assert checked.ca_overlap == timedelta(minutes=10)
+    assert not checked.scale_down_repair
     assert checked.exempt_namespaces == {"kube-system"}
 
 
@@ -43,6 +48,7 @@ def test_every_setting_is_read() -> None:
         "podTemplates: [{group: g, kind: K, path: spec.pod}]\n"
         "ownerSelectors: [{group: argoproj.io, kind: Rollout, selectorPath: spec.other}]\n"
         "caOverlap: 1h30m\n"
+        "scaleDownRepair: true\n"
     )
 
     assert checked.mode is Mode.RECOMMEND
@@ -59,6 +65,7 @@ def test_every_setting_is_read() -> None:
     assert checked.pod_templates.items() > BUILT_IN_TEMPLATES.items()
     assert [owner.path for owner in checked.owner_selectors] == [("spec", "other")]
     assert checked.ca_overlap == timedelta(minutes=90)
+    assert checked.scale_down_repair
 
 
 def test_a_profile_is_read_completely() -> None:
@@ -71,6 +78,8 @@ def test_a_profile_is_read_completely() -> None:
             "    schedulerNames: [a, b]\n"
             "  merge: PerTopologyKey\n"
             "  completeSelectors: true\n"
+            "  scaleDown: KeepSpread\n"
+            "  gangs: true\n"
             f"  defaultConstraints: [{{{HARD}, minDomains: 2, matchLabelKeys: [v]}}]"
         )
     ).profiles
@@ -84,6 +93,8 @@ def test_a_profile_is_read_completely() -> None:
         scheduler_names=frozenset({"a", "b"}),
         merge=Merge.PER_TOPOLOGY_KEY,
         complete_selectors=True,
+        scale_down=ScaleDown.KEEP_SPREAD,
+        gangs=True,
         constraints=(
             Constraint(
                 max_skew=1,
@@ -111,8 +122,8 @@ def test_system_defaults_exist_only_while_their_gate_is_on() -> None:
     text = f"schedulerConfiguration: system.yaml\n- name: b\n  defaultConstraints: [{SOFT}]"
     checked = check(one_profile(text))
 
-    before = config.policy(checked, resolve(parse_version("1.19"), {}))
-    after = config.policy(checked, resolve(parse_version("1.20"), {}))
+    before = make_policy(checked, resolve(parse_version("1.19"), {}))
+    after = make_policy(checked, resolve(parse_version("1.20"), {}))
 
     assert [len(profile.constraints) for profile in before.profiles] == [0, 1]
     assert after.profiles == checked.profiles
@@ -122,7 +133,7 @@ def test_the_policy_follows_the_configuration() -> None:
     checked = check("mode: recommend\nfieldDefaults: all\nexempt: {namespaces: []}")
     gates = resolve(parse_version("1.36"), {})
 
-    policy = config.policy(checked, gates)
+    policy = make_policy(checked, gates)
 
     assert policy.gates is gates
     assert policy.mode is Mode.RECOMMEND
@@ -144,9 +155,9 @@ def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(rules: str, denies
     configuration = check(f"rules: {rules}\n")
     gates = resolve(parse_version("1.36"), {})
 
-    assert config.policy(configuration, gates).validates_pods is denies
+    assert make_policy(configuration, gates).validates_pods is denies
     for forced in (False, True):
-        made = config.policy(configuration, gates, validates_pods=forced)
+        made = make_policy(configuration, gates, validates_pods=forced)
         assert made.validates_pods is forced
 
 
@@ -165,6 +176,39 @@ def test_a_file_of_kube_scheduler_becomes_one_profile_for_each_scheduler() -> No
     assert configuration.files == ("k.yaml",)
 
 
+SCHEDULERS: dict[str, tuple[Configuration, dict[str, tuple[Constraint, ...]]]] = {
+    "none is configured": (check(""), {}),
+    "a file with two schedulers": (check_scheduler(FILES["etc/two.yaml"]), {"other": ()}),
+    "a file of a profile": (
+        check(one_profile("schedulerConfiguration: two.yaml")),
+        {"other": ()},
+    ),
+    "arguments without a scheduler": (
+        check_scheduler("defaultingType: List\ndefaultConstraints: []"),
+        {DEFAULT_SCHEDULER: ()},
+    ),
+    "defaults of a profile, which kube-scheduler does not know": (
+        check(one_profile(f"defaultConstraints: [{SOFT}]")),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("checked", "configured"), SCHEDULERS.values(), ids=SCHEDULERS.keys())
+def test_the_defaults_of_kube_scheduler_are_known(
+    checked: Configuration, configured: dict[str, tuple[Constraint, ...]]
+) -> None:
+    assert checked.scheduler_defaults == {DEFAULT_SCHEDULER: SYSTEM_CONSTRAINTS, **configured}
+
+
+def test_kube_scheduler_has_system_defaults_only_while_their_gate_is_on() -> None:
+    before = make_policy(check(""), resolve(parse_version("1.19"), {}))
+    after = make_policy(check(""), resolve(parse_version("1.20"), {}))
+
+    assert before.scheduler_defaults == {DEFAULT_SCHEDULER: ()}
+    assert after.scheduler_defaults == {DEFAULT_SCHEDULER: SYSTEM_CONSTRAINTS}
+
+
 def test_ignored_match_label_keys_are_noticed() -> None:
     entry = f"{SOFT[:-1]}, matchLabelKeys: [version]}}"
 
@@ -172,3 +216,33 @@ def test_ignored_match_label_keys_are_noticed() -> None:
 
     (notice,) = configuration.notices
     assert notice.startswith("k.yaml:2: defaultConstraints[0].matchLabelKeys: ignored")
+
+
+NOTHING_RANKED = (
+    "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
+    "add it to a profile, or remove scaleDownRepair"
+)
+NOT_BY_COST = (
+    "profile 'a': scaleDown: KeepSpread has no effect, as match.ownerKinds has neither ReplicaSet "
+    "nor ReplicationController; other controllers ignore the cost of a pod's deletion"
+)
+KEEPS = "scaleDown: KeepSpread\n  defaultConstraints: []\n"
+SCALE_DOWNS: dict[str, tuple[str, list[str]]] = {
+    "nothing": ("", []),
+    "a profile": (one_profile(KEEPS), []),
+    "a profile and repair": (one_profile(KEEPS) + "scaleDownRepair: true", []),
+    "repair alone": ("scaleDownRepair: true", [NOTHING_RANKED]),
+    "pods of StatefulSets": (
+        one_profile("match: {ownerKinds: [StatefulSet]}\n  " + KEEPS),
+        [NOT_BY_COST],
+    ),
+    "pods of ReplicationControllers among others": (
+        one_profile("match: {ownerKinds: [Job, ReplicationController]}\n  " + KEEPS),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "notices"), SCALE_DOWNS.values(), ids=SCALE_DOWNS.keys())
+def test_a_notice_names_a_scale_down_without_effect(text: str, notices: list[str]) -> None:
+    assert list(check(text).notices) == notices

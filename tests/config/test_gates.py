@@ -1,8 +1,8 @@
 import pytest
 
 from tests.config.configs import check
-from webhook import config
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
+from webhook.config.gates import gates_in_force
 from webhook.config.summary import gate_table
 from webhook.errors import CombinedConfigError
 from webhook.policy.api.gates import Gate
@@ -13,7 +13,7 @@ FILE = "featureGates:\n  EvenspreadAdvice: false\n  AllBeta: false\n"
 
 
 def test_the_flag_overrides_the_file_gate_by_gate() -> None:
-    gates = config.gates_in_force(check(FILE), NEWEST, "AllBeta=true")
+    gates = gates_in_force(check(FILE), NEWEST, "AllBeta=true")
 
     assert Gate.ADVICE not in gates
     assert Gate.DEFAULTS in gates
@@ -22,7 +22,7 @@ def test_the_flag_overrides_the_file_gate_by_gate() -> None:
 def test_every_value_names_its_place() -> None:
     flag = "MatchLabelKeysInPodTopologySpread=true"
 
-    gates = config.gates_in_force(check(FILE), NEWEST, flag)
+    gates = gates_in_force(check(FILE), NEWEST, flag)
 
     sources = {row.name: row.source for row in gate_table(gates)}
     assert sources == {
@@ -40,7 +40,7 @@ def test_every_value_names_its_place() -> None:
 def test_a_locked_gate_needs_permission() -> None:
     flag = "MinDomainsInPodTopologySpread=false"
 
-    gates = config.gates_in_force(Configuration(), NEWEST, flag, allow_locked=True)
+    gates = gates_in_force(Configuration(), NEWEST, flag, allow_locked=True)
 
     assert Gate.MIN_DOMAINS not in gates
 
@@ -102,6 +102,6 @@ def test_gates_that_cannot_be_set_are_reported_together(
     text: str, flag: str, messages: list[str]
 ) -> None:
     with pytest.raises(CombinedConfigError) as caught:
-        config.gates_in_force(check(text), NEWEST, flag)
+        gates_in_force(check(text), NEWEST, flag)
 
     assert str(caught.value).splitlines() == messages

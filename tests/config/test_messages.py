@@ -97,7 +97,7 @@ ERRORS = {
         "3: featureGates.AllBeta: must be true or false, not 'maybe'",
     ),
     "an empty text": (
-        "podTemplates: [{group: '', kind: K, path: spec}]",
+        "podTemplates: [{group: '', kind: K, path: spec.pod}]",
         "3: podTemplates[0].group: is empty: write a name",
     ),
 }

@@ -1,14 +1,17 @@
+from typing import Annotated
+
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
 from webhook.config.models import (
     SHIPPED_OWNERS,
     OwnerSelector,
     collect_owners,
-    collect_templates,
     parse_selector,
+    version_validator,
 )
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.policy.api.versions import parse_version
 from webhook.policy.model import GroupKind, LabelSelector, LabelSelectorRequirement
 
 ERRORS = {
@@ -54,8 +57,8 @@ PATH_PROBLEM = "must be names of members with dots between them, as in `spec.tem
 
 KIND_ERRORS = {
     "a built-in kind": (
-        "podTemplates: [{group: apps, kind: Deployment, path: spec.template}]",
-        "3: podTemplates[0].kind: Deployment.apps is built in: remove the entry",
+        "ownerSelectors: [{group: apps, kind: Deployment, selectorPath: spec.selector}]",
+        "3: ownerSelectors[0].kind: Deployment.apps is built in: remove the entry",
     ),
     "a kind that occurs twice": (
         (
@@ -65,8 +68,8 @@ KIND_ERRORS = {
         "5: ownerSelectors[1].kind: K.g occurs twice: remove one of the two",
     ),
     "a path with an empty member": (
-        "podTemplates: [{group: g, kind: K, path: spec..template}]",
-        f"3: podTemplates[0].path: {PATH_PROBLEM}",
+        "ownerSelectors: [{group: g, kind: K, selectorPath: spec..selector}]",
+        f"3: ownerSelectors[0].selectorPath: {PATH_PROBLEM}",
     ),
     "an empty selector path": (
         "ownerSelectors: [{group: g, kind: K, selectorPath: ''}]",
@@ -81,16 +84,9 @@ def test_a_kind_that_cannot_be_configured_is_refused(text: str, message: str) ->
 
 
 def test_a_configured_kind_stands_beside_the_shipped_ones() -> None:
-    text = (
-        "podTemplates: [{group: g, kind: K, path: spec.pod}]\n"
-        "ownerSelectors: [{group: g, kind: K, selectorPath: spec.selector}]\n"
-    )
+    configuration = check("ownerSelectors: [{group: g, kind: K, selectorPath: spec.selector}]")
 
-    configuration = check(text)
-
-    kind = GroupKind("g", "K")
-    assert configuration.pod_templates == {**collect_templates(()), kind: ("spec", "pod")}
-    owner = OwnerSelector(kind, ("spec", "selector"))
+    owner = OwnerSelector(GroupKind("g", "K"), ("spec", "selector"))
     assert configuration.owner_selectors == (*SHIPPED_OWNERS, owner)
 
 
@@ -98,15 +94,31 @@ def test_a_configured_kind_replaces_a_shipped_one() -> None:
     shipped = SHIPPED_OWNERS[0].kind
     member = f"group: {shipped.group}, kind: {shipped.kind}"
 
-    configuration = check(
-        f"podTemplates: [{{{member}, path: a.b}}]\nownerSelectors: [{{{member}, selectorPath: c}}]"
-    )
+    configuration = check(f"ownerSelectors: [{{{member}, selectorPath: c}}]")
 
-    assert configuration.pod_templates[shipped] == ("a", "b")
     assert configuration.owner_selectors[0] == OwnerSelector(shipped, ("c",))
     assert len(configuration.owner_selectors) == len(SHIPPED_OWNERS)
 
 
-def test_without_configuration_the_built_in_and_the_shipped_kinds_are_known() -> None:
-    assert collect_templates(()) == {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
+def test_without_configuration_the_shipped_controllers_are_known() -> None:
     assert collect_owners(()) == SHIPPED_OWNERS
+
+
+VERSIONS = {
+    "a number": ("1.30", 'must be a text, not 1.3: write it in quotes, as "1.'),
+    "no version": ('"new"', "is no Kubernetes version"),
+    "a future version": ('"1.99"', '1.99 is newer than the supported versions: write "1.'),
+}
+
+
+@pytest.mark.parametrize(("written", "problem"), VERSIONS.values(), ids=VERSIONS.keys())
+def test_a_version_that_is_not_supported_is_refused(written: str, problem: str) -> None:
+    adapter = TypeAdapter(Annotated[str, version_validator(parse_version)])
+
+    assert adapter.validate_json('"1.30"') == "1.30"
+    with pytest.raises(ValidationError) as caught:
+        adapter.validate_json(written)
+
+    (error,) = caught.value.errors()
+    (cause,) = error["ctx"]["error"].problems
+    assert problem in cause[1]

@@ -1,3 +1,4 @@
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -46,6 +47,21 @@ def test_audits_need_an_interval() -> None:
     assert read_settings({}).audit_pause is None
     assert read_settings({"audit_interval": "10m"}).audit_pause == timedelta(minutes=10)
     assert read_settings({"audit_memory": "64Mi"}).audit_bytes == 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("written", "paths"),
+    [
+        ([], ()),
+        (["nodes.yaml"], ("nodes.yaml",)),
+        (["nodes.yaml", "", "pods"], ("nodes.yaml", "pods")),
+    ],
+    ids=["nothing", "one path", "several paths, one empty"],
+)
+def test_paths_of_facts_are_separated_as_in_path(
+    written: list[str], paths: tuple[str, ...]
+) -> None:
+    assert read_settings({"facts": os.pathsep.join(written)}).facts_paths == paths
 
 
 def test_a_version_is_kept_as_its_minor() -> None:

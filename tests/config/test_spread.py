@@ -1,8 +1,10 @@
 import pytest
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
-from webhook.config.spread import GATE_NAMES, LEAST_CA_OVERLAP, describe_unknown_gate
-from webhook.policy.catalogue import Action
+from webhook.config.lifetimes import LEAST_CA_OVERLAP
+from webhook.config.spread import GATE_NAMES, describe_unknown_gate
+from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
+from webhook.policy.rule_entry import Action
 
 ERRORS = {
     "a profile with an empty name": (
@@ -36,8 +38,8 @@ ERRORS = {
         ),
     ),
     "an unknown rule": (
-        "rules: {TSC100: warn}",
-        "3: rules.TSC100: is no policy rule: did you mean TSC110?",
+        "rules: {TC110: warn}",
+        "3: rules.TC110: is no policy rule: did you mean TSC110?",
     ),
     "a rule of the API": (
         "rules:\n  TSC001: warn",
@@ -54,6 +56,13 @@ ERRORS = {
         "rules: {TSC101: on}",
         "3: rules.TSC101: cannot be true: write deny, warn, audit or off",
     ),
+    "the action of a rule of strict decoding": (
+        "rules: {TSC012: deny}",
+        (
+            "3: rules.TSC012.action: cannot be set: the rule warns, and denies with --strict: "
+            "leave it out"
+        ),
+    ),
     "a list instead of an action": (
         "rules: {TSC101: [deny]}",
         "3: rules.TSC101: must be an action, not a list: write deny, warn, audit or off",
@@ -64,6 +73,10 @@ ERRORS = {
             "4: featureGates.MinDomainsInPodTopologySpred: is no feature gate: "
             "did you mean MinDomainsInPodTopologySpread?"
         ),
+    ),
+    "a misspelled scale-down": (
+        one_profile("scaleDown: keepSpread\n  defaultConstraints: []"),
+        "5: profiles[0].scaleDown: cannot be 'keepSpread': did you mean KeepSpread?",
     ),
     "a duration without a unit": (
         "caOverlap: 600",
@@ -89,6 +102,14 @@ def test_an_action_may_be_written_alone_or_with_the_exemptions() -> None:
     actions = [configuration.actions[rule] for rule in ("TSC101", "TSC102", "TSC103")]
     assert actions == [Action.OFF, Action.DENY, Action.AUDIT]
     assert configuration.not_exemptible == {"TSC103"}
+
+
+@pytest.mark.parametrize("rule", STRICT_RULES)
+def test_exemptions_from_rules_of_strict_decoding_can_be_forbidden(rule: str) -> None:
+    configuration = check(f"rules: {{{rule}: {{exemptible: false}}}}")
+
+    assert configuration.not_exemptible == {rule}
+    assert configuration.actions == DEFAULT_ACTIONS
 
 
 def test_an_unknown_gate_is_described_with_the_known_ones() -> None:

@@ -1,20 +1,21 @@
+from collections.abc import Mapping
+
 import pytest
 
 from tests.config.configs import HARD, SOFT, check, one_profile
-from webhook import config
 from webhook.config import summary
+from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import NoFacts
-from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
 
 GATES = resolve(parse_version("1.36"), {})
 
 
 def policy(text: str) -> Policy:
-    return config.policy(check(text), GATES)
+    return make_policy(check(text), GATES)
 
 
 class Nodes(NoFacts):
@@ -42,11 +43,12 @@ TOO_FEW = (
     "pods above 1 in each stay Pending; lower minDomains, or add nodes"
 )
 
-DOUBTS = {
+DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {
     "all nodes carry the label": (f"{{{HARD}}}", Nodes(5, 5, 2), []),
     "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
     "fewer domains than minDomains": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 5, 2), [TOO_FEW]),
     "both": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 3, 2), [LACKING, TOO_FEW]),
+    "no node carries the label": (f"{{{HARD}}}", Nodes(5, 0, 0), [LACKING.replace("2 of", "5 of")]),
     "a soft default": (SOFT, Nodes(5, 0, 0), []),
     "unknown nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),
 }
@@ -83,20 +85,32 @@ def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
     match = f"match: {{namespaceSelector: {selector}}}"
     text = one_profile(f"{match}\n  defaultConstraints: [{SOFT}]")
 
-    injection = summary.example(policy(text))
+    injection = summary.inject_example(policy(text))
 
     assert injection.profile == "a"
     assert not injection.skip
 
 
-def test_a_pod_of_the_operator_is_evaluated_in_its_namespace() -> None:
-    pod = PodTemplate(ObjectMeta(namespace="kube-system"), PodSpec())
+class Prod(NoFacts):
+    """A cluster of which one Namespace is known."""
 
-    injection = summary.example(
-        policy(one_profile(f"defaultConstraints: [{SOFT}]")), NoFacts(), pod
-    )
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        return {"tier": "prod"} if namespace == "prod" else None
 
-    assert injection.skip is SkipReason.EXEMPT_NAMESPACE
+
+@pytest.mark.parametrize(
+    ("namespace", "skip"),
+    [
+        ("prod", SkipReason.NONE),
+        ("ops", SkipReason.NO_PROFILE),
+        ("kube-system", SkipReason.EXEMPT_NAMESPACE),
+    ],
+)
+def test_the_example_is_created_in_a_namespace(namespace: str, skip: SkipReason) -> None:
+    match = "match: {namespaceSelector: {matchLabels: {tier: prod}}}"
+    rules = policy(one_profile(f"{match}\n  defaultConstraints: [{SOFT}]"))
+
+    assert summary.inject_example(rules, namespace, Prod()).skip is skip
 
 
 def test_gates_are_shown_with_what_they_guard() -> None:
@@ -110,3 +124,22 @@ def test_a_profile_without_conditions_is_for_its_schedulers() -> None:
     (profile,) = policy(one_profile("defaultConstraints: []")).profiles
 
     assert summary.describe_pods(profile) == "schedulerName default-scheduler"
+
+
+def test_configured_rules_are_listed_with_their_defaults() -> None:
+    rules = "{TSC110: deny, TSC101: {action: warn, exemptible: false}, TSC102: warn}"
+
+    assert summary.configured_rules(policy(f"rules: {rules}")) == [
+        ("TSC101", "warn", "warn", False),
+        ("TSC110", "deny", "audit", True),
+    ]
+    assert summary.configured_rules(policy("mode: apply")) == []
+
+
+def test_configured_kinds_are_listed_with_their_places() -> None:
+    shipped = "{group: argoproj.io, kind: Rollout, path: spec.template}"
+    own = "{group: g, kind: K, path: 'spec.jobs[*].template'}"
+
+    found = summary.configured_kinds(policy(f"podTemplates: [{shipped}, {own}]"))
+
+    assert found == [("K.g", ["spec.jobs[*].template"])]

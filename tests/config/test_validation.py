@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.config.configs import HEAD, check_scheduler, errors_of, read
-from webhook import config
+from webhook.config.configuration import check
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.policy.catalogue import DEFAULT_ACTIONS
@@ -67,7 +67,7 @@ FILE_ERRORS = {
             ),
             (
                 f"etc/spread.yaml:10: rules.TSC999: is no policy rule: write "
-                f"{', '.join([*DEFAULT_ACTIONS][:-1])} or TSC115"
+                f"{', '.join([*DEFAULT_ACTIONS][:-1])} or {[*DEFAULT_ACTIONS][-1]}"
             ),
         ],
     ),
@@ -113,6 +113,7 @@ def test_an_error_of_another_file_has_the_line_of_the_value_that_names_it() -> N
 KEYS = st.sampled_from(
     [
         "apiVersion", "kind", "mode", "profiles", "name", "match", "merge", "completeSelectors",
+        "scaleDown", "scaleDownRepair", "gangs",
         "defaultConstraints", "exempt", "schedulerConfiguration", "namespaceSelector",
         "objectSelector", "matchLabels", "matchExpressions", "key", "operator", "values",
         "ownerKinds", "schedulerNames", "maxSkew", "topologyKey", "whenUnsatisfiable",
@@ -125,7 +126,7 @@ KEYS = st.sampled_from(
 WORDS = st.sampled_from(
     [
         "apply", "deny", "List", "System", "DoNotSchedule", "ScheduleAnyway", "Honor", "In",
-        "Exists", "PodTopologySpread", "10m", "two.yaml", "bad.yaml", "args.yaml",
+        "Exists", "KeepSpread", "PodTopologySpread", "10m", "two.yaml", "bad.yaml", "args.yaml",
         "kubescheduler.config.k8s.io/v1beta1", "PodTopologySpreadArgs", "spec.template"
     ]
 )
@@ -151,7 +152,7 @@ def errors_in(text: str, *, scheduler: bool) -> str:
         if scheduler:
             check_scheduler(text)
         else:
-            config.check(read_document(text, "x.yaml"), read)
+            check(read_document(text, "x.yaml"), read)
     except CombinedConfigError as error:
         return str(error)
     return ""

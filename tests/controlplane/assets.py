@@ -14,9 +14,12 @@ from pathlib import Path
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 """The names under which the one program built from go/main.go is linked."""
 
+VARIABLE = "EVENSPREAD_KUBERNETES_VERSION"
+"""Environment variable that chooses the version: a minor one as ``1.37``, or its release."""
+
 DEFAULT_VERSION = "1.36.3"
 """
-Kubernetes of the tests unless ``EVENSPREAD_KUBERNETES_VERSION`` names another.
+Kubernetes of the tests unless VARIABLE names another.
 
 1.36 is the newest that can still emulate 1.33, the last version before matchLabelKeys are merged
 into the selector; 1.37 emulates 1.34 and later.
@@ -55,6 +58,12 @@ class Assets:
         return self.folder / component
 
 
+def known_versions() -> dict[str, str]:
+    """The minor versions with a module list -> their release, as ``1.36`` -> ``1.36.3``."""
+    others = (path.stem.removeprefix("v") for path in GO_SOURCES.glob("v*.mod"))
+    return {release.rpartition(".")[0]: release for release in sorted({DEFAULT_VERSION, *others})}
+
+
 def chosen_version(environment: Mapping[str, str]) -> str:
     """
     Kubernetes version to build and run, as ``1.36.3``.
@@ -62,14 +71,12 @@ def chosen_version(environment: Mapping[str, str]) -> str:
     Raises:
         AssetsError: ``EVENSPREAD_KUBERNETES_VERSION`` names one that has no module list in go/.
     """
-    version = environment.get("EVENSPREAD_KUBERNETES_VERSION", DEFAULT_VERSION)
-    if not module_list(version).is_file():
-        others = (path.stem.removeprefix("v") for path in GO_SOURCES.glob("v*.mod"))
-        known = ", ".join(sorted({DEFAULT_VERSION, *others}))
-        raise AssetsError(
-            f"EVENSPREAD_KUBERNETES_VERSION: no module list for {version!r}; use one of {known}"
-        )
-    return version
+    version = environment.get(VARIABLE, DEFAULT_VERSION)
+    known = known_versions()
+    if version not in {*known, *known.values()}:
+        names = ", ".join(known)
+        raise AssetsError(f"{VARIABLE}: no module list for {version!r}; use one of {names}")
+    return known.get(version, version)
 
 
 def module_list(version: str) -> Path:
@@ -102,8 +109,9 @@ def locate(environment: Mapping[str, str] = os.environ) -> Assets:
         return Assets(Path(given))
     folder = built_folder(chosen_version(environment))
     if not folder.is_dir():
+        chosen = f" {VARIABLE}={environment[VARIABLE]}" if VARIABLE in environment else ""
         raise AssetsError(
-            "no control plane to test with: run `make envtest` (minutes, once), or set "
+            f"no control plane to test with: run `make envtest{chosen}` (minutes, once), or set "
             "KUBEBUILDER_ASSETS to a folder with " + ", ".join(COMPONENTS)
         )
     return Assets(folder)

@@ -2,10 +2,11 @@
 Builds the control plane of the tests from Go modules, once: ``python -m tests.controlplane.build``.
 
 About 5 minutes on 2 cores when nothing is cached, 20 s to link it again; 170 MB. Nothing is
-printed when there is nothing to do. ``EVENSPREAD_KUBERNETES_VERSION`` chooses the version; each
-has a module list in go/. The list of another version X.Y.Z is made from go.mod: replace the
-versions (k8s.io/kubernetes vX.Y.Z, its staging modules v0.Y.Z, and the etcd server that its
-go.mod names), drop the indirect requirements, ``go mod tidy``, and save as vX.Y.Z.mod and .sum.
+printed when there is nothing to do. ``EVENSPREAD_KUBERNETES_VERSION`` chooses the version, as
+``1.37``; each has a module list in go/, for one release. The list of another version X.Y.Z is made
+from go.mod: replace the versions (k8s.io/kubernetes vX.Y.Z, its staging modules v0.Y.Z, and the
+etcd server that its go.mod names), drop the indirect requirements, ``go mod tidy``, and save as
+vX.Y.Z.mod and .sum. For another release of a minor version, replace the list of that version.
 The ``replace`` lines must stay: Kubernetes requires its staging modules as v0.0.0.
 
 The build goes to a folder of its own, which gets its final name at the end, so that this name never

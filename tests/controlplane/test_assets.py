@@ -31,8 +31,32 @@ def test_a_folder_without_a_component_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_unknown_version_is_reported_with_the_known_ones() -> None:
-    with pytest.raises(AssetsError, match=r"'1\.2\.3'; use one of 1\.36\.3, 1\.37\.0"):
+    with pytest.raises(AssetsError, match=r"'1\.2\.3'; use one of 1\.36, 1\.37"):
         assets.locate({"EVENSPREAD_KUBERNETES_VERSION": "1.2.3"})
+
+
+VERSIONS = {
+    "none": ({}, "1.36.3"),
+    "a minor version": ({"EVENSPREAD_KUBERNETES_VERSION": "1.37"}, "1.37.2"),
+    "the release of a minor version": ({"EVENSPREAD_KUBERNETES_VERSION": "1.37.2"}, "1.37.2"),
+    "the default": ({"EVENSPREAD_KUBERNETES_VERSION": "1.36"}, DEFAULT_VERSION),
+}
+
+
+@pytest.mark.parametrize(("environment", "release"), VERSIONS.values(), ids=VERSIONS.keys())
+def test_a_version_is_chosen_by_its_minor_or_its_release(
+    environment: dict[str, str], release: str
+) -> None:
+    assert assets.chosen_version(environment) == release
+
+
+def test_a_missing_build_of_another_version_is_reported_with_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    with pytest.raises(AssetsError, match=r"`make envtest EVENSPREAD_KUBERNETES_VERSION=1\.37`"):
+        assets.locate({"EVENSPREAD_KUBERNETES_VERSION": "1.37"})
 
 
 def test_without_a_build_the_way_to_one_is_reported(
@@ -48,7 +72,7 @@ def test_versions_do_not_share_a_build() -> None:
     default = assets.built_folder(DEFAULT_VERSION)
 
     assert default.name.startswith(f"{DEFAULT_VERSION}-")
-    assert default != assets.built_folder("1.37.0")
+    assert default != assets.built_folder("1.37.2")
 
 
 @pytest.mark.parametrize("modules", sorted(assets.GO_SOURCES.glob("*.mod")), ids=lambda p: p.name)

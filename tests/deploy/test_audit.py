@@ -3,12 +3,15 @@
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
-from webhook.audit.listing import LISTED_BUILT_IN, LISTED_PODS
+from webhook.audit.listing import LISTED_BUILT_IN, LISTED_CLUSTER_SCOPED, LISTED_PODS
 from webhook.config.settings import read_settings
-from webhook.policy.kinds import SHIPPED_TEMPLATES
+from webhook.policy.kinds import CUSTOM_KINDS
 from webhook.server.audits.policyreports import DIALECTS
 
-FOLLOWED = {"services", "replicationcontrollers", "replicasets", "statefulsets", "rollouts"}
+FOLLOWED = {
+    *("namespaces", "nodes", "services", "replicationcontrollers", "replicasets"),
+    *("statefulsets", "rollouts"),
+}
 """What the server may list without audits, as test_agreement has it."""
 
 LEASE = "evenspread-audit"
@@ -54,15 +57,16 @@ def test_the_lease_is_empty_and_the_only_one_that_may_be_written(helm: Helm) -> 
 
 def test_all_that_is_audited_may_be_listed_and_nothing_else(helm: Helm) -> None:
     rights = granted(audited(helm), "ClusterRole")
-    custom = {(kind.group, f"{kind.kind.lower()}s") for kind in SHIPPED_TEMPLATES}
+    custom = {row for row in CUSTOM_KINDS.values() if row.audited}
     listed = {
-        (resource.group_kind.group, resource.plural) for resource in (*LISTED_BUILT_IN, LISTED_PODS)
-    } | custom
+        (row.group, row.plural)
+        for row in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN, LISTED_PODS, *custom)
+    }
 
     assert rights.keys() == {
         resource
         for resource in listed
-        if resource[1] not in FOLLOWED or resource[0] == "apps.kruise.io"
+        if resource[1] not in FOLLOWED or resource[0] in {"apps.kruise.io", "serving.knative.dev"}
     }
     assert all(verbs == ["list"] for verbs in rights.values())
 

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from tests.deploy.manifests import CHART, KUBERNETES, NAMESPACE, Helm, HelmError, Json, by_name
-from webhook.config import load, policy
+from webhook.config.configuration import policy
+from webhook.config.files import load
 from webhook.config.settings import read_settings
 from webhook.doctor.drift import find_drift
 from webhook.doctor.installation import CONFIGURATION_KINDS
@@ -84,6 +85,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "audit.policyReports needs audit.interval",
     ),
     "an interval that is no duration": ({"audit": {"interval": "often"}}, "interval"),
+    "corrections of ranks that no pod gets": (
+        {"config": {"scaleDownRepair": True}},
+        "config.scaleDownRepair needs a profile with scaleDown: KeepSpread",
+    ),
     "a quota for no class": ({"criticalQuota": True, "priorityClassName": ""}, "criticalQuota"),
 }
 
@@ -184,6 +189,45 @@ def _server_expects_pods(objects: dict[str, Json], folder: Path) -> bool:
     return policy(configuration, gates, validates_pods=settings.validates_pods).validates_pods
 
 
+def binding(helm: Helm, values: dict[str, Any]) -> list[Json]:
+    return [hook for hook in hooks(helm, values) if hook["name"] == "bind.evenspread.io"]
+
+
+def keeping(**match: Any) -> Json:
+    return {"name": "shops", "scaleDown": "KeepSpread", "match": match}
+
+
+SHOPS = {"matchLabels": {"team": "shops"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]}
+
+
+def test_bindings_are_sent_only_if_a_profile_keeps_the_spread(helm: Helm) -> None:
+    other = {"name": "other", "scaleDown": "None"}
+
+    assert not binding(helm, {})
+    assert not binding(helm, {"config": {"profiles": [other]}})
+    (webhook,) = binding(helm, {"config": {"profiles": [other, keeping()]}})
+    assert webhook["failurePolicy"] == "Ignore"
+    assert webhook["timeoutSeconds"] == 2
+
+
+def test_the_profile_limits_the_namespaces_whose_bindings_are_sent(helm: Helm) -> None:
+    profile = keeping(namespaceSelector=SHOPS)
+    usual = hooks(helm, {"scope": "optIn"})[0]["namespaceSelector"]["matchExpressions"]
+
+    (webhook,) = binding(helm, {"scope": "optIn", "config": {"profiles": [profile]}})
+    assert webhook["namespaceSelector"] == {
+        "matchLabels": SHOPS["matchLabels"],
+        "matchExpressions": [*usual, *SHOPS["matchExpressions"]],
+    }
+
+
+def test_several_profiles_do_not_limit_the_namespaces(helm: Helm) -> None:
+    profiles = [keeping(namespaceSelector=SHOPS), keeping(namespaceSelector=SHOPS)]
+
+    (webhook,) = binding(helm, {"config": {"profiles": profiles}})
+    assert webhook["namespaceSelector"] == hooks(helm, {})[0]["namespaceSelector"]
+
+
 def test_no_webhook_has_match_conditions(helm: Helm) -> None:
     assert all("matchConditions" not in webhook for webhook in hooks(helm, {}))
 
@@ -216,6 +260,9 @@ RENDERED: dict[str, dict[str, Any]] = {
     "the defaults": {},
     "opt-in": {"scope": "optIn", "exemptNamespaces": ["kube-public"], "skipInSelector": True},
     "all pods validated": {"validatePods": True, "failurePolicy": {"validating": "Fail"}},
+    "a spread that is kept": {
+        "config": {"profiles": [{"name": "shops", "scaleDown": "KeepSpread"}]},
+    },
     "a custom kind": {
         "podTemplates": [
             {"group": "a.io", "kind": "Fish", "resource": "fish", "path": "spec.template"}

@@ -135,6 +135,21 @@ def test_the_component_registers_pods_as_the_chart_does_where_a_rule_denies(
     assert by_name(kustomize(str(tmp_path)))[configuration] == denying[configuration]
 
 
+def test_the_component_ranks_pods_as_the_chart_does_where_a_profile_keeps_the_spread(
+    helm: Helm, kustomize: Kustomize, tmp_path: Path
+) -> None:
+    folders = (DEPLOY / "kustomize" / name for name in ("base", "keep-spread"))
+    base, component = (os.path.relpath(folder, tmp_path) for folder in folders)
+    (tmp_path / "kustomization.yaml").write_text(VALIDATED.format(base=base, component=component))
+    profiles = [{"name": "a", "scaleDown": "KeepSpread"}]
+
+    found = by_name(kustomize(str(tmp_path)))
+    keeping = by_name(helm.objects({"config": {"profiles": profiles}}))
+    for name in ("MutatingWebhookConfiguration/evenspread", "ClusterRole/evenspread"):
+        member = "webhooks" if "webhooks" in keeping[name] else "rules"
+        assert all(entry in found[name][member] for entry in keeping[name][member])
+
+
 def test_monitoring_is_the_chart_with_monitoring(helm: Helm, kustomize: Kustomize) -> None:
     chart = by_name(helm.objects(MONITORING))
 

@@ -84,6 +84,16 @@ spec:
 {listed}{"".join(constraints)}"""
 
 
+def _in_zone_a(workload: str) -> str:
+    selector = "      nodeSelector: {topology.kubernetes.io/zone: zone-a}\n"
+    return workload.replace("      containers:\n", f"{selector}      containers:\n")
+
+
+def _gang(constraint: str) -> str:
+    group = "      schedulingGroup: {podGroupName: web}\n"
+    return _deployment(constraint).replace("      containers:\n", f"{group}      containers:\n")
+
+
 def _stateful_set(constraint: str) -> str:
     claims = """\
   volumeClaimTemplates:
@@ -93,6 +103,17 @@ def _stateful_set(constraint: str) -> str:
     return _deployment(constraint).replace("kind: Deployment", "kind: StatefulSet") + claims
 
 
+_STORAGE_CLASS = """\
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: zonal
+  annotations: {storageclass.kubernetes.io/is-default-class: "true"}
+provisioner: ebs.csi.aws.com
+volumeBindingMode: Immediate
+"""
+
 _OTHER = """\
 ---
 apiVersion: apps/v1
@@ -100,6 +121,20 @@ kind: Deployment
 metadata: {name: cache}
 spec: {template: {metadata: {labels: {app: web, part: cache}}, spec: {containers: []}}}
 """
+
+
+def _autoscaler(most: int) -> str:
+    return f"""\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  minReplicas: 2
+  maxReplicas: {most}
+"""
+
 
 _DEFAULTED = (
     "{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway, "
@@ -136,12 +171,15 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
         "TSC107": AdviceExample(
             _deployment(_ZONE), _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n")
         ),
-        "TSC108": AdviceExample(_stateful_set(_ZONE), _stateful_set(_SOFT)),
+        "TSC108": AdviceExample(
+            _stateful_set(_ZONE) + _STORAGE_CLASS,
+            _stateful_set(_ZONE) + _STORAGE_CLASS.replace("Immediate", "WaitForFirstConsumer"),
+        ),
         "TSC109": AdviceExample(
             _deployment(_ZONE, _HOST) + _nodes("a1", "b1", "b2", "b3"),
             _deployment(_ZONE, _HOST) + _nodes("a1", "a2", "b1", "b2"),
         ),
-        "TSC110": AdviceExample(_deployment(), _deployment(_SOFT)),
+        "TSC110": AdviceExample(_deployment(replicas=3), _deployment(_SOFT, replicas=3)),
         "TSC111": AdviceExample(
             _deployment(_ZONE + "        matchLabelKeys: [pod-template-hash]\n"),
             _deployment(_ZONE),
@@ -169,6 +207,19 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
             _deployment() + NODES + _pods("a1", "b1", constraints=_DEFAULTED),
             profile=True,
         ),
+        "TSC116": AdviceExample(
+            _in_zone_a(_deployment(_ZONE + "        nodeAffinityPolicy: Ignore\n")),
+            _in_zone_a(_deployment(_ZONE + "        nodeAffinityPolicy: Honor\n")),
+        ),
+        "TSC117": AdviceExample(
+            _stateful_set(_SOFT + "        matchLabelKeys: [pod-template-hash]\n"),
+            _stateful_set(_SOFT + "        matchLabelKeys: [controller-revision-hash]\n"),
+        ),
+        "TSC118": AdviceExample(
+            _deployment(_ZONE) + _autoscaler(12), _deployment(_ZONE) + _autoscaler(3)
+        ),
+        "TSC120": AdviceExample(_in_zone_a(_deployment(_ZONE)), _in_zone_a(_deployment(_HOST))),
+        "TSC121": AdviceExample(_gang(_ZONE), _gang(_SOFT)),
     }
 )
 """Rule id -> example, in order."""

@@ -1,5 +1,5 @@
 """
-For every API rule a manifest that violates it and one that passes.
+For every rule of the API and of strict decoding a manifest that violates it and one that passes.
 
 The reference shows them, and the tests run them. The texts of the rules are in
 ``policy.catalogue``.
@@ -89,3 +89,17 @@ API_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
     {rule: RuleExample(*manifests) for rule, manifests in _EXAMPLES.items()}
 )
 """Rule id -> its examples; the reference may shorten the long list of TSC010."""
+
+STRICT_EXAMPLES: Mapping[str, RuleExample] = MappingProxyType(
+    {
+        "TSC011": RuleExample(
+            _pod({"minDomain": "3"}),
+            _pod({"minDomains": "3"}),
+        ),
+        "TSC012": RuleExample(
+            _pod({"maxSkew": "1\n    maxSkew: 2"}),
+            _pod({"maxSkew": "2"}),
+        ),
+    }
+)
+"""Rule id -> manifests with an error of strict decoding, and without it."""

@@ -26,7 +26,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
     {
         "TSC001": RemedyText("`maxSkew: 1`, the smallest valid value"),
         "TSC003": RemedyText(
-            "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelt",
+            "`DoNotSchedule` or `ScheduleAnyway`, whichever was misspelled",
             "if the value is missing or resembles neither: either may be intended",
         ),
         "TSC004": RemedyText(
@@ -40,7 +40,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "if whenUnsatisfiable has no valid value: fix this value first",
         ),
         "TSC007": RemedyText(
-            "`Honor` or `Ignore`, whichever was misspelt",
+            "`Honor` or `Ignore`, whichever was misspelled",
             "if the value resembles neither: either may be intended",
         ),
         "TSC008": RemedyText(
@@ -51,8 +51,12 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "the pod's own label",
         ),
         "TSC009": RemedyText(
-            "corrects a misspelt operator",
+            "corrects a misspelled operator",
             "other errors of the selector: only the author knows the intended label or value",
+        ),
+        "TSC011": RemedyText(
+            "renames a misspelled field, moves a misplaced field or list to where it belongs",
+            "a field that resembles none; a field, or a list, that is also written correctly",
         ),
         "TSC020": RemedyText("the successor of the deprecated label"),
         "TSC021": RemedyText(
@@ -65,7 +69,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC102": RemedyText("a labelSelector with the pod's own labels", "pods without labels"),
         "TSC103": RemedyText(
-            "the label of the nodes that a mistyped key resembles",
+            "the label of the nodes that a misspelled key resembles",
             "a key that resembles none of them; a key that only some nodes have: label the others",
         ),
         "TSC104": RemedyText("the number of domains as minDomains"),
@@ -75,8 +79,12 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         "TSC106": RemedyText(
             "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`"
         ),
-        "TSC107": RemedyText("adds pod-template-hash to matchLabelKeys"),
-        "TSC108": RemedyText("`whenUnsatisfiable: ScheduleAnyway`"),
+        "TSC107": RemedyText(
+            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash"
+        ),
+        "TSC108": RemedyText(
+            "`whenUnsatisfiable: ScheduleAnyway`", "if another StorageClass is the remedy"
+        ),
         "TSC109": RemedyText(
             "the smallest maxSkew with which the zone constraint and the node constraint can "
             "both be satisfied"
@@ -92,6 +100,13 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         "TSC113": RemedyText(
             "adds to the selector a label of the pod that pods of other workloads do not have",
             "if the pod has no such label",
+        ),
+        "TSC116": RemedyText(
+            "`nodeAffinityPolicy: Honor`, and `nodeTaintsPolicy: Honor` if needed"
+        ),
+        "TSC117": RemedyText(
+            "the label that the pods carry and that a misspelled key resembles, or that "
+            "distinguishes their revisions; removes other keys"
         ),
     }
 )
@@ -111,6 +126,7 @@ CHECK_READS: Mapping[str, str] = MappingProxyType(
         "validated-pods": (
             "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment"
         ),
+        "binding": "the MutatingWebhookConfiguration, the ConfigMap",
         "match-conditions": _CONFIGURATIONS,
         "service": "the Service",
         "endpoints": "its EndpointSlices",

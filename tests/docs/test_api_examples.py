@@ -2,12 +2,14 @@ import pytest
 import yaml
 
 from tests.build import request
-from tests.docs.api_examples import API_EXAMPLES
+from tests.docs.api_examples import API_EXAMPLES, STRICT_EXAMPLES
+from webhook.audit.strict import find_strict_errors
+from webhook.manifests import Document, parse
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.predict import list_warnings
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.versions import NEWEST_VERSION
-from webhook.policy.catalogue import API_WARNINGS, TOO_MANY_CONSTRAINTS
+from webhook.policy.catalogue import API_WARNINGS, STRICT_RULES, TOO_MANY_CONSTRAINTS
 from webhook.policy.defaulting.profiles import FieldDefaults, Policy
 from webhook.policy.facts import NoFacts
 from webhook.policy.model import Constraint
@@ -96,3 +98,24 @@ def test_the_example_of_min_domains_sets_it() -> None:
     assert "minDomains: 3" in example.violates
     assert "minDomains: 3" in example.passes
     assert API_EXAMPLES["TSC004"].violates.count("maxSkew: 2") == 1
+
+
+def strict_errors(manifest: str) -> list[str]:
+    (document,) = parse(manifest, "pod.yaml")
+    assert isinstance(document, Document)
+    return [finding.rule for finding in find_strict_errors(document, ())]
+
+
+def test_every_rule_of_strict_decoding_has_an_example() -> None:
+    assert tuple(STRICT_EXAMPLES) == STRICT_RULES
+
+
+@pytest.mark.parametrize("rule", STRICT_EXAMPLES)
+def test_an_example_of_strict_decoding(rule: str) -> None:
+    example = STRICT_EXAMPLES[rule]
+
+    assert strict_errors(example.violates) == [rule]
+    assert strict_errors(example.passes) == []
+    for manifest in (example.violates, example.passes):
+        creation = request(yaml.safe_load(manifest))
+        assert judge(creation, Hook.VALIDATE, POLICY, NoFacts()).allowed

@@ -14,7 +14,7 @@ from webhook.cli.program import COMMANDS
 SCREENS = 2.5
 LINES_A_SCREEN = 60
 
-REVIEW = "review --cluster examples/cluster --config examples/config/spread.yaml -o json -f"
+REVIEW = "review --facts examples/cluster --config examples/config/spread.yaml -o json -f"
 
 
 def picture(sign: str) -> str:
@@ -34,7 +34,7 @@ def test_the_pod_in_the_picture_gets_what_is_shown(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         check=True,
     ).stdout
-    patch = json.loads(output)["response"]["patch"]
+    patch = json.loads(output.splitlines()[0])["response"]["patch"]
     apply_patch = jsonpatch.apply_patch(before, patch)
 
     assert apply_patch["metadata"].pop("annotations")["evenspread.io/defaults"]

@@ -9,13 +9,15 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+import yaml
 
 from certs.secret import RotationRequest
 from tests.docs.advice_examples import ADVICE_EXAMPLES as ADVISED
-from tests.docs.api_examples import API_EXAMPLES
+from tests.docs.api_examples import API_EXAMPLES, STRICT_EXAMPLES
 from tests.docs.limits import limit_rows
 from tests.docs.markdown import PAGES, ROOT, rows
 from tests.docs.reference_texts import CHECK_READS, REMEDY_TEXTS
+from webhook.cli.commands.audit import command as audit
 from webhook.cli.exits import DEBUG_VARIABLE, ExitCode
 from webhook.cli.program import COMMANDS
 from webhook.config.settings import setting_table
@@ -27,6 +29,8 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.scaledown.binding import BindingResult
+from webhook.policy.scaledown.ranks import SCALE_DOWN_LABEL
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.health import PAGES as HEALTH_PATHS
 from webhook.telemetry.catalogue import METRICS, Type
@@ -91,7 +95,8 @@ def test_each_rule_is_shown_broken_and_kept() -> None:
     sides = {
         rule: ["\n".join(_side(diff, sign)) + "\n" for sign in "-+"] for rule, diff in shown.items()
     }
-    written = {rule: [example.violates, example.passes] for rule, example in API_EXAMPLES.items()}
+    of_api = {**API_EXAMPLES, **STRICT_EXAMPLES}
+    written = {rule: [example.violates, example.passes] for rule, example in of_api.items()}
     written |= {rule: [example.violates, example.passes] for rule, example in ADVISED.items()}
 
     assert sides.keys() == written.keys()
@@ -112,7 +117,11 @@ def test_settings() -> None:
 def test_variables_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bEVENSPREAD_[A-Z_]+\b", EVERYTHING))
 
-    assert named == {row.variable for row in setting_table()} | {DEBUG_VARIABLE}
+    required = {row.variable for row in setting_table()} | {DEBUG_VARIABLE}
+    template = yaml.safe_load((ROOT / "deploy/ci/gitlab.yml").read_text())
+    others = {f"EVENSPREAD_{option.name}".upper() for option in audit.params}
+    assert required <= named
+    assert named - required <= others | template["evenspread"]["variables"].keys()
 
 
 OF_OTHERS = {
@@ -120,7 +129,7 @@ OF_OTHERS = {
     "minikube": {"--all", "--nodes"},
     "helm": {"--no-hooks", "--set", "--set-file"},
     "kind": {"--name"},
-    "kube-apiserver": {"--admission-control-config-file"},
+    "kube-apiserver": {"--admission-control-config-file", "--enable-aggregator-routing"},
     "kubectl": {
         "--dry-run", "--for", "--ignore-not-found", "--image", "--labels", "--replicas",
         "--show-managed-fields", "--type",
@@ -137,7 +146,7 @@ def test_flags_that_pages_name_exist() -> None:
 
 
 def flags() -> set[str]:
-    commands = [import_module(f"webhook.cli.{name}").command for name in COMMANDS]
+    commands = [import_module(f"webhook.cli.commands.{name}").command for name in COMMANDS]
     leaves = [
         leaf
         for command in commands
@@ -189,7 +198,7 @@ def test_rules() -> None:
 
 
 def test_rules_that_pages_name_exist() -> None:
-    named = set(re.findall(r"\bTSC\d+\b", EVERYTHING))
+    named = set(re.findall(r"\bTSC\d{3}\b", EVERYTHING))
 
     assert named <= CATALOGUE.keys()
 
@@ -234,11 +243,18 @@ ENABLED = "evenspread.io/enabled"
 """Of a namespace; it is the chart that knows it, as a namespaceSelector of the webhooks."""
 
 
+def test_results_of_bindings() -> None:
+    table = REFERENCE.partition("| result | meaning |")[2].partition(NEXT)[0]
+
+    assert names_in(f"| result | meaning |{table}") == {*BindingResult}
+
+
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
         DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
+        SCALE_DOWN_LABEL,
     }  # fmt: skip
-    assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "webhooks.yaml").read_text()
+    assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "_names.tpl").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
 
 
@@ -246,7 +262,7 @@ def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
     ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
-    ours.add(RotationRequest.REVOKE)
+    ours |= {RotationRequest.REVOKE, SCALE_DOWN_LABEL}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1", "evenspread.io/results-left-out"}
 
 
@@ -274,7 +290,8 @@ def test_log_events() -> None:
 def test_events() -> None:
     written = {word for node in NODES for word in words(node)}
 
-    assert column("Events") == {word for word in written if re.match(r"Configuration\w+$", word)}
+    reasons = re.compile(r"Configuration\w+$|AuditIncomplete$|RanksContested$").match
+    assert column("Events") == set(filter(reasons, written))
 
 
 def said_to(function: str) -> Iterator[str]:

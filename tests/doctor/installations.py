@@ -59,6 +59,11 @@ def merge(value: Any, change: Any) -> Any:
     return {**kept, **added}
 
 
+_KEEPING = yaml.safe_load((DEPLOY / "kustomize" / "keep-spread" / "kustomization.yaml").read_text())
+BINDING: Json = yaml.safe_load(_KEEPING["patches"][0]["patch"])[0]["value"]
+"""The webhook for Bindings, as its component adds it."""
+
+
 def decode_manifest(kind: type[T], name: str, change: Json | None = None) -> Lookup[T]:
     """Decode an object of the manifests with a change."""
     return Lookup(msgspec.convert(merge(BASE[name], change or {}), kind))

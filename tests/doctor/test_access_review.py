@@ -9,7 +9,12 @@ from webhook.cluster.protocol import Response
 from webhook.doctor.access_review import review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.objects import ConfigMap
-from webhook.doctor.rights import ROLLOUTS, list_audit_rights, list_needed_rights
+from webhook.doctor.rights import (
+    ROLLOUTS,
+    list_audit_rights,
+    list_needed_rights,
+    list_scale_down_rights,
+)
 from webhook.doctor.workload import Deployment
 from webhook.policy.kinds import KindRow
 
@@ -27,6 +32,11 @@ TEMPLATES = (
     "- {group: example.com, kind: Fleet, path: spec.template}\n"
     "- {group: apps.kruise.io, kind: CloneSet, path: spec.template}\n"
 )
+KEEPING = (
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+    "profiles: [{name: a, scaleDown: KeepSpread, defaultConstraints: []}]\nscaleDownRepair: true\n"
+)
+
 GROUPS = {
     "groups": [{"name": "example.com", "preferredVersion": {"groupVersion": "example.com/v1"}}]
 }
@@ -79,6 +89,20 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
         *list_needed_rights("evenspread", "self"),
         *list_audit_rights("evenspread", auditing.settings, fleets),
     ]
+
+
+async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_spread() -> None:
+    api = ApiServer(answers={REVIEWS: ALLOWED})
+
+    found = await review_rights(
+        DoctorClient(api), "evenspread", "shop", None, ConfigMap({"config.yaml": KEEPING})
+    )
+
+    assert list(found) == [
+        *list_needed_rights("evenspread", "self"),
+        *list_scale_down_rights("evenspread", keeps_spread=True, repairs=True),
+    ]
+    assert len(api.requests) == len(found)
 
 
 OWNERS: dict[str, tuple[dict[str, Response], tuple[KindRow, ...]]] = {

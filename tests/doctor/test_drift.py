@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.deploy.manifests import Json
-from tests.doctor.installations import BASE, merge
+from tests.doctor.installations import BASE, BINDING, merge
 from webhook.doctor.drift import find_drift, list_excess
 from webhook.doctor.installation import CONFIGURATION_KINDS
 from webhook.doctor.objects import WebhookConfiguration
@@ -26,6 +26,29 @@ def drift(change: Json, hook: Hook = Hook.MUTATE, **more: Any) -> list[str]:
 @pytest.mark.parametrize("hook", Hook)
 def test_the_manifests_do_not_drift(hook: Hook) -> None:
     assert drift({}, hook) == []
+
+
+def test_the_webhook_for_bindings_belongs_to_the_mutating_configuration() -> None:
+    assert drift_beside(Hook.MUTATE, {}) == []
+    assert drift_beside(Hook.VALIDATE, {}) == [
+        "there is a webhook bind.evenspread.io, which no manifest of evenspread has"
+    ]
+
+
+def test_the_webhook_for_bindings_drifts_too() -> None:
+    change = {"failurePolicy": "Fail", "namespaceSelector": None}
+
+    policy, *exempt = drift_beside(Hook.MUTATE, change)
+    assert "bind.evenspread.io has failurePolicy: Fail, not Ignore" in policy
+    assert exempt == [
+        "bind.evenspread.io is called for namespace kube-system",
+        "bind.evenspread.io is called for namespace evenspread",
+    ]
+
+
+def drift_beside(hook: Hook, change: Json) -> list[str]:
+    made = BASE[f"{CONFIGURATION_KINDS[hook]}/evenspread"]
+    return drift({}, hook, webhooks=[*made["webhooks"], merge(BINDING, change)])
 
 
 def rule(**changes: Any) -> Json:

@@ -14,6 +14,7 @@ from webhook.doctor.rights import (
     certificate_mode,
     list_audit_rights,
     list_needed_rights,
+    list_scale_down_rights,
 )
 from webhook.policy.kinds import KindRow
 
@@ -66,7 +67,7 @@ def granted(objects: dict[str, Json], name: str) -> set[Right]:
     return {
         Right(verb, group, resource, of, namespaced=kind == "Role")
         for kind in ("ClusterRole", "Role")
-        for role in (f"{kind}/{name}", f"{kind}/{name}-audit")
+        for role in (f"{kind}/{name}", f"{kind}/{name}-audit", f"{kind}/{name}-repair")
         for rule in objects.get(role, {"rules": []})["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
@@ -84,6 +85,42 @@ def test_what_is_needed_is_what_the_chart_grants(
 
     assert len(set(needed)) == len(needed)
     assert set(needed) == granted(by_name(helm.objects(values)), name)
+
+
+KEEPING: Json = {"name": "shops", "scaleDown": "KeepSpread"}
+
+SCALED: dict[str, tuple[Json, Json]] = {
+    "that ranks pods": ({"config": {"profiles": [KEEPING]}}, {"keeps_spread": True}),
+    "that corrects ranks": (
+        {"config": {"profiles": [KEEPING], "scaleDownRepair": True}},
+        {"keeps_spread": True, "repairs": True},
+    ),
+    "that corrects ranks and audits": (
+        {
+            "config": {"profiles": [KEEPING], "scaleDownRepair": True},
+            "audit": {"interval": "10m"},
+        },
+        {"keeps_spread": True, "repairs": True, "settings": {"audit-interval": "10m"}},
+    ),
+    "of which no profile keeps the spread": ({"config": {"profiles": [{"name": "a"}]}}, {}),
+}
+
+
+@pytest.mark.parametrize(("values", "needs"), SCALED.values(), ids=SCALED)
+def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json) -> None:
+    needs = {"keeps_spread": False, "repairs": False, "settings": {}, **needs}
+    settings = needs.pop("settings")
+    needed = {
+        *list_needed_rights("evenspread", "self"),
+        *list_audit_rights("evenspread", settings),
+        *list_scale_down_rights("evenspread", **needs),
+    }
+
+    assert needed == granted(by_name(helm.objects(values)), "evenspread")
+
+
+def test_corrections_without_ranks_need_nothing() -> None:
+    assert not [*list_scale_down_rights("evenspread", keeps_spread=False, repairs=True)]
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
@@ -148,3 +185,18 @@ def test_audits_without_reports_write_none() -> None:
     rights = list_audit_rights("evenspread", {"audit-interval": "10m"})
 
     assert {right.verb for right in rights} == {"get", "update", "list"}
+
+
+def test_ranks_need_pods_and_corrections_the_lease_too() -> None:
+    ranks = [*list_scale_down_rights("evenspread", keeps_spread=True, repairs=False)]
+    corrections = [*list_scale_down_rights("evenspread", keeps_spread=True, repairs=True)]
+
+    assert ranks == [Right("list", "", "pods"), Right("watch", "", "pods")]
+    lease = ("coordination.k8s.io", "leases", "evenspread-audit")
+    assert corrections == [
+        *ranks,
+        Right("get", "", "pods"),
+        Right("patch", "", "pods"),
+        Right("get", *lease, namespaced=True),
+        Right("update", *lease, namespaced=True),
+    ]

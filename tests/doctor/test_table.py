@@ -33,6 +33,7 @@ UNREADABLE: dict[str, tuple[dict[str, Any], set[str]]] = {
             "failure-policy",
             "exemptions",
             "validated-pods",
+            "binding",
             "match-conditions",
             "service",
             "reached",

@@ -1,11 +1,13 @@
 """Servers behind one address, restarted one after the other as a Deployment does."""
 
 import base64
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from tests.controlplane import webhooks
+from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.forwarding import Forwarder
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
@@ -22,12 +24,14 @@ SHIPPED = "drain_least=10.0, drain_quiet=5.0, drain_most=45.0"
 
 class Fleet:
     """
-    Servers that both hooks call, through a Service; a context manager.
+    Servers that all hooks call, through a Service; a context manager.
 
     Args:
         gates: Text of ``--feature-gates``; locked ones too.
         count: How many there are.
-        policy: The failurePolicy of both hooks.
+        policy: The failurePolicy of all hooks.
+        config: The configuration of each server.
+        hooks: Further webhooks of the mutating configuration.
         drain: How servers stop, ``PATIENT`` or ``SHIPPED``.
         settings: Further settings of each server, as for ``Replica``.
 
@@ -44,10 +48,13 @@ class Fleet:
         *,
         count: int = REPLICAS,
         policy: str = "Fail",
+        config: str = CONFIG,
+        hooks: Sequence[Json] = (),
         drain: str = PATIENT,
         **settings: Any,
     ) -> None:
         self._count, self._policy, self._drain, self._settings = count, policy, drain, settings
+        self._config, self._hooks = config, hooks
         self._plane = plane
         self._folder = folder
         self._gates = gates
@@ -63,12 +70,11 @@ class Fleet:
             self._ends.enter_context(self.service)
             ca = base64.b64encode((self._folder / "state/ca.crt").read_bytes()).decode()
             url = f"https://127.0.0.1:{self.service.address.port}"
-            made = [
-                webhooks.by_url(configuration, url, ca)
-                for configuration in configurations("fleet", MARK)
-            ]
-            for configuration in made:
-                configuration["webhooks"][0]["failurePolicy"] = self._policy
+            shipped = configurations("fleet", MARK)
+            shipped[0]["webhooks"] += self._hooks
+            made = [webhooks.by_url(configuration, url, ca) for configuration in shipped]
+            for webhook in (hook for configuration in made for hook in configuration["webhooks"]):
+                webhook["failurePolicy"] = self._policy
             self._ends.enter_context(Registered(self._plane, made))
             self._ends = self._ends.pop_all()
         return self
@@ -111,7 +117,7 @@ class Fleet:
             "allow_locked_gates": True,
             **self._settings,
         }
-        made = Replica(folder, self._plane.apiserver.kubeconfig, CONFIG, **settings)
+        made = Replica(folder, self._plane.apiserver.kubeconfig, self._config, **settings)
         made.process.command = tuple(
             part.replace(_HASTY, self._drain) for part in made.process.command
         )

@@ -60,7 +60,7 @@ class Standalone(Replica):
         """
         known = folder / "cluster.json"
         known.write_text(json.dumps(service("it", "shop", {"app": "it"})))
-        settings = {"standalone": True, "cluster": str(known), **settings}
+        settings = {"standalone": True, "facts": str(known), **settings}
         super().__init__(folder, Path(), CONFIG.replace("fieldDefaults: none", ""), **settings)
         del self.settings["kubeconfig"]
         arguments = [json.dumps(self.settings), json.dumps(limits), str(BLOCKED_S)]

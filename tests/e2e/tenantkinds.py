@@ -13,6 +13,7 @@ from tests.controlplane.api import Json
 from tests.e2e.customkinds import definition
 from tests.e2e.objects import service, workload
 from webhook.policy.kinds import KIND_ROWS, KindRow
+from webhook.policy.places import TemplatePatterns
 
 _CUSTOM_VERSION: Final = "v1alpha1"  # of what customkinds.py defines
 
@@ -26,7 +27,9 @@ TENANT_KINDS: Final[Mapping[str, KindRow]] = MappingProxyType(
     {
         _name(row): row
         for row in KIND_ROWS
-        if row.namespaced and (row.watched or row.template is not None)
+        if row.namespaced
+        and (row.watched or row.template is not None)
+        and not isinstance(row.template, TemplatePatterns)
     }
 )
 """Name -> row."""
@@ -47,14 +50,14 @@ def api_version(name: str) -> str:
 def template_path(name: str) -> tuple[str, ...]:
     """The path of the pod template of a kind that has one."""
     path = TENANT_KINDS[name].template
-    assert path is not None, f"{name} has no pod template"
+    assert isinstance(path, tuple), f"{name} has no pod template, or several"
     return path
 
 
 def ordinary(name: str, namespace: str, called: str) -> Json:
     """Build a valid object of a kind, that starts no pods."""
     row = TENANT_KINDS[name]
-    if row.kind == "Service":
+    if row.kind == "Service" and not row.group:  # Knative has a Service too
         return service(called, namespace, _LABELS)
     made = workload(row.kind if row.version else "Deployment", called, namespace, _LABELS)
     if name in _REPLICATED:

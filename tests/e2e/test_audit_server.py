@@ -114,7 +114,7 @@ def reported(fleet: Fleet, config: Path, capsys: pytest.CaptureFixture[str]) -> 
         for spread in audited["spreads"]:
             title = f"{audited['kind']}/{audited['name']}"
             labels = (audited["namespace"], title, spread["topologyKey"])
-            samples["evenspread_skew", labels] = spread["skew"]
+            samples["evenspread_skew", labels] = max(spread["skew"], spread["ownSkew"])
             samples["evenspread_domains", labels] = spread["domains"]
             if spread["maxSkew"] is not None:
                 samples["evenspread_max_skew", labels] = spread["maxSkew"]

@@ -16,6 +16,7 @@ from tests.controlplane.waiting import until
 from tests.e2e.expectation import expected, requirements
 from tests.e2e.objects import LONG, VERSIONS, constraints, controlled_by, rounds, service, workload
 from tests.e2e.replica import MARK, Registered, Replica, by_url
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
 WORKLOADS = rounds(300, 1200)
 SERVICES = WORKLOADS // 5
@@ -163,6 +164,7 @@ profiles:
 - name: eager
   merge: PerTopologyKey
   completeSelectors: true
+  scaleDown: KeepSpread
   defaultConstraints:
   - {maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
 """
@@ -228,6 +230,8 @@ def test_what_controllers_make_of_templates_settles_at_one_each(
     assert stored["spec"]["template"]["spec"]["topologySpreadConstraints"] == listed
     assert len(sets) == 2
     assert "collisionCount" not in api.read(deployment)["status"]
+    labels = [pod["metadata"]["labels"] for pod in api.items("v1", "Pod", eager)]
+    assert {label.get(SCALE_DOWN_LABEL) for label in labels} == {KEEP_SPREAD}
     assert [
         workload["spec"]["template"]["spec"]["topologySpreadConstraints"] for workload in made
     ] == [listed] * len(made)

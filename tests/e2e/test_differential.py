@@ -81,8 +81,12 @@ def causes(reply: Reply) -> set[tuple[str, str, str]]:
 
 
 def theirs_among(warnings: Iterable[str]) -> set[str]:
-    """The warnings that are not of a rule of our own, which begin with its id."""
-    return {warning for warning in warnings if not warning.startswith("TSC")}
+    """The warnings that are not of our own rules: those begin with an id, or count the rest."""
+    return {
+        warning
+        for warning in warnings
+        if not warning.startswith("TSC") and not warning.endswith(": evenspread audit")
+    }
 
 
 def stored(obj: Any) -> list[Any]:

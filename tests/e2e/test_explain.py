@@ -48,6 +48,19 @@ REASONS = (
 )
 
 
+def change_constraint(constraint: Json, edit: Json) -> None:
+    match edit["edit"]:
+        case "raiseMaxSkew":
+            constraint["maxSkew"] = edit["after"]
+        case "lowerMinDomains":
+            constraint["minDomains"] = edit["after"]
+        case "honorPolicy":
+            constraint[edit["policy"]] = "Honor"
+        case _:
+            constraint["whenUnsatisfiable"] = "ScheduleAnyway"
+            constraint.pop("minDomains", None)
+
+
 class RandomCluster:
     """
     A control plane without controllers, whose nodes and pods are random.
@@ -206,13 +219,8 @@ class RandomCluster:
         constraints = spec.get("topologySpreadConstraints", [])
         for edit in edits:
             match edit["edit"]:
-                case "raiseMaxSkew":
-                    constraints[edit["index"]]["maxSkew"] = edit["after"]
-                case "lowerMinDomains":
-                    constraints[edit["index"]]["minDomains"] = edit["after"]
-                case "soften":
-                    constraints[edit["index"]]["whenUnsatisfiable"] = "ScheduleAnyway"
-                    constraints[edit["index"]].pop("minDomains", None)
+                case "raiseMaxSkew" | "lowerMinDomains" | "honorPolicy" | "soften":
+                    change_constraint(constraints[edit["index"]], edit)
                 case "tolerate":
                     spec.setdefault("tolerations", []).append(
                         {**edit["taint"], "operator": "Equal"}

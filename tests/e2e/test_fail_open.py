@@ -40,7 +40,7 @@ def fleet(plane: ControlPlane, tmp_path: Path) -> Iterator[Fleet]:
     """Servers under Ignore that audit every second."""
     name: Json = {"name": "evenspread-audit", "namespace": plane.create_namespace()}
     plane.api.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": name})
-    settings = {"namespace": name["namespace"], **AUDITS}
+    settings: Json = {"namespace": name["namespace"], **AUDITS}
     with Fleet(plane, tmp_path, policy="Ignore", **settings) as started:
         yield started
 

@@ -45,7 +45,7 @@ TASKS = (
     "election",
     "version",
 )
-OF_THE_ELECTION = ("audits", "lease")
+OF_THE_ELECTION = ("work", "lease")
 """Tasks of the one that holds the Lease: with either, the election fails or goes on."""
 
 _numbers = itertools.count()

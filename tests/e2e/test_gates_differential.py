@@ -1,10 +1,12 @@
 """
 For every create and update, ``apiserver.predict_response`` predicts a real kube-apiserver.
 
-In the long form for every version, with all gates that it has, on and off.
+In the long form for every version that the control plane can emulate, with all gates that it has,
+on and off. The gates of the table are also compared with those that kube-apiserver itself reports.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,12 +14,13 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conformance import comparison, validation
 from tests.conformance.case import Case
 from tests.controlplane.api import Json
 from tests.controlplane.apiserver import ApiServer
-from tests.controlplane.assets import Assets
+from tests.controlplane.assets import Assets, chosen_version
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.processes import ProcessError
@@ -25,13 +28,15 @@ from tests.e2e.objects import LONG, rounds
 from tests.e2e.recording import Server
 from tests.e2e.trials import Trial, changes, tame_lists, trials
 from webhook.errors import GateError
-from webhook.policy.api.gates import Gate, resolve
-from webhook.policy.api.versions import parse_version
+from webhook.policy.api.gates import GATES, Gate, Stage, resolve
+from webhook.policy.api.versions import Version, parse_version
 
 TRIED = settings(max_examples=rounds(50, 500), derandomize=not LONG)
 
 KEYS, MERGE = str(Gate.MATCH_LABEL_KEYS), str(Gate.SELECTOR_MERGE)
 POLICIES = str(Gate.NODE_INCLUSION_POLICY)
+OWN = {Gate.DEFAULTS, Gate.ADVICE}
+"""Gates that Kubernetes does not have."""
 
 
 class Started(NamedTuple):
@@ -41,21 +46,32 @@ class Started(NamedTuple):
     gates: Mapping[str, bool]
 
 
-OLD = {
-    "1.33": Started("1.33", {}),
-    "1.33 without keys": Started("1.33", {KEYS: False}),
+NEWEST = parse_version(chosen_version(os.environ))
+OLDEST = Version(1, NEWEST.minor - 3)
+"""The oldest version that the control plane can emulate."""
+
+MERGES = Version(1, 34)
+"""The first version that merges matchLabelKeys into the selector."""
+
+
+def choices(version: Version) -> Mapping[str, Mapping[str, bool]]:
+    """Return the settings of gates to try on a version, by their names."""
+    if version < MERGES:
+        return {"": {}, " without keys": {KEYS: False}}
+    return {
+        "": {},
+        " without merging": {MERGE: False},
+        " without keys": {KEYS: False, MERGE: False},
+    }
+
+
+ALL = {
+    f"{version}{words}": Started(str(version), gates)
+    for version in (Version(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1))
+    for words, gates in choices(version).items()
 }
-NEW = {
-    f"{version}{words}": Started(version, gates)
-    for version in ("1.34", "1.35", "1.36")
-    for words, gates in (
-        ("", {}),
-        (" without merging", {MERGE: False}),
-        (" without keys", {KEYS: False, MERGE: False}),
-    )
-}
-ALL = OLD | NEW
-CHOSEN = ALL if LONG else {name: ALL[name] for name in ("1.33", "1.35 without keys", "1.36")}
+SOME = (str(OLDEST), f"1.{NEWEST.minor - 1} without keys", str(NEWEST))
+CHOSEN = ALL if LONG else {name: ALL[name] for name in SOME}
 
 
 @pytest.fixture(scope="module")
@@ -123,13 +139,44 @@ def test_an_update_is_answered_as_by_the_real_one(
         check(server.update(old, after))
 
 
+def test_gates_are_in_the_state_that_the_real_one_reports(server: Server) -> None:
+    version = parse_version(server.version)
+    settings = resolve(version, server.gates).settings
+    known = {
+        gate: settings[gate]
+        for gate, spec in GATES.items()
+        if gate not in OWN and settings[gate].stage and version <= (spec.removed_after or version)
+    }
+
+    assert reported(server) == {
+        gate: (setting.stage, setting.on) for gate, setting in known.items()
+    }
+
+
+def reported(server: Server) -> Mapping[Gate, tuple[Stage, bool]]:
+    """Return the gates of the table that an API server has, as it reports them."""
+    text = server.api.request("GET", "/metrics").body["text"]
+    (family,) = (
+        family
+        for family in text_string_to_metric_families(text)
+        if family.name == "kubernetes_feature_enabled"
+    )
+    found = ((sample.labels, sample.value == 1) for sample in family.samples)
+    return {
+        Gate(labels["name"]): (Stage(labels["stage"] or Stage.GA), on)
+        for labels, on in found
+        if labels["name"] in GATES
+    }
+
+
 REFUSED = {
-    "a gate that is locked": Started("1.33", {POLICIES: False}),
-    "a gate that is locked, in a later version": Started("1.36", {POLICIES: False}),
-    "merging without the keys": Started("1.34", {KEYS: False}),
-    "a gate of a later version": Started("1.33", {MERGE: True}),
-    "a gate that there is not": Started("1.36", {"MinDomains": True}),
+    "a gate that is locked": Started(str(OLDEST), {POLICIES: False}),
+    "a gate that is locked, in a later version": Started(str(NEWEST), {POLICIES: False}),
+    "merging without the keys": Started(str(MERGES), {KEYS: False}),
+    "a gate that there is not": Started(str(NEWEST), {"MinDomains": True}),
 }
+if OLDEST < MERGES:
+    REFUSED["a gate of a later version"] = Started(str(OLDEST), {MERGE: True})
 
 
 @pytest.mark.parametrize("started", REFUSED.values(), ids=REFUSED.keys())

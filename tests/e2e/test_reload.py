@@ -133,9 +133,9 @@ def test_a_bad_version_is_reported_in_log_metric_and_event(
     assert follower.metric("config_reloads_total", result="failure") == 1
     (line,) = [line for line in follower.lines if line["event"] == "reload"]
     assert (line["level"], line["result"]) == ("error", "failure")
-    assert "configuration ok: the files were changed, and are invalid" in follower.page(
-        "/readyz?verbose"
-    )
+    readiness = follower.page("/readyz?verbose")
+    assert "[+]configuration degraded: " in readiness
+    assert "UTC stays in force" in readiness
 
     follower.configure(CONFIG)
     until(lambda: follower.metric("config_valid") == 1, "the configuration to be valid again")

@@ -109,3 +109,37 @@ def test_mended_objects_are_accepted(control_plane: ControlPlane, shared: str) -
         done = control_plane.kubectl("create", "-f", "-", stdin=json.dumps(obj))
         assert done.stdout.endswith("/fixed created\n")
         control_plane.api.delete(obj)
+
+
+TWICE = {**GOOD, "matchLabelKeys": ["app"]}
+ADDED = {**GOOD, "matchLabelKeys": ["pod-template-hash"]}
+ADDED["labelSelector"] = {"matchLabels": {"pod-template-hash": "6d4c"}}
+
+
+@pytest.mark.parametrize("constraint", [TWICE, ADDED], ids=["of the template", "added"])
+def test_kube_apiserver_accepts_a_template_and_refuses_its_pods(
+    control_plane: ControlPlane, shared: str, constraint: Json
+) -> None:
+    labels = {"app": "web", "pod-template-hash": "6d4c"}
+    alone = control_plane.create_namespace()
+    hooked, deployment, pod = (
+        workload(kind, "merged", namespace, given, topologySpreadConstraints=[constraint])
+        for kind, namespace, given in (
+            ("Deployment", shared, {"app": "web"}),
+            ("Deployment", alone, {"app": "web"}),
+            ("Pod", alone, labels),
+        )
+    )
+
+    warned = control_plane.kubectl("create", "-f", "-", stdin=json.dumps(hooked))
+    control_plane.api.create(deployment)
+    refused = control_plane.api.request("POST", control_plane.api.collection_of(pod), pod)
+    control_plane.api.delete(hooked)
+
+    assert (
+        f"Warning: TSC008 {KINDS['Deployment']}[0].matchLabelKeys[0]: Invalid value: "
+        in warned.stderr
+    )
+    assert warned.stderr.count("TSC008") == 1
+    (cause,) = refused.body["details"]["causes"]
+    assert (refused.status, cause["field"]) == (422, f"{KINDS['Pod']}[0][0]")

@@ -1,5 +1,6 @@
 """``evenspread serve`` with a real API server: its pages, metrics and log."""
 
+from tests.controlplane.plane import ControlPlane
 from tests.e2e.replica import Replica
 
 
@@ -19,5 +20,10 @@ def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
     assert "objects, updated " in lines[2]
 
 
-def test_the_version_of_the_api_server_selects_the_rules(replica: Replica) -> None:
-    assert replica.metric("build_info", kubernetes="1.36") == 1
+def test_the_version_of_the_api_server_selects_the_rules(
+    control_plane: ControlPlane, replica: Replica
+) -> None:
+    version = control_plane.api.call("GET", "/version")
+
+    kubernetes = f"{version['major']}.{version['minor']}"
+    assert replica.metric("build_info", kubernetes=kubernetes) == 1

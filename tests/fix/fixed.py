@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 
-from webhook.config import Configuration, gates_in_force, policy
+from webhook.audit.collect import ManifestCollector
+from webhook.audit.merge import as_context
+from webhook.audit.snapshot import Snapshot
+from webhook.config.configuration import Configuration, policy
+from webhook.config.gates import gates_in_force
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import Evaluation, FixOptions
 from webhook.fix.finding import FindingContext
@@ -19,7 +23,8 @@ def options(
     """Evaluate by a version, and fix findings of some rules, or of all."""
     configuration = configuration or Configuration()
     gates = gates_in_force(configuration, version, "", allow_locked=False)
-    return FixOptions(configuration, policy(configuration, gates), frozenset(rules))
+    named = frozenset(rules)
+    return FixOptions(configuration, policy(configuration, gates), named, named)
 
 
 def objects(text: str) -> list[Document]:
@@ -28,9 +33,17 @@ def objects(text: str) -> list[Document]:
     return [one for item in items if isinstance(item, Document) for one in expand(item)]
 
 
+def context(text: str) -> Snapshot:
+    """Collect the objects of a text as the cluster around a file."""
+    collector = ManifestCollector(Configuration())
+    for document in objects(text):
+        collector.add(document, requested=False)
+    return as_context(collector.snapshot)
+
+
 def context_of(text: str, rule: str) -> FindingContext:
     """Evaluate the only object of a text, and build the context of its only finding of a rule."""
-    evaluation = Evaluation(objects(text), [], options())
+    evaluation = Evaluation.of_documents(objects(text), Snapshot(), options())
     (evaluated,) = evaluation.evaluate_objects()
     (finding,) = (found for found in evaluated.findings if found.rule == rule)
     return FindingContext(
@@ -43,7 +56,7 @@ def run_fix(
 ) -> FixOutcome:
     """Fix one text, or several by their names."""
     named = {SOURCE: texts} if isinstance(texts, str) else texts
-    return fix_files(named, objects(cluster), by or options())
+    return fix_files(named, context(cluster), by or options())
 
 
 def reasons(left: tuple[RemainingFinding, ...]) -> dict[str, str]:
@@ -74,7 +87,7 @@ spec: {taints: [{key: control-plane, effect: NoSchedule}]}
 """
 
 
-def deployment(constraints: str, labels: str = "{app: web}", replicas: int = 6) -> str:
+def deployment(constraints: str, labels: str = "{app: web}", replicas: int = 3) -> str:
     """A Deployment whose constraints are lines of YAML, indented by six blanks or so."""
     return f"""\
 apiVersion: apps/v1

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from webhook.fix.changes import Change, Put, Remove
+from webhook.fix.changes import Put, Remove
 
 COMMENT = "# comment "
 
@@ -71,13 +71,13 @@ def comments(text: str) -> Counter[str]:
     return Counter(re.findall(rf"{COMMENT}\d+", text))
 
 
-def changes(value: Any) -> st.SearchStrategy[Change]:
+def changes(value: Any) -> st.SearchStrategy[Put | Remove]:
     """A change of any part of a value."""
     return st.sampled_from(list(_changes((), value))).flatmap(st.just)
 
 
-def _changes(path: tuple[str | int, ...], value: Any) -> list[Change]:
-    found: list[Change] = []
+def _changes(path: tuple[str | int, ...], value: Any) -> list[Put | Remove]:
+    found: list[Put | Remove] = []
     members: Any = ()
     if isinstance(value, dict):
         members = value.items()

@@ -6,12 +6,15 @@ from hypothesis import strategies as st
 
 from webhook.fix.changes import (
     Change,
+    Move,
     Put,
     Remove,
+    Wrap,
     apply_changes,
     conflict,
     find_differences,
     identity,
+    shift,
 )
 
 VALUE: dict[str, Any] = {"a": {"b": 1, "c": [1, 2, 3]}, "d": None}
@@ -28,6 +31,9 @@ APPLIED: dict[str, tuple[list[Change], Any]] = {
         [Remove(("a", "c", 0)), Remove(("a", "c", 2)), Put(("a", "c", 1), 9)],
         {**VALUE, "a": {"b": 1, "c": [9]}},
     ),
+    "a member is moved": ([Move(("d",), ("a", "d"), None)], {"a": {**VALUE["a"], "d": None}}),
+    "a member is wrapped": ([Wrap(("d",), "e", None)], {"a": VALUE["a"], "e": {"d": None}}),
+    "a member is renamed": ([Move(("d",), ("e",), None)], {"a": VALUE["a"], "e": None}),
     "the whole": ([Put((), 1)], 1),
 }
 
@@ -87,6 +93,8 @@ def test_differences_lead_from_one_to_the_other(before: Any, after: Any) -> None
     assert apply_changes(find_differences((), before, after), before) == after
 
 
+MOVE = Move(("a", "b"), ("c", "d"), 1)
+
 # one, other, whether they cannot be made together
 TOUCHING: dict[str, tuple[Change, Change, bool]] = {
     "equal ones": (Put(("a",), {}), Put(("a",), {}), False),
@@ -99,6 +107,15 @@ TOUCHING: dict[str, tuple[Change, Change, bool]] = {
     "two members removed from one object": (Remove(("a",)), Remove(("b",)), True),
     "one removed, one written": (Put(("a",), 1), Remove(("b",)), True),
     "members of two objects": (Remove(("a", "b")), Remove(("c", "b")), False),
+    "a part of a moved member": (MOVE, Put(("a", "b", "x"), 2), True),
+    "a member beside a moved one": (MOVE, Put(("a", "x"), 2), True),
+    "a member where another is moved to": (MOVE, Put(("c", "d"), 2), True),
+    "a member beside the place of a moved one": (MOVE, Put(("c", "x"), 2), False),
+    "two members wrapped in one object": (Wrap(("a", "b"), "c", 1), Wrap(("a", "d"), "c", 2), True),
+    "a wrap and its place": (Wrap(("a", "b"), "c", 1), Put(("a", "c"), 1), True),
+    "wraps of two objects": (Wrap(("a", "b"), "c", 1), Wrap(("d", "b"), "c", 1), False),
+    "two members moved to one place": (MOVE, Move(("e", "b"), ("c", "d"), 2), True),
+    "a member moved by both": (MOVE, MOVE, False),
 }
 
 
@@ -112,3 +129,41 @@ def test_different_changes_have_different_identities() -> None:
     changes: list[Change] = [Put(("a",), 1), Put(("a",), True), Put(("a",), "1"), Remove(("a",))]
 
     assert len({identity(change) for change in changes}) == len(changes)
+
+
+# target of the member a.b, whether it is only renamed
+TARGETS = {
+    "another name": (("a", "c"), True),
+    "another object": (("c", "b"), False),
+    "the object around it": (("b",), False),
+    "an object beside it": (("a", "c", "b"), False),
+}
+
+
+@pytest.mark.parametrize(("target", "expected"), TARGETS.values(), ids=TARGETS.keys())
+def test_a_member_that_stays_in_its_object_is_renamed(
+    target: tuple[str, ...], expected: bool
+) -> None:
+    assert Move(("a", "b"), target, 1).renames is expected
+
+
+# change of an object, the same as a change of the list that has the object as its second item
+SHIFTED: dict[str, tuple[Change, Change]] = {
+    "written": (Put(("a",), 1), Put(("items", 1, "a"), 1)),
+    "removed": (Remove(("a", 0)), Remove(("items", 1, "a", 0))),
+    "wrapped": (Wrap(("a",), "b", 1), Wrap(("items", 1, "a"), "b", 1)),
+    "moved": (Move(("a",), ("b", "c"), 1), Move(("items", 1, "a"), ("items", 1, "b", "c"), 1)),
+    "the whole": (Put((), 1), Put(("items", 1), 1)),
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), SHIFTED.values(), ids=SHIFTED.keys())
+def test_a_change_of_an_object_is_shifted_into_its_list(change: Change, expected: Change) -> None:
+    shifted = shift(change, ("items", 1))
+
+    assert shifted == expected
+    assert type(shifted) is type(change)
+
+
+def test_a_wrapped_member_keeps_its_name() -> None:
+    assert Wrap(("a", "b"), "c", 1).target == ("a", "c", "b")

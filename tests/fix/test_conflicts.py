@@ -3,6 +3,7 @@
 import dataclasses
 
 from tests.fix.fixed import deployment, objects, options, reasons, run_fix
+from webhook.audit.snapshot import Snapshot
 from webhook.fix.changes import Change, Put
 from webhook.fix.conflicts import (
     ALIASED_ELSEWHERE,
@@ -12,8 +13,8 @@ from webhook.fix.conflicts import (
 )
 from webhook.fix.evaluate import Evaluation
 from webhook.manifests import Document, parse
-from webhook.manifests.document import read_tree
 from webhook.manifests.edits import TextEdit
+from webhook.manifests.positions import read_tree
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 LIST = """\
@@ -52,17 +53,13 @@ def test_an_anchor_is_edited_if_all_aliases_require_it() -> None:
     assert outcome.texts["web.yaml"] == expected
     assert [(finding.rule, finding.object) for finding in outcome.fixed] == [
         ("TSC001", "Pod default/a"),
-        ("TSC001", "Pod default/b"),
         ("TSC102", "Pod default/a"),
+        ("TSC001", "Pod default/b"),
         ("TSC102", "Pod default/b"),
     ]
 
 
 def test_an_anchor_is_left_if_one_alias_does_not_require_the_change() -> None:
-    outcome = run_fix(LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT), options("TSC102"))
-
-    assert reasons(outcome.left) == {}  # the API refuses them, so selectors are not evaluated
-
     text = LIST.format(action=SCHEDULE_ANYWAY, more=EXEMPT).replace("maxSkew: 0", "maxSkew: 1")
     outcome = run_fix(text)
 
@@ -83,7 +80,9 @@ def proposal(*changes: Change, text: str = "a: 1\nb: 2\n") -> Proposal:
     """A proposal for the document of a text, whatever its finding."""
     (document,) = parse(text, "web.yaml")
     assert isinstance(document, Document)
-    (evaluated,) = Evaluation(objects(deployment("")), [], options()).evaluate_objects()
+    (evaluated,) = Evaluation.of_documents(
+        objects(deployment("")), Snapshot(), options()
+    ).evaluate_objects()
     finding = evaluated.findings[0]
     return Proposal(dataclasses.replace(evaluated, document=document), finding, changes, "changed")
 
@@ -124,3 +123,41 @@ def test_proposals_that_all_wait_for_each_other_are_rejected() -> None:
 
     assert (plan.accepted, plan.changes, plan.edits) == ((), (), ())
     assert plan.rejected == ((first, CONFLICTING), (second, CONFLICTING))
+
+
+MERGED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, labels: {app: web}}
+spec:
+  topologySpreadConstraints:
+  - &c1
+    maxSkew: 0
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+  - <<: *c1
+    topologyKey: host
+    whenUnsatisfiable: ScheduleAnyway
+"""
+
+
+def test_a_merged_mapping_is_edited_if_all_mappings_need_it() -> None:
+    outcome = run_fix(MERGED)
+
+    assert outcome.texts["web.yaml"] == MERGED.replace("maxSkew: 0", "maxSkew: 1")
+    assert [finding.rule for finding in outcome.fixed] == ["TSC001", "TSC001"]
+
+
+def test_a_merged_value_is_overridden_if_only_one_mapping_needs_it() -> None:
+    (document,) = (item for item in parse(MERGED, "x") if isinstance(item, Document))
+    evaluation = Evaluation.of_documents([document], Snapshot(), options())
+    (evaluated,) = evaluation.evaluate_objects()
+    path = ("spec", "topologySpreadConstraints", 1, "maxSkew")
+    proposal = Proposal(evaluated, evaluated.findings[0], (Put(path, 2),), "")
+
+    plan = plan_document(read_tree(MERGED), [proposal])
+
+    assert plan.accepted == (proposal,)
+    assert [edit.text.strip() for edit in plan.edits] == ["maxSkew: 2"]
+    assert MERGED[plan.edits[0].start - 1 :].count("<<") == 0

@@ -1,25 +1,41 @@
 """Findings of objects, and of the same objects after a change."""
 
-from tests.fix.fixed import deployment, objects, options
-from webhook.fix.changes import Put, Remove
+import dataclasses
+
+import pytest
+from msgspec.structs import replace
+
+from tests.fix.fixed import context, deployment, objects, options
+from webhook.audit.report import AuditSeverity
+from webhook.fix.changes import Change, Move, Put
 from webhook.fix.evaluate import EvaluatedObject, Evaluation
+from webhook.policy.model import LabelSelector
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
       - {maxSkew: 0, topologyKey: a, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}
 """
 SKEW = ("spec", "template", "spec", "topologySpreadConstraints", 0, "maxSkew")
+MISSPELT = CONSTRAINTS.replace("maxSkew: 0", "maxSkew: 1, minDomain: 0")
+MIN_DOMAIN, MIN_DOMAINS = (*SKEW[:-1], "minDomain"), (*SKEW[:-1], "minDomains")
+ROLLOUT = """\
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: front, namespace: shop}
+spec: {replicas: 2, workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
+"""
 
 
-def evaluate(text: str, context: str = "") -> tuple[Evaluation, list[EvaluatedObject]]:
-    evaluation = Evaluation(objects(text), objects(context), options())
+def evaluate(text: str, cluster: str = "") -> tuple[Evaluation, list[EvaluatedObject]]:
+    evaluation = Evaluation.of_documents(objects(text), context(cluster), options())
     return evaluation, list(evaluation.evaluate_objects())
 
 
-def obstacle(*changes: Put | Remove) -> str:
-    """The obstacle to changes that should fix TSC001; empty if there is none."""
-    evaluation, (evaluated,) = evaluate(deployment(CONSTRAINTS))
-    (finding,) = (one for one in evaluated.findings if one.rule == "TSC001")
+def obstacle(*changes: Change, rule: str = "TSC001", text: str = deployment(CONSTRAINTS)) -> str:
+    """The obstacle to changes that should fix the finding of a rule; empty if there is none."""
+    evaluation, (evaluated,) = evaluate(text)
+    (finding,) = (one for one in evaluated.findings if one.rule == rule)
     found = evaluation.find_obstacle(evaluated, finding, changes)
     return found.reason if found else ""
 
@@ -82,3 +98,84 @@ def test_all_rules_are_selected_if_none_is_named() -> None:
     assert options().selects(finding)
     assert options("TSC001").selects(finding)
     assert not options("TSC002").selects(finding)
+
+
+def test_objects_that_are_not_selected_are_not_evaluated() -> None:
+    other = deployment(CONSTRAINTS).replace("name: web", "name: other")
+    evaluation, _ = evaluate(deployment(CONSTRAINTS) + "---\n" + other)
+
+    evaluated = evaluation.evaluate_objects(lambda one: one.subject.metadata.name == "other")
+
+    assert [one.document.name for one in evaluated] == ["other"]
+
+
+# only namespace, required labels, whether the object is included
+INCLUDED: dict[str, tuple[str, dict[str, str], bool]] = {
+    "everything": ("", {}, True),
+    "its namespace": ("shop", {}, True),
+    "another namespace": ("bank", {}, False),
+    "its own label": ("", {"team": "a"}, True),
+    "a label of its pods": ("", {"app": "web"}, False),
+    "its label in another namespace": ("bank", {"team": "a"}, False),
+}
+
+
+@pytest.mark.parametrize(("only", "labels", "included"), INCLUDED.values(), ids=INCLUDED.keys())
+def test_objects_are_included_by_namespace_and_own_labels(
+    only: str, labels: dict[str, str], *, included: bool
+) -> None:
+    _, (evaluated,) = evaluate(
+        deployment(CONSTRAINTS).replace("namespace: shop}", "namespace: shop, labels: {team: a}}")
+    )
+    selecting = dataclasses.replace(options(), only=only, labels=LabelSelector(labels))
+
+    assert selecting.includes(evaluated.audited) is included
+
+
+# named rules, severity of the finding, whether it is fixed at the level "warn"
+FIXED: dict[str, tuple[tuple[str, ...], AuditSeverity, bool]] = {
+    "above the level": ((), AuditSeverity.DENY, True),
+    "at the level": ((), AuditSeverity.WARN, True),
+    "below the level": ((), AuditSeverity.AUDIT, False),
+    "below the level, of a named rule": (("TSC001",), AuditSeverity.AUDIT, True),
+}
+
+
+@pytest.mark.parametrize(("rules", "severity", "fixed"), FIXED.values(), ids=FIXED.keys())
+def test_findings_are_fixed_from_a_level_on_or_by_named_rules(
+    rules: tuple[str, ...], severity: AuditSeverity, *, fixed: bool
+) -> None:
+    _, (evaluated,) = evaluate(deployment(CONSTRAINTS))
+    by = dataclasses.replace(options(*rules), level=AuditSeverity.WARN)
+
+    assert by.fixes(replace(evaluated.findings[0], severity=severity)) is fixed
+
+
+def test_a_change_inside_a_field_that_is_not_written_is_refused() -> None:
+    inside = Put(("spec", "strategy", "rollingUpdate", "maxSurge"), 1)
+
+    assert obstacle(inside) == "the field that would contain the change is not written"
+
+
+def test_a_correct_name_fixes_an_unknown_field_though_it_reveals_other_findings() -> None:
+    text = deployment(MISSPELT)
+
+    assert obstacle(Move(MIN_DOMAIN, MIN_DOMAINS, 0), rule="TSC011", text=text) == ""
+
+
+def test_an_unknown_field_that_stays_is_not_fixed() -> None:
+    found = obstacle(Put(MIN_DOMAIN, 2), rule="TSC011", text=deployment(MISSPELT))
+
+    assert found == "no change that could be written would fix it"
+
+
+def test_replicas_of_a_rollout_that_refers_to_the_object_stay_in_force() -> None:
+    loose = CONSTRAINTS.replace("maxSkew: 0", "maxSkew: 3").replace(
+        "labelSelector: {}", "labelSelector: {matchLabels: {app: web}}"
+    )
+    alone, change = deployment(loose, replicas=2), Put(("spec", "replicas"), 9)
+
+    assert obstacle(change, rule="TSC112", text=alone) == ""
+    assert obstacle(change, rule="TSC112", text=alone + ROLLOUT) == (
+        "no change that could be written would fix it"
+    )

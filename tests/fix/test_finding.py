@@ -2,10 +2,13 @@
 
 import dataclasses
 
+import pytest
 from msgspec.structs import replace
 
 from tests.fix.fixed import context_of, deployment
 from webhook.fix.finding import ABSENT, FindingContext
+from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD, StrictFinding
+from webhook.policy.paths import FieldPath
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
@@ -14,6 +17,8 @@ CONSTRAINTS = """\
 """
 VALID = CONSTRAINTS.splitlines(keepends=True)[1]
 LIST = ("spec", "template", "spec", "topologySpreadConstraints")
+MISSPELT = StrictFinding(UNKNOWN_FIELD, (*LIST, 1, "minDomain"), meant=(*LIST, 1, "minDomains"))
+UNKNOWN = StrictFinding(UNKNOWN_FIELD, (*LIST, 1, "colour"))
 
 
 def context(rule: str, constraints: str = CONSTRAINTS) -> FindingContext:
@@ -39,9 +44,17 @@ def test_a_field_that_is_not_written_is_absent() -> None:
 def test_a_finding_may_propose_a_value() -> None:
     found = context("TSC102", CONSTRAINTS.splitlines(keepends=True)[0] + VALID)
 
-    assert found.instead == (
-        (*LIST, 0, "labelSelector"),
-        {"matchLabels": {"app": "web"}},
+    assert found.instead == (((*LIST, 0, "labelSelector"), {"matchLabels": {"app": "web"}}),)
+
+
+def test_a_finding_may_propose_several_values() -> None:
+    found = context("TSC102", CONSTRAINTS.splitlines(keepends=True)[0] + VALID)
+    policies = "labelSelector: {}\nnodeTaintsPolicy: Honor"
+    several = dataclasses.replace(found, finding=replace(found.finding, instead=policies))
+
+    assert several.instead == (
+        ((*LIST, 0, "labelSelector"), {}),
+        ((*LIST, 0, "nodeTaintsPolicy"), "Honor"),
     )
 
 
@@ -51,4 +64,56 @@ def test_a_comment_is_no_value() -> None:
         found, finding=replace(found.finding, instead="# label the nodes")
     )
 
-    assert commented.instead is None
+    assert commented.instead == ()
+
+
+@pytest.mark.parametrize("one", [MISSPELT, UNKNOWN], ids=["misspelled", "unknown"])
+def test_a_finding_about_an_unknown_field_leads_to_this_field(one: StrictFinding) -> None:
+    found = context("TSC001")
+    about = replace(found.finding, rule=UNKNOWN_FIELD, field=one.field)
+    duplicate = StrictFinding(DUPLICATE_FIELD, one.path)
+    changed = dataclasses.replace(
+        found, finding=about, strict_findings=(duplicate, MISSPELT, UNKNOWN)
+    )
+
+    assert changed.strict == one
+
+
+def test_other_findings_are_about_no_unknown_field() -> None:
+    assert (
+        dataclasses.replace(context("TSC001"), strict_findings=(MISSPELT, UNKNOWN)).strict is None
+    )
+
+
+# path, whether the misspelled minDomain has its value
+PATHS: dict[str, tuple[FieldPath, bool]] = {
+    "the field": ((*LIST, 1, "minDomains"), True),
+    "its constraint": ((*LIST, 1), True),
+    "a part of the field": ((*LIST, 1, "minDomains", "x"), True),
+    "another field": ((*LIST, 1, "maxSkew"), False),
+    "another constraint": ((*LIST, 0, "minDomains"), False),
+}
+
+
+@pytest.mark.parametrize(("path", "is_misspelled"), PATHS.values(), ids=PATHS.keys())
+def test_a_misspelled_field_is_found_by_the_path_that_was_meant(
+    path: FieldPath, *, is_misspelled: bool
+) -> None:
+    found = dataclasses.replace(context("TSC001"), strict_findings=(UNKNOWN, MISSPELT))
+
+    assert found.find_misspelled(path) == (MISSPELT if is_misspelled else None)
+
+
+def test_a_field_that_is_written_is_not_misspelled() -> None:
+    skew = StrictFinding(UNKNOWN_FIELD, (*LIST, 1, "skew"), meant=(*LIST, 1, "maxSkew"))
+    found = dataclasses.replace(context("TSC001"), strict_findings=(skew,))
+
+    assert found.find_misspelled(skew.meant) is None
+
+
+def test_a_finding_about_an_unknown_field_has_no_other_misspelled_field() -> None:
+    found = context("TSC001")
+    about = replace(found.finding, rule=UNKNOWN_FIELD, field=MISSPELT.field)
+    changed = dataclasses.replace(found, finding=about, strict_findings=(MISSPELT,))
+
+    assert changed.find_misspelled(MISSPELT.meant) is None

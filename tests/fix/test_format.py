@@ -13,7 +13,7 @@ from webhook.fix.format import (
     infer_indent,
     infer_layout,
 )
-from webhook.manifests.document import read_tree
+from webhook.manifests.positions import read_tree
 
 # text, its layout
 LAYOUTS = {

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from tests.fix import manifests
 from webhook.fix import changes as values
-from webhook.fix.changes import Change, FixObstacle, Put, Remove
-from webhook.fix.locate import EXPLICIT, MERGED, Placement, locate_change
+from webhook.fix.changes import FixObstacle, Put, Remove
+from webhook.fix.locate import EXPLICIT, MERGED, Placement, locate_change, locate_in_merged
 from webhook.manifests import Document, edits, parse
-from webhook.manifests.document import read_tree
+from webhook.manifests.positions import read_tree
 
 SELECTOR = {"matchLabels": {"app": "web"}}
 
 # before, change, after
-PLACED: dict[str, tuple[str, Change, str]] = {
+PLACED: dict[str, tuple[str, Put | Remove, str]] = {
     "a number": ("a: 0 # c\n", Put(("a",), 1), "a: 1 # c\n"),
     "a text keeps its double quotes": ('a: "x"\n', Put(("a",), "y"), 'a: "y"\n'),
     "a text keeps its single quotes": ("a: 'x'\n", Put(("a",), "it's"), "a: 'it''s'\n"),
@@ -134,7 +134,7 @@ def value_of(text: str) -> Any:
 
 
 @pytest.mark.parametrize(("before", "change", "after"), PLACED.values(), ids=PLACED.keys())
-def test_a_change_is_the_smallest_edit(before: str, change: Change, after: str) -> None:
+def test_a_change_is_the_smallest_edit(before: str, change: Put | Remove, after: str) -> None:
     placed = locate_change(read_tree(before), change)
 
     assert isinstance(placed, Placement)
@@ -142,7 +142,7 @@ def test_a_change_is_the_smallest_edit(before: str, change: Change, after: str) 
     assert value_of(after) == values.apply_changes([change], value_of(before))
 
 
-STUCK: dict[str, tuple[str, Change, FixObstacle | str]] = {
+STUCK: dict[str, tuple[str, Put | Remove, FixObstacle | str]] = {
     "what is merged cannot be removed": ("b: &b {x: 1}\na: {<<: *b}\n", Remove(("a", "x")), MERGED),
     "nor changed inside": ("b: &b {x: {y: 1}}\na: {<<: *b}\n", Put(("a", "x", "y"), 2), MERGED),
     "a key after a question mark": ("? a\n: 1\n", Put(("b",), 1), EXPLICIT),
@@ -157,7 +157,7 @@ STUCK: dict[str, tuple[str, Change, FixObstacle | str]] = {
 
 
 @pytest.mark.parametrize(("text", "change", "reason"), STUCK.values(), ids=STUCK.keys())
-def test_some_texts_are_left(text: str, change: Change, reason: FixObstacle | str) -> None:
+def test_some_texts_are_left(text: str, change: Put | Remove, reason: FixObstacle | str) -> None:
     placed = locate_change(read_tree(text), change)
 
     assert isinstance(placed, FixObstacle)
@@ -196,3 +196,57 @@ def test_whatever_is_changed_is_read_back_and_nothing_else_moves(data: st.DataOb
         edited = edits.apply_edits(placed.edits, text)
         assert value_of(edited) == values.apply_changes([change], value)
         assert manifests.comments(edited) == manifests.comments(text)
+
+
+SHARED: dict[str, tuple[str, Put, str, int]] = {
+    "a merged member": (
+        "b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "x"), 2), "b: &b {x: 2}\na: {<<: *b}\n", 2
+    ),
+    "a new member": (
+        "b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "w"), 2), "b: &b {x: 1, w: 2}\na: {<<: *b}\n", 2
+    ),
+    "inside a merged member": (
+        "b: &b {x: {y: 1}}\na: {<<: *b}\n",
+        Put(("a", "x", "y"), 2),
+        "b: &b {x: {y: 2}}\na: {<<: *b}\n",
+        2,
+    ),
+    "new inside a merged member": (
+        "b: &b {x: {y: 1}}\na: {<<: *b}\n",
+        Put(("a", "x", "z"), 2),
+        "b: &b {x: {y: 1, z: 2}}\na: {<<: *b}\n",
+        2,
+    ),
+    "merged by way of another": (
+        "c: &c {x: 1}\nb: &b {<<: *c}\na: {<<: *b}\n",
+        Put(("a", "x"), 2),
+        "c: &c {x: 2}\nb: &b {<<: *c}\na: {<<: *b}\n",
+        3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after", "places"), SHARED.values(), ids=SHARED.keys()
+)
+def test_a_merged_mapping_is_edited(before: str, change: Put, after: str, places: int) -> None:
+    placed = locate_in_merged(read_tree(before), change)
+
+    assert placed is not None
+    assert edits.apply_edits(placed.edits, before) == after
+    assert placed.places == places
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("a: {x: 1}\n", Put(("a", "x"), 2)),
+        ("a: {x: {y: 1}}\n", Put(("b", "x", "y"), 2)),
+        ("b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "x", "y"), 2)),
+        ("b: &b {x: !t 1}\na: {<<: *b}\n", Put(("a", "x"), 2)),
+        ("b: &b {x: 1}\na: {<<: [*b]}\n", Put(("a", "x"), 2)),
+    ],
+    ids=["nothing is merged", "no parent", "a number", "a tag", "several are merged"],
+)
+def test_no_merged_mapping_is_edited(text: str, change: Put) -> None:
+    assert locate_in_merged(read_tree(text), change) is None

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fix.cases import LeftCase, assert_left, entry, listed
-from tests.fix.fixed import NODES
+from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
+from tests.fix.fixed import NODES, options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
 LEFT = {
@@ -37,6 +37,14 @@ LEFT = {
         ),
         "would cause TSC004",
     ),
+    "TSC011: a field without a known name": LeftCase(
+        "TSC011", listed(entry(namespaces="[a]")), "what is intended cannot be known"
+    ),
+    "TSC011: a list whose right name is written as well": LeftCase(
+        "TSC011",
+        lines("topologySpreadConstraint: []\ntopologySpreadConstraints: []\n"),
+        "topologySpreadConstraints is written as well: join the two",
+    ),
     "TSC020: no node has the new label": LeftCase(
         "TSC020",
         listed(entry(topologyKey="failure-domain.beta.kubernetes.io/zone")),
@@ -52,10 +60,17 @@ LEFT = {
         "label the other nodes",
         cluster=NODES.replace("topology.kubernetes.io/zone: zone-a, ", ""),
     ),
+    "TSC104: not requested": LeftCase(
+        "TSC104",
+        listed(entry(topologyKey="topology.kubernetes.io/zone", minDomains="5")),
+        "--rules TSC104 applies it",
+        cluster=NODES.rpartition("---")[0],  # two zones for three replicas
+        named=False,
+    ),
     "TSC111: the whole list": LeftCase(
         "TSC111", listed(entry()), "the whole list", version=Version(1, 16)
     ),
-    "TSC112: unasked": LeftCase(
+    "TSC112: not requested": LeftCase(
         "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 applies it", named=False
     ),
     "a value of another type": LeftCase(
@@ -67,3 +82,11 @@ LEFT = {
 @pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
 def test_what_a_machine_cannot_decide_is_left_with_its_reason(case: LeftCase) -> None:
     assert_left(case)
+
+
+def test_a_list_is_left_if_its_object_is_not_written() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\ntopologySpreadConstraints: []\n"
+
+    outcome = run_fix(pod, options("TSC011"))
+
+    assert reasons(outcome.left) == {"TSC011": "spec has to be written first"}

@@ -1,9 +1,13 @@
 """The report of ``evenspread fix``."""
 
+import dataclasses
+
 import pytest
 
 from tests.fix.fixed import context_of, deployment, objects, options, run_fix
-from webhook.fix.changes import Change, Put, Remove
+from webhook.audit.report import AuditSeverity
+from webhook.audit.snapshot import Snapshot
+from webhook.fix.changes import Change, Move, Put, Remove, Wrap
 from webhook.fix.evaluate import Evaluation
 from webhook.fix.report import FixReport, describe_changes, name_of
 
@@ -33,6 +37,21 @@ DESCRIBED: dict[str, tuple[Change, str]] = {
         "removed matchLabelKeys[1] (tier)",
     ),
     "a removed item": (Remove((*LIST, 0)), "removed topologySpreadConstraints[0]"),
+    "a renamed member": (
+        Move((*LIST, 0, "skew"), (*LIST, 0, "maxSkew"), 1),
+        "renamed skew to maxSkew",
+    ),
+    "a wrapped member": (
+        Wrap((*LIST, 0, "matchLabels"), "labelSelector", {}),
+        (
+            "moved spec.template.spec.topologySpreadConstraints[0].matchLabels to "
+            "spec.template.spec.topologySpreadConstraints[0].labelSelector.matchLabels"
+        ),
+    ),
+    "a moved member": (
+        Move(("spec", "topologySpreadConstraints"), LIST, []),
+        "moved spec.topologySpreadConstraints to spec.template.spec.topologySpreadConstraints",
+    ),
 }
 
 
@@ -45,7 +64,9 @@ def test_a_change_is_described_in_words(change: Change, words: str) -> None:
 
 
 def test_an_object_is_named_by_kind_namespace_and_name() -> None:
-    (evaluated,) = Evaluation(objects(deployment("")), [], options()).evaluate_objects()
+    (evaluated,) = Evaluation.of_documents(
+        objects(deployment("")), Snapshot(), options()
+    ).evaluate_objects()
 
     assert name_of(evaluated.audited) == "Deployment shop/web"
 
@@ -57,3 +78,15 @@ def test_a_report_exceeds_a_severity_if_such_a_finding_is_left() -> None:
     assert report.exceeds(left[0].severity)
     assert not report.exceeds(None)
     assert not FixReport(written=True, changed=(), fixed=(), left=()).exceeds(left[0].severity)
+
+
+def test_a_finding_is_below_the_level_if_only_its_severity_is_the_reason() -> None:
+    lenient = dataclasses.replace(options(), level=AuditSeverity.DENY)
+    constraints = """\
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: "", whenUnsatisfiable: DoNotSchedule, labelSelector: {}}
+"""
+
+    left = run_fix(deployment(constraints), lenient).left
+
+    assert {one.rule: one.is_below_level for one in left} == {"TSC002": False, "TSC102": True}

@@ -2,13 +2,15 @@
 
 import pytest
 
+from tests.build import default
 from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
-from tests.fix.fixed import options, reasons, run_fix
-from webhook.config import Configuration
+from tests.fix.fixed import deployment, options, reasons, run_fix
+from webhook.config.configuration import Configuration
 from webhook.policy.api.versions import Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.rule_entry import Action
 
 OTHER = """\
 apiVersion: apps/v1
@@ -86,6 +88,25 @@ FIXED = {
           labelSelector: {matchLabels: {app: web}}
         """,
         version=Version(1, 33),
+    ),
+    "TSC008: a key for which only the pods are refused": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [app, pod-template-hash]
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector: {matchLabels: {app: web}}
+        """,
     ),
     "TSC008: a key that joins nothing goes": FixCase(
         "TSC008",
@@ -235,6 +256,25 @@ FIXED = {
           whenUnsatisfiable: ScheduleAnyway
         """,
     ),
+    "TSC117: a misspelled key, and one of nothing": FixCase(
+        "TSC117",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [tier, pod-template-hsh] # of the revision
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash] # of the revision
+          labelSelector: {matchLabels: {app: web}}
+        """,
+    ),
 }
 
 
@@ -319,3 +359,13 @@ def test_a_selector_that_a_profile_completes_is_left() -> None:
     outcome = run_fix(API["TSC021"].violates, options("TSC021", configuration=completing), service)
 
     assert reasons(outcome.left) == {"TSC021": "the profile completes it when a pod is created"}
+
+
+def test_a_default_of_a_profile_is_left() -> None:
+    rack = default(topology_key="rack", when_unsatisfiable="DoNotSchedule")
+    giving = Configuration(profiles=(Profile(name="all", constraints=(rack,)),))
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+
+    outcome = run_fix(deployment(""), options("TSC103", configuration=giving), node)
+
+    assert reasons(outcome.left) == {"TSC103": "change the defaults of profile all"}

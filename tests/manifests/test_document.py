@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.manifests import Document, expand, parse
-from webhook.manifests.document import MOST_BROKEN_DOCUMENTS, read_tree
+from webhook.errors import ManifestError
+from webhook.manifests import Document, expand, parse, read_objects
 from webhook.manifests.events import MOST_LEVELS, TOO_DEEP
+from webhook.policy.model import GroupKind
 
 
 def values(text: str, *, unique_keys: bool = False) -> list[Any]:
@@ -106,7 +107,19 @@ BROKEN_TEXTS: dict[str, tuple[str, list[Any]]] = {
     ),
     "a number that JSON has not": (
         '{"a": 1}\n{"a": NaN}\n{"b": 2}',
-        [{"a": 1}, "x.yaml:2: invalid JSON: JSON is malformed", {"b": 2}],
+        [{"a": 1}, "x.yaml:2: invalid JSON: invalid character at column 7", {"b": 2}],
+    ),
+    "an error in a line after its first characters": (
+        '{"a": 1}\n{"é": [1, x]}\n',
+        [{"a": 1}, "x.yaml:2: invalid JSON: Expecting value at column 11"],
+    ),
+    "a JSON text without its end": (
+        '{"a": 1,\n "b": "c',
+        ["x.yaml:2: invalid JSON: Unterminated string starting at column 7"],
+    ),
+    "an integer of many digits among others": (
+        '{"a": %s}\n{"b": 2}' % ("1" * 5000),
+        ["x.yaml:1: invalid JSON: Integer value out of range at column 1", {"b": 2}],
     ),
 }
 
@@ -127,25 +140,6 @@ def test_values_that_are_not_deep_are_read_from_deep_json(levels: int) -> None:
     (value,) = values(f'{{"kind": "Pod", "x": {deep}, "spec": {{"nodeName": "a"}}}}')
 
     assert (value["kind"], value["spec"]) == ("Pod", {"nodeName": "a"})
-
-
-def test_a_stream_with_many_errors_is_abandoned() -> None:
-    read = values('{"a": 1}\n' + '{"b": ]}\n' * 2 * MOST_BROKEN_DOCUMENTS)
-
-    assert len(read) == 1 + MOST_BROKEN_DOCUMENTS + 1
-    assert read[-1] == "x.yaml:101: 100 invalid JSON documents: the rest is not read"
-
-
-def test_lines_of_a_long_stream_are_counted() -> None:
-    read = list(parse('{"a": 1}\n{\n"b": 2\n}\n\n{"c": ]}\n{"d": 4}\n{"e": 1e999}\n', "x"))
-
-    assert [item.line() if isinstance(item, Document) else item.line for item in read] == [
-        1,
-        2,
-        6,
-        7,
-        8,
-    ]
 
 
 JSON_VALUES = st.recursive(
@@ -220,98 +214,31 @@ def test_a_document_has_the_kind_and_the_name_of_its_object() -> None:
     assert (document.name, document.namespace) == ("a", "b")
 
 
+# text, its kind without the version
+GROUP_KINDS: dict[str, tuple[str, GroupKind]] = {
+    "the core API has no group": ("{apiVersion: v1, kind: Pod}", GroupKind("", "Pod")),
+    "a group without its version": (
+        "{apiVersion: apps/v1, kind: Deployment}",
+        GroupKind("apps", "Deployment"),
+    ),
+    "missing names are empty": ("{a: 1}", GroupKind("", "")),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), GROUP_KINDS.values(), ids=GROUP_KINDS.keys())
+def test_a_document_has_a_kind_without_its_version(text: str, expected: GroupKind) -> None:
+    (document,) = parse(text, "x")
+
+    assert isinstance(document, Document)
+    assert document.group_kind == expected
+
+
 def test_a_kind_or_a_name_of_another_type_is_ignored() -> None:
     (document,) = parse("{apiVersion: 1, metadata: []}", "x")
 
     assert isinstance(document, Document)
     assert (document.api_version, document.kind) == ("", "")
     assert (document.name, document.namespace) == ("", "")
-
-
-def test_a_document_names_the_place_of_a_value() -> None:
-    (document,) = parse("a: 1\nb: 2\n", "web.yaml")
-
-    assert isinstance(document, Document)
-    assert document.place(("b",)) == "web.yaml:2"
-    assert str(document.error("is 2", ("b",))) == "web.yaml:2: is 2"
-
-
-MANIFEST = """\
-# two documents
-apiVersion: v1
-kind: Pod
-metadata:
-  name: a
-spec:
-  topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: zone
-  - &second
-    maxSkew: 2
-    topologyKey:
-      host
-  - *second
----
-
-apiVersion: v1
-kind: List
-items:
-- {apiVersion: v1, kind: Pod,
-   metadata: {name: b}}
--
-  apiVersion: v1
-  kind: Pod
-"""
-
-CONSTRAINTS = ("spec", "topologySpreadConstraints")
-
-# index of the object, path, line
-LINES: dict[str, tuple[int, tuple[str | int, ...], int]] = {
-    "a document starts after its comments": (0, (), 2),
-    "a member stands at its key": (0, CONSTRAINTS, 7),
-    "an item stands where it starts": (0, (*CONSTRAINTS, 0), 8),
-    "a member of an item": (0, (*CONSTRAINTS, 0, "topologyKey"), 9),
-    "a value below its key": (0, (*CONSTRAINTS, 1, "topologyKey"), 12),
-    "a member that is not there stands at its parent": (0, (*CONSTRAINTS, 0, "minDomains"), 8),
-    "a member below a scalar stands there too": (0, ("kind", "x", 1), 3),
-    "an alias stands where it is written": (0, (*CONSTRAINTS, 2), 14),
-    "what an alias holds stands where it was named": (0, (*CONSTRAINTS, 2, "maxSkew"), 11),
-    "an object of a list": (1, (), 20),
-    "a member of an object of a list": (1, ("metadata", "name"), 21),
-    "another object of a list": (2, (), 23),
-}
-
-
-@pytest.mark.parametrize(("index", "path", "line"), LINES.values(), ids=LINES.keys())
-def test_every_value_has_a_line(index: int, path: tuple[str | int, ...], line: int) -> None:
-    read = [item for item in parse(MANIFEST, "x.yaml") if isinstance(item, Document)]
-    objects = [document for item in read for document in expand(item)]
-
-    assert objects[index].line(path) == line
-    assert objects[index].place(path) == f"x.yaml:{line}"
-    assert str(objects[index].error("is 2", path)) == f"x.yaml:{line}: is 2"
-
-
-def test_values_of_json_have_lines() -> None:
-    first, second = parse('{"a": 1}\n{"b": [\n  1,\n  2\n]}\n', "x.json")
-
-    assert isinstance(first, Document)
-    assert isinstance(second, Document)
-    assert first.line(("a",)) == 1
-    assert second.line(("b", 1)) == 4
-
-
-def test_json_that_libyaml_cannot_read_has_lines() -> None:
-    (document,) = parse('\n{"a":\n "\\ud83d\\ude00"}', "x.json")
-
-    assert isinstance(document, Document)
-    assert document.line(("a",)) == 2
-
-
-def test_brackets_may_be_yaml() -> None:
-    texts = ('{"a": 1}', "{a: 1}", "a: 1")
-
-    assert [read_tree(text).json for text in texts] == [True, False, False]
 
 
 def test_a_document_has_its_position_in_the_whole_text() -> None:
@@ -324,3 +251,80 @@ def test_a_document_has_its_position_in_the_whole_text() -> None:
             lines = document.text
             assert whole[lines.start :].startswith(lines.content)
             assert [document.value] == values(lines.content)
+
+
+def objects_of(text: str) -> list[tuple[Any, Any, int]]:
+    """Value, path and line of each object; message and line of an error."""
+    return [
+        (str(item), None, item.line)
+        if isinstance(item, ManifestError)
+        else (item.value, item.path, item.line())
+        for item in read_objects(text, "x.json")
+    ]
+
+
+POD_LIST = """\
+{
+  "items": [
+    {"é": 1}, {
+      "kind": "List", "items": [{"kind": "A"}]
+    },
+    {"kind": "B", "n": 1e999},
+    {"kind": "C", "n": "\\ud83d\\ude00", "m": 1e999}
+  ],
+  "kind": "PodList", "apiVersion": "v1"
+}
+"""
+
+
+def test_the_objects_of_a_list_in_json_are_read_one_by_one() -> None:
+    problem = "while parsing a quoted scalar, found invalid Unicode character escape code"
+
+    assert objects_of(POD_LIST) == [
+        ({"apiVersion": "v1", "kind": "Pod", "é": 1}, ("items", 0), 3),
+        ({"kind": "A"}, ("items", 1, "items", 0), 4),
+        ({"kind": "B", "n": "1e999"}, ("items", 2), 6),
+        (f"x.json:7: invalid YAML: {problem}", None, 7),
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 10_000])
+def test_a_list_of_any_length_has_lines(count: int) -> None:
+    items = ",\n".join(f'{{"kind": "Pod", "metadata":\n {{"name": "{i}"}}}}' for i in range(count))
+    name = ("metadata", "name")
+
+    objects = list(read_objects(f'{{"kind": "List", "items": [\n{items}]}}', "x"))
+
+    assert [item.line(name) for item in objects if isinstance(item, Document)] == list(
+        range(3, 2 * count + 3, 2)
+    )
+
+
+@given(st.text(max_size=200) | st.sampled_from(["[" * 9000, '{"kind":"List","items":[' * 2000]))
+def test_objects_are_those_of_the_documents(text: str) -> None:
+    expanded = [
+        inner
+        for item in parse(text, "x")
+        for inner in (expand(item) if isinstance(item, Document) else (item,))
+    ]
+
+    assert [str(item) for item in read_objects(text, "x")] == [str(item) for item in expanded]
+
+
+@pytest.mark.parametrize("levels", [250, 900, 10_000])
+def test_an_item_of_a_list_may_be_deep(levels: int) -> None:
+    deep = "[" * levels + "]" * levels
+    text = f'{{"kind": "List", "items": [\n{{"kind": "A", "x": {deep}}},\n{{"kind": "B"}}]}}'
+
+    read = [item for item in read_objects(text, "x") if isinstance(item, Document)]
+
+    assert [(item.kind, item.line(("kind",))) for item in read] == [("A", 2), ("B", 3)]
+
+
+def test_duplicate_keys_are_found_with_their_lines() -> None:
+    text = '{"kind": "List", "items": [{"kind": "A"},\n{"b": {"c": 1,\n"c": 2,\n "c": 3}}]}'
+
+    first, second = (item for item in read_objects(text, "x") if isinstance(item, Document))
+
+    assert list(first.find_duplicate_keys()) == []
+    assert list(second.find_duplicate_keys()) == [(("b", "c"), (2, 3, 4))]

@@ -11,6 +11,8 @@ from webhook.manifests.edits import (
     break_near,
     find_line_starts,
     find_original_position,
+    find_region,
+    has_rare_breaks,
     indentation,
     line_end,
     line_start,
@@ -93,3 +95,46 @@ def test_the_line_of_a_character_is_found(
 
 def test_lines_are_counted_by_line_feeds() -> None:
     assert find_line_starts("a\r\nb\u2028c\n") == [0, 3, 7]
+
+
+# text, whether a line ends at a rare break
+RARE_BREAKS: dict[str, tuple[str, bool]] = {
+    "no break": ("ab", False),
+    "line feeds": ("a\nb\n", False),
+    "as on Windows": ("a\r\nb\r\n", False),
+    "a carriage return alone": ("a\nb\rc", True),
+    "a carriage return before a Windows break": ("a\r\r\nb", True),
+    "a next line": ("a\x85b", True),
+    "a line separator": ("a\u2028b", True),
+    "a paragraph separator": ("a\u2029b", True),
+}
+
+
+@pytest.mark.parametrize(("text", "rare"), RARE_BREAKS.values(), ids=RARE_BREAKS.keys())
+def test_other_breaks_than_line_feeds_are_rare(text: str, rare: bool) -> None:
+    assert has_rare_breaks(text) is rare
+
+
+# text, what is replaced, its region
+REGIONS: dict[str, tuple[str, str, tuple[int, int, int, int]]] = {
+    "the beginning": ("abc", "a", (1, 1, 1, 2)),
+    "on the second line": ("a\nbcd", "cd", (2, 2, 2, 4)),
+    "over a line break": ("ab\ncd", "b\nc", (1, 2, 2, 2)),
+    "after characters of several bytes": ("ü: é\nö: x", "x", (2, 4, 2, 5)),
+    "after characters of two UTF-16 units": ("\U0001f600: x", "x", (1, 4, 1, 5)),
+    "with carriage returns": ("a\r\nb: c\r\n", "c", (2, 4, 2, 5)),
+    "a line with its break": ("a\r\nb\r\nc", "b\r\n", (2, 1, 3, 1)),
+}
+
+
+@pytest.mark.parametrize(("text", "part", "region"), REGIONS.values(), ids=REGIONS.keys())
+def test_regions_count_lines_and_code_points(
+    text: str, part: str, region: tuple[int, int, int, int]
+) -> None:
+    start = text.index(part)
+
+    assert find_region(find_line_starts(text), TextEdit(start, start + len(part), "")) == region
+
+
+def test_an_insertion_at_the_end_has_an_empty_region() -> None:
+    assert find_region(find_line_starts("a\n"), TextEdit(2, 2, "b")) == (2, 1, 2, 1)

@@ -81,6 +81,14 @@ FOLDERS: dict[str, tuple[dict[str, str], list[str]]] = {
             "error a.yaml:7: not an object: add apiVersion and kind, or remove it",
         ],
     ),
+    "an object without a kind": (
+        {"a.yaml": POD % "a" + "---\napiVersion: v1\n---\nkind: Pod\n"},
+        [
+            "Pod/a",
+            "error a.yaml:5: not an object: add kind, or remove it",
+            "error a.yaml:7: not an object: add apiVersion, or remove it",
+        ],
+    ),
     "a broken file among others": (
         {"a.yaml": POD % "a", "b.yaml": "a: 1\nb: *c\n", "c.yaml": POD % "c"},
         [
@@ -105,7 +113,7 @@ def test_strict_reading_skips_nothing(tmp_path: Path) -> None:
     )
 
     assert names(tmp_path, strict=True) == [
-        "error Chart.yaml:2: duplicate key 'a': remove one of the two",
+        f"error Chart.yaml: {NO_OBJECT}",
         f"error a.yaml: {CHART_TEMPLATE}",
         f"error values.yaml: {NO_OBJECT}",
     ]

@@ -6,9 +6,9 @@ from hypothesis import given
 
 from tests.fix import manifests
 from tests.fix.test_changes import json_values
-from webhook.manifests.document import read_tree
 from webhook.manifests.events import MOST_LEVELS
 from webhook.manifests.jsontree import read_json
+from webhook.manifests.positions import read_tree
 from webhook.manifests.tree import Tree, TreeNode, read_yaml
 
 # text, problem

@@ -120,3 +120,28 @@ def test_deep_text_costs_no_quadratic_time(text: str) -> None:
         read_yaml(text)
 
     assert time.process_time() - started < 5.0
+
+
+def test_a_merged_member_has_no_place_where_it_is_overridden() -> None:
+    root = read_yaml(
+        "a: &a {x: 1, y: 1, z: 1}\nb: &b {x: 2, w: 2}\n"
+        "c: {<<: *a, x: 3}\nd: {<<: [*a, *b], y: 3}\ne: &e {<<: *a, z: 4}\nf: {<<: *e}\n"
+    ).root
+    a, b, e = (root.find(name) for name in "abe")
+    assert a
+    assert b
+    assert e
+
+    assert [entry.node.places for entry in a.node.entries] == [4, 4, 3]
+    assert [entry.node.places for entry in b.node.entries] == [1, 2]
+    assert [entry.node.places for entry in e.node.entries if entry.step] == [2]
+    assert e.node.merged is a.node
+    assert a.node.merged is None
+
+
+def test_several_merged_mappings_are_not_one() -> None:
+    root = read_yaml("a: &a {x: 1}\nb: {<<: [*a, *a]}\n").root
+    b = root.find("b")
+
+    assert b
+    assert b.node.merged is None

@@ -3,7 +3,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.manifests import find_type_mismatch
+from webhook.manifests import find_type_mismatch, find_type_mismatches
+from webhook.manifests.type_errors import MOST_MISMATCHES
 from webhook.policy.model import PodTemplate
 from webhook.policy.paths import FieldPath
 
@@ -52,3 +53,58 @@ def test_a_type_error_is_described(value: Any, problem: str, path: FieldPath) ->
         msgspec.convert(value, PodTemplate)
 
     assert find_type_mismatch(caught.value, value) == (problem, path)
+
+
+# labels that may not be null, the path of the first wrong value
+STRICT: dict[str, tuple[Any, FieldPath]] = {
+    "null": ({"a": "x", "b": None}, ("b",)),
+    "a number beside null": ({"a": None, "b": 1}, ("b",)),
+    "an error of a key": ({"a": "x"}, ()),
+}
+
+
+@pytest.mark.parametrize(("labels", "path"), STRICT.values(), ids=STRICT.keys())
+def test_a_wrong_value_of_a_mapping_is_found_by_its_type(labels: Any, path: FieldPath) -> None:
+    error = msgspec.ValidationError("Expected `str`, got `null` - at `$[...]`")
+
+    assert find_type_mismatch(error, labels).path == path
+
+
+def decode(value: Any) -> None:
+    msgspec.convert(value, PodTemplate | None)
+
+
+def test_all_type_errors_are_found() -> None:
+    value = {
+        "metadata": {"labels": {"a": 1, "b": "x", "c": 2}},
+        "spec": {"topologySpreadConstraints": [{"maxSkew": "1", "minDomains": []}, 3]},
+    }
+
+    found = find_type_mismatches(value, decode)
+
+    assert {path for _, path in found} == {
+        ("metadata", "labels", "a"),
+        ("metadata", "labels", "c"),
+        (*CONSTRAINTS, 0, "maxSkew"),
+        (*CONSTRAINTS, 0, "minDomains"),
+        (*CONSTRAINTS, 1),
+    }
+    assert value["metadata"] == {"labels": {"a": 1, "b": "x", "c": 2}}
+
+
+def test_a_value_of_the_right_types_has_no_type_errors() -> None:
+    assert find_type_mismatches(spec({"maxSkew": 1}), decode) == []
+    assert find_type_mismatches(3, decode) == [("expected an object, got an integer", ())]
+
+
+def test_the_search_ends_where_null_is_wrong_too() -> None:
+    def refuse(value: Any) -> None:
+        msgspec.convert(value, list[int])
+
+    assert find_type_mismatches(["x"], refuse) == [("expected an integer, got a string", (0,))]
+
+
+def test_the_number_of_type_errors_is_limited() -> None:
+    labels = {f"l{number}": number for number in range(MOST_MISMATCHES + 10)}
+
+    assert len(find_type_mismatches({"metadata": {"labels": labels}}, decode)) == MOST_MISMATCHES

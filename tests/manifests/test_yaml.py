@@ -9,7 +9,7 @@ from webhook.manifests import (
     Document,
     parse,
 )
-from webhook.manifests.yaml import WORDS, format_yaml, load, resolve
+from webhook.manifests.yaml import WORDS, format_yaml, load, load_outlined, resolve
 
 
 def values(text: str, *, unique_keys: bool = False) -> list[Any]:
@@ -62,6 +62,26 @@ VALUES: dict[str, tuple[str, Any]] = {
 @pytest.mark.parametrize(("text", "value"), VALUES.values(), ids=VALUES.keys())
 def test_yaml_is_read_as_kubectl_reads_it(text: str, value: Any) -> None:
     assert load(text, "x.yaml", 1) == value
+
+
+# text, its items as they are written
+ITEM_TEXTS: dict[str, tuple[str, list[str]]] = {
+    "items in brackets": ("items: [{é: 1}, [2, 3], a, 'b']", ["{é: 1}", "[2, 3]", "a", "'b'"]),
+    "items in lines": ("items:\n- a\n- 'b'\n- {c: 1}\nkind: List\n", ["a", "'b'", "{c: 1}"]),
+    "an alias": ("items: [&x {a: 1}, *x]", ["&x {a: 1}", "*x"]),
+    "no items": ("items: []", []),
+    "of equal keys the last counts": ("items: [a, b]\nitems: [c]\n", ["c"]),
+    "items of a member": ("spec: {items: [a]}", []),
+    "another member": ("others: [a]", []),
+    "a list in the items": ("items: [{items: [a]}]", ["{items: [a]}"]),
+}
+
+
+@pytest.mark.parametrize(("text", "items"), ITEM_TEXTS.values(), ids=ITEM_TEXTS.keys())
+def test_items_of_a_list_have_their_positions(text: str, items: list[str]) -> None:
+    _, outline = load_outlined(text, "x.yaml", 1)
+
+    assert [text[start:end] for start, end in outline.items] == items
 
 
 # text, message

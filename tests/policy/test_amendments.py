@@ -26,9 +26,10 @@ from tests.build import (
 from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.versions import Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.rule_entry import Action
 
 OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
 NULL_SELECTOR = spread(labelSelector=None)

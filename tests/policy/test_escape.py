@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.escape import escape_json, printable, printable_lines, printable_value, quote
+from webhook.policy.escape import (
+    WARNING_CHARACTERS,
+    escape_json,
+    printable,
+    printable_lines,
+    printable_value,
+    quote,
+    shorten_warning,
+)
 
 QUOTED = msgspec.json.Decoder(tuple[str, str])
 
@@ -29,6 +37,18 @@ ESCAPED = {
 
 def test_unprintable_characters_are_escaped() -> None:
     assert {text: printable(text) for text in ESCAPED} == ESCAPED
+
+
+WARNINGS = {
+    "a warning of the greatest length": ("a" * WARNING_CHARACTERS, "a" * WARNING_CHARACTERS),
+    "a longer one": ("a" * (WARNING_CHARACTERS + 1), "a" * (WARNING_CHARACTERS - 3) + "..."),
+    "control characters": ("a\x1b[1m", r"a\x1b[1m"),
+}
+
+
+@pytest.mark.parametrize(("text", "warning"), WARNINGS.values(), ids=WARNINGS.keys())
+def test_a_warning_is_shortened(text: str, warning: str) -> None:
+    assert shorten_warning(text) == warning
 
 
 @given(st.text())

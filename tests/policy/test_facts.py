@@ -1,6 +1,5 @@
-from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.facts import Facts, NoFacts
-from webhook.policy.model import OwnerReference
+from webhook.policy.model import ZONE, OwnerReference
 
 
 def test_nothing_is_known_of_a_cluster_without_facts() -> None:

@@ -11,6 +11,7 @@ from webhook.policy.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
     JOB,
+    JOB_SET,
     KIND_ROWS,
     POD,
     POD_TEMPLATE,
@@ -21,6 +22,7 @@ from webhook.policy.kinds import (
     KindRow,
 )
 from webhook.policy.model import GroupKind
+from webhook.policy.places import TemplatePatterns
 
 PATHS = {
     "a kind of the core group": (POD, "", "/api/v1/pods"),
@@ -67,3 +69,8 @@ def test_kube_scheduler_reads_the_selectors_of_three_controllers() -> None:
 @pytest.mark.parametrize("row", [row for row in KIND_ROWS if row.selector], ids=str)
 def test_a_kind_whose_selector_is_read_is_watched(row: KindRow) -> None:
     assert row.watched
+
+
+def test_built_in_kinds_have_one_template() -> None:
+    assert all(isinstance(places, tuple) for places in BUILT_IN_TEMPLATES.values())
+    assert isinstance(SHIPPED_TEMPLATES[JOB_SET], TemplatePatterns)

@@ -10,8 +10,20 @@ from hypothesis import strategies as st
 from tests.build import pod, spread, template
 from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
 from webhook.policy.model import Constraint, PodTemplate
-from webhook.policy.patch import Operation, add, add_defaults, remove, replace_defaults
+from webhook.policy.patch import (
+    Operation,
+    add,
+    add_defaults,
+    add_deletion_cost,
+    add_scale_down_label,
+    remove,
+    replace_defaults,
+)
 from webhook.policy.paths import format_pointer
+from webhook.policy.scaledown.binding import Binding
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
+
+LABELS = "/metadata/labels"
 
 WRITTEN = {
     "a value is added": (add("/a", [1]), '{"op":"add","path":"/a","value":[1]}'),
@@ -23,6 +35,18 @@ WRITTEN = {
 @pytest.mark.parametrize(("operation", "text"), WRITTEN.values(), ids=WRITTEN.keys())
 def test_an_operation_is_written_as_by_rfc_6902(operation: Operation, text: str) -> None:
     assert msgspec.json.encode(operation).decode() == text
+
+
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_the_label_is_added_to_the_labels_or_with_them(has_labels: bool) -> None:
+    (step,) = add_scale_down_label(has_labels)
+
+    label = {SCALE_DOWN_LABEL: KEEP_SPREAD}
+    members = (
+        (f"{LABELS}/evenspread.io~1scale-down", KEEP_SPREAD) if has_labels else (LABELS, label)
+    )
+    assert step == add(*members)
+    assert not [*add_scale_down_label(None)]
 
 
 @given(st.dictionaries(st.text(), st.integers(), max_size=3), st.text(), st.integers())
@@ -133,3 +157,21 @@ def test_a_pod_without_metadata_has_no_annotation_to_compare() -> None:
     found = steps(replace_defaults(PodTemplate(), injection("a", previous={0: "a"})))
 
     assert found == [("add", ANNOTATION, "a")]
+
+
+COST = "controller.kubernetes.io/pod-deletion-cost"
+
+
+@pytest.mark.parametrize(
+    ("annotated", "path", "value"),
+    [
+        (False, "/metadata/annotations", {COST: "998000"}),
+        (True, "/metadata/annotations/controller.kubernetes.io~1pod-deletion-cost", "998000"),
+    ],
+)
+def test_a_deletion_cost_is_added_beside_the_annotations_of_a_binding(
+    path: str, value: object, *, annotated: bool
+) -> None:
+    operation = add_deletion_cost(Binding("n1", annotated=annotated), 998_000)
+
+    assert steps([operation]) == [("add", path, value)]

@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from webhook.policy.paths import (
     FieldPath,
     constraints_field,
+    constraints_path,
+    find_entry,
     find_value,
     format_path,
     format_pointer,
     parse_path,
     parse_pointer,
+    replace_value,
     walk_path,
     without_nulls,
 )
@@ -110,3 +113,33 @@ def test_every_pointer_is_read_back_and_read_by_an_independent_library(names: li
 
     assert parse_pointer(pointer) == tuple(names)
     assert jsonpointer.JsonPointer(pointer).parts == names
+
+
+def test_a_bare_list_of_constraints_is_its_own_path() -> None:
+    bare: FieldPath = ("spec", "kafka", "topologySpreadConstraints")
+
+    assert constraints_path(bare) == bare
+    assert constraints_field(bare) == "spec.kafka.topologySpreadConstraints"
+    assert constraints_path(("spec", "jobs", 1)) == (
+        *("spec", "jobs", 1), "spec", "topologySpreadConstraints",
+    )  # fmt: skip
+
+
+def test_a_value_is_replaced_in_a_copy() -> None:
+    value: Any = {"a": [1, {"b": 2}], "c": {}}
+
+    assert replace_value(value, ("a", 1, "b"), 3) == {"a": [1, {"b": 3}], "c": {}}
+    assert replace_value(value, (), 4) == 4
+    assert value == {"a": [1, {"b": 2}], "c": {}}
+
+
+@pytest.mark.parametrize(
+    ("field", "entry"),
+    [("spec.list[3].a", 3), ("spec.list[3]", 3), ("spec.list", None), ("spec.other[1]", None)],
+)
+def test_the_entry_of_a_field(field: str, entry: int | None) -> None:
+    assert find_entry(field, "spec.list") == entry
+
+
+def test_a_field_beside_a_list_is_in_no_entry() -> None:
+    assert find_entry("spec.listed", "spec.list") is None

@@ -7,16 +7,18 @@ from msgspec.structs import replace
 
 from tests.build import NAMESPACE, deployment, pod, policy, profile, request, review_body
 from webhook.admission import decode
+from webhook.policy.escape import WARNING_CHARACTERS
 from webhook.policy.facts import NoFacts
 from webhook.policy.probe import LABEL, build_probe_verdict, judge_probe
 from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
+from webhook.policy.verdict import UNTOUCHED, judge
 
 PRESENT = build_probe_verdict("0.1.0", "evenspread-7c9f-abcde")
 
 
 def probe(value: str = "true", **changes: Any) -> AdmissionRequest:
-    return decode(review_body(pod(labels={LABEL: value}), **{"dryRun": True, **changes}))
+    members: dict[str, Any] = {"dryRun": True}
+    return decode(review_body(pod(labels={LABEL: value}), **members | changes))
 
 
 ANSWERS = {

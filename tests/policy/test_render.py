@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from tests import strategies
 from tests.build import constraint, default, requirement, selector
 from webhook.policy import render
-from webhook.policy.defaulting.profiles import ZONE
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import ZONE, Constraint, LabelSelector
 
 WRITTEN: dict[str, tuple[Constraint, dict[str, Any]]] = {
     "an empty constraint has three members": (

@@ -12,6 +12,7 @@ from webhook.policy.selectors import (
     has_pairs,
     matches,
     merge_match_label_keys,
+    merge_stored_keys,
     render,
     selected_keys,
 )
@@ -138,6 +139,23 @@ def test_a_constraint_without_keys_keeps_its_place_beside_others() -> None:
 
 def test_the_operators_are_those_of_kubernetes() -> None:
     assert OPERATORS == ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def test_keys_that_were_merged_are_not_merged_again() -> None:
+    keyed = Constraint(match_label_keys=("app", "tier"), label_selector=LabelSelector())
+    once = merge_match_label_keys((keyed,), {"app": "web", "tier": "x"})
+
+    assert merge_stored_keys(once, {"app": "web", "tier": "x"}) == once
+    assert merge_stored_keys((keyed,), {"app": "web", "tier": "x"}) == once
+    plain = Constraint(label_selector=LabelSelector({"app": "web"}))
+    assert merge_stored_keys((plain, Constraint()), {"app": "web"}) == (plain, Constraint())
+    (changed,) = merge_stored_keys(once, {"app": "web", "tier": "y"})
+    assert changed.label_selector is not None
+    assert [one.values for one in changed.label_selector.match_expressions] == [
+        ("web",),
+        ("x",),
+        ("y",),
+    ]
 
 
 @given(st.lists(strategies.any_constraints, max_size=3).map(tuple), strategies.labels)

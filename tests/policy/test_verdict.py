@@ -3,13 +3,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, custom, deployment, gates, pod, policy, profile, request, spread
+from tests.build import (
+    Json,
+    custom,
+    deployment,
+    gates,
+    pod,
+    policy,
+    profile,
+    request,
+    review_body,
+    spread,
+)
 from tests.policy.mutated import BAD, applied, mutate
 from tests.policy.situations import DEFAULTS, WEB
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Merge, Mode, Policy
-from webhook.policy.model import MAX_CONSTRAINTS
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.profiles import Merge, Mode, Policy
+from webhook.policy.escape import WARNING_CHARACTERS
+from webhook.policy.model import HOSTNAME, MAX_CONSTRAINTS, ZONE
 from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.rule_entry import Action
 from webhook.policy.verdict import UNTOUCHED, judge
 
 ROLLOUT_BAD = custom(deployment(BAD))
@@ -304,3 +317,29 @@ def test_what_a_gate_holds_back_is_not_denied_in_recommend_mode() -> None:
 
     assert verdict.allowed
     assert verdict.outcome == "would_deny"
+
+
+def test_an_unknown_field_of_a_custom_kind_is_warned_of_before_the_advice() -> None:
+    obj = deployment({**spread(labelSelector={"matchLabels": {"app": "shop"}}), "minDomain": 3})
+    rollout = custom(obj, body=review_body(obj))
+
+    verdict = judge(rollout, Hook.VALIDATE, DEFAULTS, WEB)
+
+    assert (verdict.allowed, verdict.recurs) == (True, False)
+    assert verdict.advice is not None
+    unknown, *advice = verdict.warnings
+    assert unknown.startswith('TSC011 unknown field "spec.template.spec.topologySpread')
+    assert advice == [*verdict.advice.lines()] != []
+
+
+def test_a_workload_whose_pods_are_refused_is_allowed_with_a_warning() -> None:
+    requested = request(deployment(spread(matchLabelKeys=["app"])))
+
+    verdict = judge(requested, Hook.VALIDATE, DEFAULTS, WEB)
+
+    assert (verdict.outcome, verdict.recurs) == ("allow", False)
+    assert [finding.rule for finding in verdict.findings] == ["TSC008"]
+    (warning,) = (line for line in verdict.warnings if "TSC008" in line)
+    assert warning.startswith("TSC008 spec.template.spec.topologySpreadConstraints[0].matchLabelK")
+    assert len(warning) <= WARNING_CHARACTERS
+    assert judge(requested, Hook.MUTATE, DEFAULTS, WEB).warnings == ()

@@ -27,10 +27,11 @@ from tests.policy.mutated import BAD, applied, listed, mutate
 from tests.policy.situations import ADDING, DEFAULTS, WEB
 from webhook.admission import decode
 from webhook.policy import render
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Merge, Mode
-from webhook.policy.model import Node
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
+from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.request import Hook
+from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import merge_match_label_keys
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 

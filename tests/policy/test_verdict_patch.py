@@ -30,13 +30,14 @@ from webhook.policy import render
 from webhook.policy.api import predict, rules
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.defaulting import provenance
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, FieldDefaults, Mode, Policy
+from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.escape import WARNING_CHARACTERS
 from webhook.policy.facts import NoFacts
 from webhook.policy.kinds import POD
-from webhook.policy.model import Constraint, PodTemplate
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, PodTemplate
 from webhook.policy.request import Hook
-from webhook.policy.verdict import UNTOUCHED, WARNING_CHARACTERS, judge
+from webhook.policy.verdict import UNTOUCHED, judge
 
 
 def defaults_annotation(obj: Json) -> str | None:

@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from tests.build import kind_of, pod, spread, template, workload
-from webhook.policy.defaulting.profiles import ZONE
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
-from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.model import ZONE, GroupKind, PodTemplate
 from webhook.policy.workloads import BUILT_IN_PATHS, Workload
 
 KINDS = [kind for kind in BUILT_IN_TEMPLATES if kind != POD]

@@ -1,5 +1,6 @@
 """The hooks for repositories of manifests: known to pre-commit, and run as it runs them."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -28,24 +29,36 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
+def code_of(hook: Any, folder: Path) -> int:
+    """Run a hook as pre-commit does; give its exit code."""
+    words: list[str] = [*hook["entry"].split(), *hook["args"]]
+    command = [f"{sysconfig.get_path('scripts')}/{words[0]}", *words[1:]]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
+
+
 def test_pre_commit_knows_the_hooks() -> None:
     run(sys.executable, "-m", "pre_commit", "validate-manifest", FILE)
     run(sys.executable, "-m", "pre_commit", "validate-config", ROOT / ".pre-commit-config.yaml")
 
-    assert set(HOOKS) == {"evenspread-validate", "evenspread-audit"}
+    assert set(HOOKS) == {"evenspread-validate", "evenspread-audit", "evenspread-fix"}
+
+
+@pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS)
+def test_a_hook_excludes_what_it_does_not_read(repository: Path, hook: Any) -> None:
+    vendored = repository / "charts/vendor"
+    vendored.mkdir(parents=True)
+    shutil.copy(BAD, vendored)
+
+    assert code_of(hook, repository) == 0
+    assert re.search(hook["exclude"], "charts/vendor/rules.yaml")
+    assert not re.search(hook["exclude"], "vendors/rules.yaml")
 
 
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=HOOKS)
 def test_a_hook_passes_good_manifests_and_stops_bad_ones(repository: Path, hook: Any) -> None:
-    words: list[str] = [*hook["entry"].split(), *hook["args"]]
-    command = [f"{sysconfig.get_path('scripts')}/{words[0]}", *words[1:]]
-
-    def code() -> int:
-        return subprocess.run(command, cwd=repository, capture_output=True, check=False).returncode
-
-    assert code() == 0
+    assert code_of(hook, repository) == 0
     shutil.copy(BAD, repository)
-    assert code() == 1
+    assert code_of(hook, repository) == 1
 
 
 @downloads

@@ -9,11 +9,13 @@ import re
 from datetime import date
 from typing import Any, TypeAlias
 
+import pytest
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
 from tests.release.conftest import ROOT
 from tests.release.test_workflows import FILES
+from webhook import PROJECT_ADDRESS
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -147,6 +149,15 @@ def test_what_it_links_to_is_in_the_repository() -> None:
 
     assert linked
     assert [path for path in linked if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("path", ["SECURITY-INSIGHTS.yml", "deploy/ci/gitlab.yml", "docs/ci.md"])
+def test_a_link_to_the_repository_has_its_address(path: str) -> None:
+    links = re.findall(
+        r"https://\S+/(?:blob|raw|releases|attestations)\b", (ROOT / path).read_text()
+    )
+
+    assert {link.rpartition("/")[0] for link in links} == {PROJECT_ADDRESS}
 
 
 def test_its_tools_are_used_where_it_claims() -> None:

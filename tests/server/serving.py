@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import ssl
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -16,20 +17,21 @@ import trustme
 from certs.serving import LiveContext
 from tests.certs.world import real_clock
 from webhook.cluster.client import Api
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.config.settings import Settings
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import build_probe_verdict
-from webhook.server.admission import Admission, Fetch, Observers, ReviewContext, nothing_to_fetch
+from webhook.server.admission import Admission, Observers
 from webhook.server.context import ServerContext
 from webhook.server.http.endpoint import HttpConnection, bind, listening
 from webhook.server.http.limits import Limits
+from webhook.server.reviews import Fetch, FindRanks, ReviewContext, no_ranks, nothing_to_fetch
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import LogFormat, make_log
+from webhook.telemetry.logs import LogFormat, Throttle, make_log
 from webhook.telemetry.metrics import Metrics
 
 RECORDED = {
@@ -251,13 +253,14 @@ def server_context(
         settings: Members of ``Settings``.
     """
     lines = LineWriter(stream or io.BytesIO(), lambda write: write())
+    throttle = Throttle(Limits().reviews_logged, time.monotonic)
     return ServerContext(
         settings=Settings(**settings),
         configuration=Configuration(),
         limits=Limits(stalled_reply=0),
         api=api,
         log=make_log(LogFormat.JSON, lines, lambda: NEW_YEAR),
-        verdict_log=VerdictLog(LogFormat.JSON, lines, lambda: NEW_YEAR),
+        verdict_log=VerdictLog(LogFormat.JSON, lines, lambda: NEW_YEAR, throttle),
         now=real_clock,
     )
 
@@ -275,6 +278,7 @@ async def serving(
     fetch: Fetch = nothing_to_fetch,
     live: LiveContext | None = None,
     *,
+    find_ranks: FindRanks = no_ranks,
     metrics: Metrics | None = None,
     wall: Callable[[], datetime] = lambda: NEW_YEAR,
 ) -> AsyncGenerator[Running]:
@@ -282,9 +286,10 @@ async def serving(
     log, metrics = io.BytesIO(), metrics or Metrics()
     lines = LineWriter(log, lambda write: write())
     json_log = make_log(LogFormat.JSON, lines, lambda: NEW_YEAR)
-    observers = Observers(metrics, json_log, VerdictLog(LogFormat.JSON, lines, wall))
+    throttle = Throttle((limits or PATIENT).reviews_logged, time.monotonic)
+    observers = Observers(metrics, json_log, VerdictLog(LogFormat.JSON, lines, wall, throttle))
     verdict = build_probe_verdict("0.1.0", "replica-1")
-    context = ReviewContext(policy, facts or NoFacts(), fetch, verdict)
+    context = ReviewContext(policy, facts or NoFacts(), fetch, verdict, find_ranks=find_ranks)
     before = len(open_sockets())
     tls, clients = (live.context, live.clients) if live else (server_tls(), None)
     admission = Admission(context, limits or PATIENT, observers, tls, clients)

@@ -43,8 +43,9 @@ class Started:
 
 
 def settings_in(folder: Path, **members: Any) -> Settings:
-    defaults = {"standalone": True, "port": 0, "health_port": 0, "state": str(folder / "state")}
-    return Settings(**{**defaults, **members})
+    values: dict[str, Any] = {"standalone": True, "port": 0, "health_port": 0}
+    values |= {"state": str(folder / "state"), **members}
+    return Settings(**values)
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from tests.server.serving import (
 )
 from tests.server.test_clients import GOOD, MISNAMED, client, guarding
 from webhook.policy.facts import Facts, NoFacts
-from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.request import AdmissionRequest, AnyHook
 from webhook.policy.verdict import Verdict
 from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import Limits
@@ -174,7 +174,7 @@ class BrokenMetrics(Metrics):
     """Cannot count."""
 
     def count_review(
-        self, decoded: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+        self, request: AdmissionRequest, hook: AnyHook, verdict: Verdict, seconds: float
     ) -> None:
         raise LookupError("canary")
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.server.serving import JSON, UID, call, padded, review, serving, settled
 from webhook.policy.facts import Facts, NoFacts
+from webhook.server.admission import LOGGED_PATH_CHARACTERS
 from webhook.server.http.limits import Limits
 
 MEDIA = {
@@ -237,6 +238,8 @@ async def test_malformed_bodies_are_refused_in_a_text_reply(body: bytes) -> None
     (line,) = server.lines
     assert line["event"] == "rejected"
     assert line["reason"] == "malformed"
+    assert (line["peer"], line["path"], line["status"]) == ("127.0.0.1", "/mutate", 400)
+    assert f"{line['problem']}\n".encode() == reply.body
 
 
 OTHERS = {
@@ -261,6 +264,18 @@ async def test_nothing_else_is_served(target: str, method: str, status: int) -> 
 
     assert reply.status == status
     assert (reply.headers.get("allow") == "POST") == (status == 405)
+    (line,) = server.lines
+    assert (line["peer"], line["path"], line["status"]) == ("127.0.0.1", target, status)
+
+
+async def test_the_path_of_a_refused_request_is_cut_in_the_log() -> None:
+    async with serving() as server:
+        wire = await server.connect()
+
+        await wire.ask(call(review(), "/" + "a" * 5000))
+
+    (line,) = server.lines
+    assert line["path"] == "/" + "a" * (LOGGED_PATH_CHARACTERS - 1)
 
 
 async def test_refusals_do_not_fill_the_log() -> None:

@@ -99,8 +99,8 @@ async def test_a_standalone_server_has_no_client() -> None:
 
 
 async def test_files_do_not_replace_a_live_cluster() -> None:
-    with pytest.raises(ConfigError, match="--cluster: replaces a live cluster: add --standalone"):
-        async with connect_api_server(Settings(cluster="folder")):
+    with pytest.raises(ConfigError, match="--facts: replaces a live cluster: add --standalone"):
+        async with connect_api_server(Settings(facts="folder")):
             pass
 
 

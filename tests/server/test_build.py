@@ -15,7 +15,7 @@ from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
-from webhook.server.facts import LiveFacts
+from webhook.server.facts import LiveFacts, WatchedKinds
 from webhook.server.health import Readiness
 
 CONFIG = """
@@ -32,8 +32,8 @@ async def built(
 ) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
     """Build a server without a cluster."""
     stream = io.BytesIO()
-    settings = {"standalone": True, "state": str(folder), **members}
-    context = server_context(stream, **settings)
+    settings: dict[str, Any] = {"standalone": True, "state": str(folder)}
+    context = server_context(stream, **settings | members)
     yield await build(context, readiness or Readiness()), stream
 
 
@@ -45,7 +45,7 @@ async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Serve
         for kind in ("mutating", "validating"):
             path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
             api_server.script(path, respond({"webhooks": []}))
-        settings = {
+        settings: dict[str, Any] = {
             "kubeconfig": write_kubeconfig(folder, api_server.url),
             "tls": "standalone",
             "state": str(folder),
@@ -66,13 +66,16 @@ async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path
         names = [name for name, _ in server.background()]
 
     assert names == ALWAYS
-    assert (server.events, server.audits) == (None, None)
+    assert (server.events, server.leader) == (None, None)
 
 
 # settings -> background tasks besides those of every server
 TASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a cluster": ({}, ["events", "registration", "version"]),
-    "a cluster whose version is set": ({"kube_version": "1.30"}, ["events", "registration"]),
+    "a cluster": ({}, ["events", "registration", "election", "version"]),
+    "a cluster whose version is set": (
+        {"kube_version": "1.30"},
+        ["events", "registration", "election"],
+    ),
     "audits": ({"audit_interval": "10m"}, ["events", "registration", "election", "version"]),
 }
 
@@ -146,7 +149,10 @@ async def test_an_invalid_newer_configuration_leaves_the_server_ready(tmp_path: 
         condition = readiness.check()["configuration"]
 
     assert condition.ok
-    assert condition.detail == "the files were changed, and are invalid"
+    assert condition.degraded
+    assert condition.detail.startswith(f"{file}:")
+    assert "mode" in condition.detail
+    assert condition.detail.endswith(" UTC stays in force")
     assert b'"result":"failure"' in stream.getvalue()
 
 
@@ -164,7 +170,7 @@ async def test_a_changed_configuration_is_put_in_force(tmp_path: Path) -> None:
 async def test_other_custom_controllers_change_the_facts_in_use(tmp_path: Path) -> None:
     async with built(tmp_path) as (server, _):
         before = server.admission.context.facts
-        server.facts.follow(())
+        server.facts.follow(WatchedKinds(()))
 
         assert server.admission.context.facts is server.facts.facts is not before
 

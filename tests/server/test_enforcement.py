@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from tests.apiserver import ApiServer
 from tests.server.serving import POLICY, logged, server_context, serving
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.errors import ConfigError
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import Version
-from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.defaulting.profiles import Mode, Policy, Profile, ScaleDown
 from webhook.policy.model import Constraint
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FileFacts
+from webhook.server.facts import FileFacts, WatchedKinds
 
 NODE = """
 apiVersion: v1
@@ -29,7 +29,7 @@ async def test_a_policy_and_facts_are_used_for_the_next_review(tmp_path: Path) -
     (tmp_path / "nodes.yaml").write_text(NODE)
     context = server_context()
     older = resolve(Version(1, 30), {}, allow_locked=False)
-    facts = FileFacts(str(tmp_path), (), context.metrics, context.log, lambda: None)
+    facts = FileFacts([str(tmp_path)], WatchedKinds(()), context.metrics, context.log, lambda: None)
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)
 
@@ -46,16 +46,16 @@ async def test_notices_and_advice_are_logged_at_the_start(tmp_path: Path) -> Non
     context = server_context(stream)
     zones = Constraint(1, "topology.kubernetes.io/zone", "DoNotSchedule")
     policy = replace(POLICY, profiles=(Profile(name="cluster", constraints=(zones,)),))
-    facts = FileFacts(str(tmp_path), (), context.metrics, context.log, lambda: None)
+    facts = FileFacts([str(tmp_path)], WatchedKinds(()), context.metrics, context.log, lambda: None)
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)
         enforcement.start(Configuration(notices=("a notice",)), policy)
 
     events = [line["event"] for line in logged(stream)]
-    assert events == ["advice", "advice", "configuration"]
+    assert events == ["advice", "configuration"]
     value = context.metrics.registry.get_sample_value
     assert value("evenspread_config_valid") == 1
-    assert value("evenspread_config_advice") == 2
+    assert value("evenspread_config_advice") == 1
 
 
 @pytest.mark.parametrize("with_events", [False, True])
@@ -63,7 +63,7 @@ async def test_a_reload_is_reported(with_events: bool) -> None:
     stream = io.BytesIO()
     context = server_context(stream, namespace="ns")
     events = EventRecorder(ApiServer(), context) if with_events else None
-    facts = FileFacts("", (), context.metrics, context.log, lambda: None)
+    facts = FileFacts([], WatchedKinds(()), context.metrics, context.log, lambda: None)
     value = context.metrics.registry.get_sample_value
     reloads = "evenspread_config_reloads_total"
     async with serving() as server:
@@ -78,3 +78,30 @@ async def test_a_reload_is_reported(with_events: bool) -> None:
     failure, success = (line for line in logged(stream) if line["event"] == "reload")
     assert (failure["level"], failure["message"]) == ("error", "no")
     assert (success["level"], success["message"]) == ("info", "a; b")
+
+
+REPAIRING = Configuration(scale_down_repair=True)
+KEEPING = replace(POLICY, profiles=(Profile(name="a", scale_down=ScaleDown.KEEP_SPREAD),))
+
+# configuration, policy, whether ranks are corrected
+REPAIRS = {
+    "as configured": (REPAIRING, KEEPING, True),
+    "not configured": (Configuration(), KEEPING, False),
+    "no pod gets a rank": (REPAIRING, POLICY, False),
+    "recommend mode writes nothing": (REPAIRING, replace(KEEPING, mode=Mode.RECOMMEND), False),
+}
+
+
+@pytest.mark.parametrize(("configuration", "policy", "repairs"), REPAIRS.values(), ids=REPAIRS)
+async def test_ranks_are_corrected(
+    configuration: Configuration, policy: Policy, *, repairs: bool
+) -> None:
+    context = server_context()
+    facts = FileFacts([], WatchedKinds(()), context.metrics, context.log, lambda: None)
+    async with serving() as server:
+        enforcement = Enforcement(context, server.admission, facts, None)
+        before = enforcement.repairs_ranks
+
+        enforcement.apply_policy(configuration, policy)
+
+        assert (before, enforcement.repairs_ranks) == (False, repairs)

@@ -22,7 +22,7 @@ from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest
-from webhook.server.facts import FactsSource, FileFacts, LiveFacts
+from webhook.server.facts import FactsSource, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import ReadinessCondition
 from webhook.server.supervisor import Supervisor
 from webhook.telemetry.line_writer import LineWriter
@@ -32,6 +32,7 @@ from webhook.telemetry.metrics import Metrics
 FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
 OTHER_KIND = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
+NOTHING = WatchedKinds(())
 NODES = "/api/v1/nodes"
 FLEET_WEB = {
     "apiVersion": "example.io/v1",
@@ -64,7 +65,7 @@ def value(metrics: Metrics, name: str, kind: str) -> float | None:
 
 async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     metrics = Metrics()
-    live = LiveFacts((), reflector_environment(cluster()), metrics, lambda: None)
+    live = LiveFacts(NOTHING, reflector_environment(cluster()), metrics, lambda: None)
     before = live.check()["cache Service"]
     age = value(metrics, "age_seconds", "Service")
 
@@ -81,7 +82,7 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
 
 
 def test_before_it_is_listed_no_call_is_served() -> None:
-    live = LiveFacts((), reflector_environment(cluster()), Metrics(), lambda: None)
+    live = LiveFacts(NOTHING, reflector_environment(cluster()), Metrics(), lambda: None)
 
     with pytest.raises(NotSyncedError):
         live.fetch(request(pod()), POLICY, 1.0)
@@ -89,13 +90,13 @@ def test_before_it_is_listed_no_call_is_served() -> None:
 
 async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
     metrics, changed = Metrics(), asyncio.Event()
-    live = LiveFacts((), reflector_environment(cluster()), metrics, changed.set)
+    live = LiveFacts(NOTHING, reflector_environment(cluster()), metrics, changed.set)
     async with run(live):
         await live.complete()
         old = live.facts
         assert old.owner_selector("shop", OWNER) is None
 
-        live.follow((FLEET,))
+        live.follow(WatchedKinds((FLEET,)))
         assert live.facts is old
         await changed.wait()
 
@@ -108,7 +109,7 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
         assert value(metrics, "objects", "Fleet.example.io") == 1
 
         changed.clear()
-        live.follow(())
+        live.follow(NOTHING)
         await changed.wait()
         await asyncio.sleep(0)
         assert value(metrics, "objects", "Fleet.example.io") is None
@@ -116,13 +117,16 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
 
 async def test_the_same_owners_change_nothing() -> None:
     live = LiveFacts(
-        (FLEET,), reflector_environment(cluster()), Metrics(), lambda: pytest.fail("changed")
+        WatchedKinds((FLEET,)),
+        reflector_environment(cluster()),
+        Metrics(),
+        lambda: pytest.fail("changed"),
     )
     async with run(live):
         await live.complete()
         facts = live.facts
 
-        live.follow((FLEET,))
+        live.follow(WatchedKinds((FLEET,)))
         for _ in range(100):
             await asyncio.sleep(0)
 
@@ -131,16 +135,16 @@ async def test_the_same_owners_change_nothing() -> None:
 
 async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
     source, changed = cluster(), asyncio.Event()
-    live = LiveFacts((), reflector_environment(source), Metrics(), changed.set)
+    live = LiveFacts(NOTHING, reflector_environment(source), Metrics(), changed.set)
     async with run(live):
         await live.complete()
         old, source.answers[f"GET {NODES}"] = live.facts, Response(404)
-        live.follow((OTHER_KIND,))
+        live.follow(WatchedKinds((OTHER_KIND,)))
         await settled(lambda: source.count_lists(NODES) == 2)
         assert live.facts is old
 
         del source.answers[f"GET {NODES}"]
-        live.follow((FLEET,))
+        live.follow(WatchedKinds((FLEET,)))
         await changed.wait()
 
         assert live.facts.owner_selector("shop", OWNER) is not None
@@ -148,14 +152,16 @@ async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> 
 
 async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
     source = cluster()
-    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: pytest.fail("changed"))
+    live = LiveFacts(
+        NOTHING, reflector_environment(source), Metrics(), lambda: pytest.fail("changed")
+    )
     async with run(live):
         await live.complete()
         source.answers[f"GET {NODES}"] = Response(404)
-        live.follow((FLEET,))
+        live.follow(WatchedKinds((FLEET,)))
         await settled(lambda: source.count_lists(NODES) == 2)
 
-        live.follow(())
+        live.follow(NOTHING)
         for _ in range(100):
             await asyncio.sleep(0)
 
@@ -180,7 +186,7 @@ def late() -> AdmissionRequest:
 async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
     source, metrics = cluster(), Metrics()
     source.answers[f"GET {LATE}"] = respond(LATE_OWNER)
-    live = LiveFacts((), reflector_environment(source), metrics, lambda: None)
+    live = LiveFacts(NOTHING, reflector_environment(source), metrics, lambda: None)
     async with run(live):
         await live.complete()
         fetching = live.fetch(late(), POLICY, 10.0)
@@ -203,7 +209,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
             raise ZeroDivisionError
 
     source.answers[f"GET {LATE}"] = after(answered, respond(LATE_OWNER))
-    live = LiveFacts((), reflector_environment(source), metrics, change)
+    live = LiveFacts(NOTHING, reflector_environment(source), metrics, change)
     supervisor = Supervisor(
         log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
     )
@@ -214,7 +220,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
         assert fetching is not None
         waiting = asyncio.ensure_future(fetching)
         await settled(lambda: LATE in source.paths)
-        live.follow((FLEET,))
+        live.follow(WatchedKinds((FLEET,)))
         await settled(lambda: len(changes) == 2)
         answered.set()
 
@@ -228,7 +234,7 @@ async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() 
 
 async def test_a_lookup_in_flight_when_it_stops_is_cancelled() -> None:
     source = cluster()
-    live = LiveFacts((), reflector_environment(source), Metrics(), lambda: None)
+    live = LiveFacts(NOTHING, reflector_environment(source), Metrics(), lambda: None)
 
     source.answers[f"GET {LATE}"] = Fault.SILENCE
     async with run(live):
@@ -264,15 +270,19 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
     file.write_text(MANIFESTS)
     metrics = Metrics()
     files = FileFacts(
-        str(file), SHIPPED_OWNERS, metrics, log(stderr), lambda: changes.append("changed")
+        [str(file)],
+        WatchedKinds(SHIPPED_OWNERS),
+        metrics,
+        log(stderr),
+        lambda: changes.append("changed"),
     )
     await files.complete()
     await files.run(unsupervised)
 
-    files.follow(SHIPPED_OWNERS)
+    files.follow(WatchedKinds(SHIPPED_OWNERS))
     assert changes == []
     assert files.facts.owner_selector("shop", OWNER) is None
-    files.follow((FLEET,))
+    files.follow(WatchedKinds((FLEET,)))
 
     assert changes == ["changed"]
     assert files.facts.owner_selector("shop", OWNER) is not None
@@ -284,5 +294,5 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
 
 
 def test_files_that_are_not_there_are_a_mistake() -> None:
-    with pytest.raises(ConfigError, match="--cluster: there is no file or folder 'none'"):
-        FileFacts("none", (), Metrics(), log(), lambda: None)
+    with pytest.raises(ConfigError, match="--facts: there is no file or folder 'none'"):
+        FileFacts(["none"], NOTHING, Metrics(), log(), lambda: None)

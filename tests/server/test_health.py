@@ -56,6 +56,12 @@ PAGES = {
         200,
         "[+]server ok\n[+]cache ok: 3 kinds\nok\n",
     ),
+    "ready, but degraded": (
+        {"configuration": ReadinessCondition(ok=True, detail="a.yaml:1: x", degraded=True)},
+        "/readyz?verbose",
+        200,
+        "[+]configuration degraded: a.yaml:1: x\nok\n",
+    ),
     "not ready": (
         UNREADY,
         "/readyz",

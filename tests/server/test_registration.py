@@ -12,7 +12,7 @@ from tests.apiserver import ApiServer, refuse, respond
 from tests.deploy.manifests import Json
 from tests.doctor.installations import BASE
 from tests.server.serving import logged, server_context, settled
-from webhook.config.models import collect_templates
+from webhook.config.podtemplates import collect_templates
 from webhook.errors import ApiError
 from webhook.policy.model import GroupKind
 from webhook.policy.request import Hook

@@ -1,12 +1,12 @@
 """Reload of a changed configuration."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -28,8 +28,14 @@ class Watched:
         self.refused: list[str] = []
         sources = PolicySources(version=NEWEST_VERSION, config=str(self.file), least_overlap=MINUTE)
         configuration, _ = read_policy(sources)
+        self.now = datetime(2026, 1, 2, 10, 31, tzinfo=UTC)
         self.watcher = ConfigurationWatcher(
-            sources, configuration, self.enforce, self.refuse, self.read
+            sources,
+            configuration,
+            self.enforce,
+            self.refuse,
+            now=lambda: self.now,
+            read=self.read,
         )
 
     def read(self, sources: PolicySources) -> tuple[Configuration, Policy]:
@@ -50,6 +56,28 @@ class Watched:
         fresh.replace(self.file)
 
 
+def test_the_problem_names_the_error_and_the_configuration_in_force(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    before = watched.watcher.problem
+    watched.now += timedelta(minutes=9)
+    watched.write(f"{HEAD}mode: sometimes\nexempt: 1\n")
+    watched.watcher.check()
+    problem = watched.watcher.problem
+    watched.write(RECOMMEND)
+    watched.watcher.check()
+    watched.write("a: [")
+    watched.watcher.check()
+
+    assert before == ""
+    assert problem.startswith(f"{watched.file}:3: mode: ")
+    assert problem.endswith(
+        " (and 1 more); the configuration of 2026-01-02 10:31 UTC stays in force"
+    )
+    assert watched.watcher.problem.endswith(
+        "; the configuration of 2026-01-02 10:40 UTC stays in force"
+    )
+
+
 def test_unchanged_files_are_not_read_again(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
 
@@ -57,7 +85,7 @@ def test_unchanged_files_are_not_read_again(tmp_path: Path) -> None:
 
     assert watched.enforced == []
     assert watched.refused == []
-    assert watched.watcher.valid
+    assert not watched.watcher.problem
 
 
 def test_a_changed_configuration_is_put_in_force(tmp_path: Path) -> None:
@@ -81,7 +109,7 @@ def test_an_invalid_configuration_is_refused_and_the_old_one_stays(tmp_path: Pat
     assert watched.enforced == []
     (message,) = watched.refused
     assert f"{watched.file}:3" in message
-    assert not watched.watcher.valid
+    assert watched.watcher.problem
 
 
 def test_a_file_that_is_deleted_and_written_again_is_read(tmp_path: Path) -> None:
@@ -93,7 +121,7 @@ def test_a_file_that_is_deleted_and_written_again_is_read(tmp_path: Path) -> Non
     watched.watcher.check()
 
     assert [policy.mode for policy in watched.enforced] == [Mode.RECOMMEND]
-    assert watched.watcher.valid
+    assert not watched.watcher.problem
 
 
 async def test_the_files_are_checked_at_each_interval(tmp_path: Path) -> None:
@@ -163,11 +191,11 @@ def test_a_configuration_that_cannot_be_read_is_invalid(
     watched.watcher.check()
 
     assert watched.refused == [f"{watched.file}: {message}"]
-    assert not watched.watcher.valid
+    assert watched.watcher.problem
     assert watched.enforced == []
     watched.write(APPLY)
     watched.watcher.check()
-    assert watched.watcher.valid
+    assert not watched.watcher.problem
 
 
 def test_a_bug_makes_the_configuration_invalid_and_is_raised_once(
@@ -182,10 +210,10 @@ def test_a_bug_makes_the_configuration_invalid_and_is_raised_once(
 
     message = "cannot be read, by a bug of evenspread (ZeroDivisionError)"
     assert watched.refused == [f"{watched.file}: {message}"]
-    assert not watched.watcher.valid
+    assert watched.watcher.problem
     watched.write(APPLY)
     watched.watcher.check()
-    assert watched.watcher.valid
+    assert not watched.watcher.problem
 
 
 def test_after_a_bug_the_next_call_uses_the_version(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ async def test_a_review_is_answered_with_facts_from_files(
     (tmp_path / "services.yaml").write_text(SERVICE)
     (tmp_path / "config.yaml").write_text(CONFIG)
     settings = settings_in(
-        tmp_path, cluster=str(tmp_path / "services.yaml"), config=str(tmp_path / "config.yaml")
+        tmp_path, facts=str(tmp_path / "services.yaml"), config=str(tmp_path / "config.yaml")
     )
     pod = {"kind": "Pod", "metadata": {"name": "a", "labels": {"app": "web"}}, "spec": {}}
 
@@ -259,9 +259,9 @@ FAULTS: dict[str, tuple[Callable[[Path], dict[str, Any]], type[Exception], str]]
         "credentials cannot be used",
     ),
     "no such cluster": (
-        lambda folder: {"cluster": str(folder / "none")},
+        lambda folder: {"facts": str(folder / "none")},
         ConfigError,
-        "--cluster: there is no file or folder",
+        "--facts: there is no file or folder",
     ),
     "no such configuration": (
         lambda folder: {"config": str(folder / "none")},

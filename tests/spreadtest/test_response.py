@@ -35,8 +35,8 @@ MISSING_ITSELF = files.VALID.replace("{app: web}", "{app: db}")
 def answer(
     pod: str, folder: Path, *hooks: Hook, mode: str = "apply", action: str = "warn"
 ) -> CaseResponse:
-    (folder / "asked.yaml").write_text(pod)
-    suite = load(CONFIG.format(mode=mode, action=action, object="asked.yaml"), folder)
+    (folder / "pod.yaml").write_text(pod)
+    suite = load(CONFIG.format(mode=mode, action=action, object="pod.yaml"), folder)
     (case,) = suite.cases
     assert isinstance(case.request, OfflineReview)
     return call_webhooks(case.request, hooks or case.hooks, case.policy, suite.cluster)

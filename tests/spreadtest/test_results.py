@@ -93,7 +93,7 @@ def test_the_messages_of_the_server_come_last() -> None:
 
     assert list(format_differences(case)) == [
         "verdict: expected allow, got deny",
-        "said: it is invalid",
+        "message: it is invalid",
     ]
 
 
@@ -152,7 +152,7 @@ def test_failure_contains_what_is_wrong() -> None:
     assert failure.text.splitlines() == [
         "verdict: expected allow, got deny",
         "denied:", "--- expected", "+++ actual", "@@ -1 +1 @@", "-[]", "+- TSC001",
-        "said: it is invalid",
+        "message: it is invalid",
     ]  # fmt: skip
 
 

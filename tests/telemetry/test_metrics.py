@@ -14,12 +14,14 @@ from tests.server.serving import POLICY, broken_review, review
 from webhook.admission import decode
 from webhook.policy.api.gates import Gate, resolve
 from webhook.policy.api.versions import NEWEST_VERSION, Version
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
 from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import GroupKind
-from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, judge
+from webhook.policy.request import AdmissionRequest, BindHook, Hook
+from webhook.policy.rule_entry import Action
+from webhook.policy.scaledown.binding import BindingResult, Ranking
+from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 from webhook.telemetry.catalogue import BUCKETS, DURATION, METRICS, REQUESTS, Metric, Type
 from webhook.telemetry.metrics import LocalCounter, LocalHistogram, Metrics
 
@@ -289,3 +291,18 @@ def test_lost_lines_are_read_at_each_scrape() -> None:
     metrics.count_lost_lines(lambda: 3)
 
     assert b"evenspread_log_lines_lost_total 3.0" in metrics.exposition()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_binding_is_counted_by_its_result(dry_run: bool) -> None:
+    metrics = Metrics()
+    decoded = decode(build.binding_body(dryRun=dry_run))
+    verdict = Verdict(ranking=Ranking(BindingResult.NO_DOMAIN))
+
+    metrics.count_review(decoded, BindHook.BIND, verdict, 0.001)
+
+    assert value(metrics, "evenspread_bindings_total", result="no-domain") == 1
+    labels = {"hook": "bind", "kind": "Binding", "operation": "CREATE", "verdict": "allow"}
+    labels["dry_run"] = str(dry_run).lower()
+    assert value(metrics, "evenspread_admission_requests_total", **labels) == 1
+    assert value(metrics, "evenspread_admission_duration_seconds_count", hook="bind") == 1

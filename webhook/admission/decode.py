@@ -9,13 +9,14 @@ member. Rules are not applied here.
 
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from webhook.admission.binding import creates_binding, decode_binding
+from webhook.admission.custom import decode_custom
 from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
 from webhook.admission.large import (
     LARGE,
@@ -26,9 +27,9 @@ from webhook.admission.large import (
 )
 from webhook.errors import ReviewError
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate, Text
+from webhook.policy.model import GroupKind, Text
 from webhook.policy.nesting import DEEPEST, NestingError, prune
-from webhook.policy.paths import TemplatePath
+from webhook.policy.places import TemplatePlaces
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest
 from webhook.policy.workloads import BUILT_IN_PATHS, Workload
 
@@ -72,23 +73,19 @@ class _Review(msgspec.Struct, Generic[AnyRequest], frozen=True, rename="camel", 
     request: AnyRequest | None = None
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False):
-    metadata: ObjectMeta | None = None
-
-
 _decode_review = msgspec.json.Decoder(_Review[_Request]).decode
 _decode_raw = msgspec.json.Decoder(_Review[_RawRequest]).decode
 
 
 def decode(
-    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath] = BUILT_IN_TEMPLATES
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePlaces] = BUILT_IN_TEMPLATES
 ) -> AdmissionRequest:
     """
     Decode a review.
 
     Args:
         body: The body of the API server's request.
-        pod_templates: The path of the pod template, for each kind that has one.
+        pod_templates: Where the objects of each kind hold pod templates.
 
     Raises:
         ReviewError: The body is no AdmissionReview v1 with a request, or its object has a shape
@@ -105,13 +102,13 @@ def decode(
 
 
 def _decode_large(
-    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePlaces]
 ) -> AdmissionRequest:
     reduced = _reduce(body, pod_templates) if len(body) > LARGE else bytes(body)
     return reduced if isinstance(reduced, AdmissionRequest) else _decode(reduced, pod_templates)
 
 
-def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> AdmissionRequest:
+def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePlaces]) -> AdmissionRequest:
     try:
         review = _decode_review(body)
     except msgspec.ValidationError:
@@ -122,8 +119,8 @@ def _decode(body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]) -> Adm
     kind = request.kind or GroupKind()
     path = pod_templates.get(kind)
     if path is None or request.object is None or request.sub_resource:
-        return _identify(request, kind)
-    if path not in BUILT_IN_PATHS:
+        return _decode_other(body, request, kind)
+    if not isinstance(path, tuple) or path not in BUILT_IN_PATHS:
         return _decode_closely(body, pod_templates)
     old = request.old_object.pod_template(path) if request.old_object else None
     return AdmissionRequest(
@@ -161,7 +158,7 @@ def _prune(body: bytes | bytearray) -> bytes:
 
 
 def _reduce(
-    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePath]
+    body: bytes | bytearray, pod_templates: Mapping[GroupKind, TemplatePlaces]
 ) -> bytes | AdmissionRequest:
     """Reduce a large review to what rules read; a request if it needs no further decoding."""
     request, kind = _read_envelope(body)
@@ -172,7 +169,8 @@ def _reduce(
         return reduce_review(body, path)
     except msgspec.ValidationError as error:
         if isinstance(error, TooManyMembersError) or members_in(body) > MOST_MEMBERS:
-            return replace(_identify(request, kind), path=path, unreadable=_reason(error))
+            at = path if isinstance(path, tuple) else ()
+            return replace(_identify(request, kind), path=at, unreadable=_reason(error))
         return _decode_closely(bytes(body), pod_templates)
 
 
@@ -204,15 +202,33 @@ def _identify(request: _Request | _RawRequest, kind: GroupKind) -> AdmissionRequ
     )
 
 
+def _decode_other(
+    body: bytes, request: _Request | _RawRequest, kind: GroupKind
+) -> AdmissionRequest:
+    """Build the request of an object without a pod template; only of a Binding more is read."""
+    found = _identify(request, kind)
+    if not creates_binding(found):
+        return found
+    try:
+        return replace(found, binding=decode_binding(body))
+    except msgspec.ValidationError as error:
+        raise ReviewError(f"the Binding cannot be read: {_reason(error)}") from None
+
+
 def _decode_closely(
-    body: bytes, pod_templates: Mapping[GroupKind, TemplatePath]
+    body: bytes, pod_templates: Mapping[GroupKind, TemplatePlaces]
 ) -> AdmissionRequest:
     """Decode a review whose object does not fit the struct of built-in kinds."""
     request, kind = _read_envelope(body)
     path = pod_templates.get(kind)
     if path is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
-        return _identify(request, kind)
-    return replace(_decode_custom(request, kind, path), body=body)
+        return _decode_other(body, request, kind)
+    found = decode_custom(
+        replace(_identify(request, kind), body=body), request.object, request.old_object, path
+    )
+    if found.unreadable and kind in BUILT_IN_TEMPLATES:
+        raise ReviewError(f"the object cannot be read: {_clean(found.unreadable)}")
+    return replace(found, unreadable=_clean(found.unreadable)) if found.unreadable else found
 
 
 def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
@@ -225,64 +241,10 @@ def _read_envelope(body: bytes | bytearray) -> tuple[_RawRequest, GroupKind]:
     return request, request.kind or GroupKind()
 
 
-def _decode_custom(request: _RawRequest, kind: GroupKind, path: TemplatePath) -> AdmissionRequest:
-    unreadable, old_unreadable = "", False
-    metadata = template = old = None
-    try:
-        metadata = msgspec.json.decode(request.object, type=_Metadata | None)
-        template = template_in(request.object, path)
-    except msgspec.ValidationError as error:
-        unreadable = _reason(error)
-        if kind in BUILT_IN_TEMPLATES:
-            raise ReviewError(f"the object cannot be read: {unreadable}") from None
-    try:
-        old = template_in(request.old_object, path)
-    except msgspec.ValidationError:
-        old_unreadable = True
-    return replace(
-        _identify(request, kind),
-        path=path,
-        metadata=metadata.metadata if metadata else None,
-        template=template,
-        old=old,
-        unreadable=unreadable,
-        old_unreadable=old_unreadable,
-    )
-
-
-def template_in(obj: msgspec.Raw, path: TemplatePath) -> PodTemplate | None:
-    """
-    Decode the pod template in an object of any kind.
-
-    Args:
-        obj: The object as JSON.
-        path: The path of the template in the object.
-
-    Returns:
-        None if the object, or any member on the path, is absent or null.
-
-    Raises:
-        msgspec.ValidationError: A member on the path is no object, or the template has a type
-            error; the message names its path below the template.
-    """
-    inner = obj
-    for member in path:
-        if inner == _NULL:
-            return None
-        inner = _member_decoder(member)(inner).member
-    return msgspec.json.decode(inner, type=PodTemplate | None)
-
-
-_NULL = msgspec.Raw(b"null")
-
-
-@lru_cache  # one entry for each member in the configured paths
-def _member_decoder(name: str) -> Callable[[msgspec.Raw], Any]:
-    """Build a decoder that gives one member of an object as JSON, null if it is absent."""
-    fields = [("member", msgspec.Raw, _NULL)]
-    return msgspec.json.Decoder(msgspec.defstruct("Member", fields, rename={"member": name})).decode
-
-
 def _reason(error: Exception) -> str:
     """The message of a decoder, which never echoes the input."""
-    return str(error).replace("`", "").replace(" | null", "")
+    return _clean(str(error))
+
+
+def _clean(message: str) -> str:
+    return message.replace("`", "").replace(" | null", "")

@@ -12,6 +12,7 @@ import msgspec
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.request import AdmissionRequest
+from webhook.policy.scaledown.ranks import KEEP_SPREAD
 from webhook.policy.verdict import BAD_REQUEST, Verdict
 
 REVIEW_API_VERSION = "admission.k8s.io/v1"
@@ -88,6 +89,9 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     if injection is not None and injection.entries:
         annotations["profile"] = injection.profile
         annotations["injected"] = ",".join(injection.keys)
+    if injection is not None and verdict.labelled:
+        annotations["profile"] = injection.profile
+        annotations["labelled"] = KEEP_SPREAD
     if verdict.drops:
         annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
     if verdict.findings and (not verdict.allowed or verdict.held):

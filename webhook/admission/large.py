@@ -10,15 +10,18 @@ are counted before they are decoded.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import GenericAlias
 from typing import Any
 
 import msgspec
 from msgspec.structs import fields
 
-from webhook.policy.advice.decode import NetworkedSpec, TemplateHolder
+from webhook.policy.advice.decode import NetworkedSpec
+from webhook.policy.advice.podcount import TemplateHolder
 from webhook.policy.advice.subject import SubjectSpec
 from webhook.policy.model import ObjectMeta
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import LIST_NAME, is_array
+from webhook.policy.places import ENTRIES, TemplatePlaces, list_patterns
 
 LARGE = 1024 * 1024
 """Larger bodies, in bytes, are reduced; decoding a smaller one takes 25 MiB at most, measured."""
@@ -39,7 +42,6 @@ Labels and constraints of an object that etcd stores are shorter, and kube-apise
 than 256 KiB of annotations. The containers, of which only ports are read, may be longer.
 """
 
-_CONSTRAINTS = "topologySpreadConstraints"
 _NULL = msgspec.Raw(b"null")
 
 
@@ -69,12 +71,12 @@ _decode = msgspec.json.Decoder(_Review).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
+def reduce_review(body: bytes | bytearray, places: TemplatePlaces) -> bytes:
     """
     Remove the members of a review that no rule reads.
 
     Args:
-        path: The path of the pod template in its object.
+        places: Where its object holds pod templates.
 
     Returns:
         A review with the same verdict.
@@ -86,7 +88,7 @@ def reduce_review(body: bytes | bytearray, path: TemplatePath) -> bytes:
     """
     review = _decode(body)
     if review.request is not None:
-        keep = _object_parts(path)
+        keep = _object_parts(places)
         review.request.object = _reduced(review.request.object, keep)
         review.request.old_object = _reduced(review.request.old_object, keep)
     reduced = _encode(review)
@@ -106,31 +108,50 @@ def _reduced(obj: msgspec.Raw, keep: msgspec.json.Decoder[Any]) -> msgspec.Raw:
     return msgspec.Raw(_encode(parts))
 
 
-def _drop_long(parts: msgspec.Struct | None) -> None:
-    if parts is None:
+def _drop_long(parts: Any) -> None:
+    if is_array(parts):
+        for entry in parts:
+            _drop_long(entry)
+    if not isinstance(parts, msgspec.Struct):
         return
     for name, written in zip(parts.__struct_fields__, parts.__struct_encode_fields__, strict=True):
         part = getattr(parts, name)
-        if isinstance(part, msgspec.Struct):
+        if not isinstance(part, msgspec.Raw):
             _drop_long(part)
-        elif part is not None and memoryview(part).nbytes > LONGEST_PART:
-            if written == _CONSTRAINTS:
-                raise TooManyMembersError(f"{_CONSTRAINTS} has more than {LONGEST_PART} bytes")
+        elif memoryview(part).nbytes > LONGEST_PART:
+            if written == LIST_NAME:
+                raise TooManyMembersError(f"{LIST_NAME} has more than {LONGEST_PART} bytes")
             setattr(parts, name, _NULL)
 
 
 @lru_cache  # one entry for each kind with a pod template
-def _object_parts(path: TemplatePath) -> msgspec.json.Decoder[Any]:
+def _object_parts(places: TemplatePlaces) -> msgspec.json.Decoder[Any]:
     """Build the decoder that keeps, as JSON, the parts of an object that rules read."""
-    metadata = _parts(_names(ObjectMeta))
-    spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
-    kept: Any = _parts((), {"metadata": metadata, "spec": spec})
-    holder = _names(TemplateHolder)
-    for depth, member in reversed(tuple(enumerate(path))):
-        outside: dict[str, Any] = {} if depth else {"metadata": metadata}
-        kept = _parts(holder, {**outside, member: kept})
-        holder = ()  # rules read only members right beside the template
-    return msgspec.json.Decoder(kept)
+    tree: dict[str, Any] = {}
+    for path in list_patterns(places):
+        node = tree
+        for step in path:
+            node = node.setdefault(step, {})
+    return msgspec.json.Decoder(_parts_of(tree, {"metadata": _parts(_names(ObjectMeta))}))
+
+
+def _parts_of(tree: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
+    """
+    Build the type of what is kept of an object.
+
+    Args:
+        tree: The members on the paths of templates, and the members in them; empty for a template.
+        outside: Other members of the object that are kept.
+    """
+    if not tree:
+        metadata = _parts(_names(ObjectMeta))
+        spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
+        return _parts((), {"metadata": metadata, "spec": spec})
+    if ENTRIES in tree:
+        return GenericAlias(list, (_parts_of(tree[ENTRIES], {}),)) | None
+    inner = {name: _parts_of(members, {}) for name, members in tree.items() if name != LIST_NAME}
+    bare = (LIST_NAME,) if LIST_NAME in tree else ()
+    return _parts((*_names(TemplateHolder), *bare), {**outside, **inner})
 
 
 def _names(struct: type[msgspec.Struct]) -> tuple[str, ...]:

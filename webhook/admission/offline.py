@@ -1,14 +1,14 @@
 """
 Reviews without a server: the review of an object in a file, and the server's answer to it.
 
-``build_reviews`` and ``answer_review`` are the entry points. A manifest becomes the AdmissionReview
-that kube-apiserver would send when it is created; a recorded review is sent unchanged. Both are
-decoded, judged and encoded like any request.
+``build_reviews`` and ``answer_in_turn`` are the entry points. A manifest becomes the
+AdmissionReview that kube-apiserver would send when it is created; a recorded review is sent
+unchanged. Both are decoded, judged and encoded like any request.
 """
 
 import json
 from binascii import a2b_base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,22 +21,14 @@ from webhook.manifests import Document, expand
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import FieldPath, TemplatePath, find_value, is_object
+from webhook.policy.paths import FieldPath, find_value, is_object
+from webhook.policy.places import TemplatePlaces
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
 
 NAMESPACE = "default"  # of a manifest without one, as in kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
 RECORDED = "review"  # the member of a recording that contains the review
-
-BOTH = "both"
-
-HOOK_CHOICES = {
-    str(Hook.MUTATE): (Hook.MUTATE,),
-    str(Hook.VALIDATE): (Hook.VALIDATE,),
-    BOTH: (Hook.MUTATE, Hook.VALIDATE),
-}
-"""The value of an option -> the webhooks that are called, in this order."""
 
 _CALL = "http"  # the member of a recording with the HTTP request line and headers
 _VALIDATING = "validat"  # in the path of a call to a validating webhook, ours or another
@@ -50,13 +42,16 @@ class OfflineReview(msgspec.Struct, frozen=True):
         document: The object, with its place in its file.
         body: The AdmissionReview.
         recorded: Whether it was recorded, not built from a manifest.
-        hook: The webhook that is called first.
+        hook: The webhook that a recorded review was sent to; otherwise the first one.
+        creator: The workload whose controller creates the object, as ``Deployment shop/web``; empty
+            for an object of a file.
     """
 
     document: Document
     body: dict[str, Any]
     recorded: bool = False
     hook: Hook = Hook.MUTATE
+    creator: str = ""
 
 
 class OfflineResult(msgspec.Struct, frozen=True):
@@ -64,12 +59,14 @@ class OfflineResult(msgspec.Struct, frozen=True):
     The answer to an offline review.
 
     Attributes:
+        hook: The webhook that answered.
         request: The request, as far as it is decoded.
         review: The AdmissionReview of the response; ``response.patch`` is decoded.
         before: The object as sent.
         after: The object with the patch applied.
     """
 
+    hook: Hook
     request: AdmissionRequest
     verdict: Verdict
     review: dict[str, Any]
@@ -88,14 +85,19 @@ def unpack_recording(document: Document) -> Iterator[Document]:
 
 
 def build_reviews(
-    documents: Iterable[Document], templates: Mapping[GroupKind, TemplatePath]
+    documents: Iterable[Document], templates: Mapping[GroupKind, TemplatePlaces]
 ) -> Iterator[OfflineReview]:
     """Build the reviews of recordings and of objects with a pod template; skip other objects."""
     for number, document in enumerate(documents, start=1):
         if document.kind == REVIEW_KIND:
             yield _recorded(document)
         elif GroupKind(group_of(document.api_version), document.kind) in templates:
-            yield OfflineReview(document, _create(document, f"review-{number}"))
+            yield build_creation(document, f"review-{number}")
+
+
+def build_creation(document: Document, uid: str, creator: str = "") -> OfflineReview:
+    """Build the review of an object that is created; ``creator`` as in ``OfflineReview``."""
+    return OfflineReview(document, _create(document, uid), creator=creator)
 
 
 def _recorded(document: Document) -> OfflineReview:
@@ -137,7 +139,31 @@ def answer_review(review: OfflineReview, hook: Hook, policy: Policy, facts: Fact
         response["patch"] = msgspec.json.decode(a2b_base64(response["patch"]))
     before = review.body["request"].get("object")
     after = apply_patch(before, response.get("patch", ()))
-    return OfflineResult(request, verdict, written, before, after)
+    return OfflineResult(hook, request, verdict, written, before, after)
+
+
+def answer_in_turn(
+    review: OfflineReview, hooks: Sequence[Hook], policy: Policy, facts: Facts
+) -> tuple[OfflineResult, ...]:
+    """
+    Answer a review by one webhook after the other until one denies, as kube-apiserver calls them.
+
+    Args:
+        hooks: At least one; each receives the object as the previous one changed it.
+
+    Returns:
+        At least one answer; only the last one can be a denial.
+
+    Raises:
+        ReviewError: The review is invalid, or its object has type errors.
+    """
+    results = [answer_review(review, hooks[0], policy, facts)]
+    for hook in hooks[1:]:
+        if not results[-1].verdict.allowed:
+            break
+        review = follow_up_review(review, results[-1])
+        results.append(answer_review(review, hook, policy, facts))
+    return tuple(results)
 
 
 def follow_up_review(review: OfflineReview, mutated: OfflineResult) -> OfflineReview:

@@ -5,21 +5,27 @@ The collector of manifests: documents of files become a snapshot.
 pod template nor affect spreading. It reads no file itself.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.audit.origins import Origin
-from webhook.audit.reader import ObjectReader
-from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableObject
+from webhook.audit.reader import ObjectReader, WorkloadSource
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableField, UnreadableObject
+from webhook.audit.strict import find_strict_errors
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
-from webhook.manifests import Document, find_type_mismatch
+from webhook.manifests import Document, find_type_mismatch, find_type_mismatches
 from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy.advice.subject import SubjectPod
-from webhook.policy.model import GroupKind, ObjectMeta, group_of
-from webhook.policy.paths import FieldPath, TemplatePath, find_value, format_path
+from webhook.policy.api.patches import PatchedValue, withhold_entries
+from webhook.policy.api.schema import StrictFinding
+from webhook.policy.model import ObjectMeta
+from webhook.policy.paths import format_path
+from webhook.policy.places import TemplatePlaces, find_places, template_at
 
 
 class ManifestCollector:
@@ -31,8 +37,14 @@ class ManifestCollector:
         problems: Objects of the cluster that cannot be read; the snapshot is without them.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
-        """Start with an empty snapshot, for the kinds of an ``ObjectReader``."""
+    def __init__(self, configuration: Configuration, namespace: str = DEFAULT_NAMESPACE) -> None:
+        """
+        Start with an empty snapshot, for the kinds of an ``ObjectReader``.
+
+        Args:
+            namespace: Namespace of objects that name none.
+        """
+        self._namespace = namespace
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
         self._reader = ObjectReader(configuration)
@@ -46,8 +58,13 @@ class ManifestCollector:
             requested: Whether to audit the object; otherwise it is only part of the cluster.
         """
         version_kind = document.api_version, document.kind
-        data = msgspec.json.encode(complete_metadata(document, DEFAULT_NAMESPACE))
-        if not self._add_workload(document, data, requested=requested):
+        places = self._reader.templates.get(document.group_kind)
+        judged = withhold_entries(document.value, places)
+        named = complete_metadata(replace(document, value=judged.value), self._namespace)
+        data = msgspec.json.encode(named)
+        if places is not None and not self._add_workload(
+            document, data, judged, places, requested=requested
+        ):
             return
         try:
             fact = self._reader.decode_fact(version_kind, data)
@@ -60,23 +77,28 @@ class ManifestCollector:
             problem = f"{document.kind}: metadata.name: missing, write one"
             self.problems.append(document.error(problem, ("metadata",)))
 
-    def _add_workload(self, document: Document, data: bytes, *, requested: bool) -> bool:
+    def _add_workload(
+        self,
+        document: Document,
+        data: bytes,
+        judged: PatchedValue,
+        places: TemplatePlaces,
+        *,
+        requested: bool,
+    ) -> bool:
         """Add an object that may hold a pod template; return whether its types are right."""
-        kind = GroupKind(group_of(document.api_version), document.kind)
-        path = self._reader.templates.get(kind)
-        if path is None:
-            return True
-        version_kind, origin = (document.api_version, document.kind), Origin.of(document, path)
+        strict = find_strict_errors(document, places) if requested else ()
+        source = WorkloadSource(Origin.of(document), strict, requested, judged.withheld)
+        version_kind = document.api_version, document.kind
         try:
-            self._reader.put_workload(
-                self.snapshot, version_kind, data, origin, requested=requested
-            )
+            self._reader.put_workload(self.snapshot, version_kind, data, source)
         except msgspec.ValidationError as error:
-            found = _locate_type_error(document.value, path, error)
+            found = _locate_type_errors(judged.value, places, error)
             if requested:
-                self.snapshot.unreadable.append(_build_unreadable(document, found))
+                unreadable = _build_unreadable(document, found, strict, self._namespace)
+                self.snapshot.unreadable.append(unreadable)
             else:
-                self._report_problem(document, found)
+                self._report_problem(document, found[0])
             return False
         return True
 
@@ -85,30 +107,45 @@ class ManifestCollector:
         self.problems.append(document.error(problem, found.path))
 
 
-def _build_unreadable(document: Document, found: TypeMismatch) -> UnreadableObject:
+def _build_unreadable(
+    document: Document,
+    found: Sequence[TypeMismatch],
+    strict: tuple[StrictFinding, ...],
+    namespace: str,
+) -> UnreadableObject:
+    first, *others = (
+        UnreadableField(
+            field=format_path(one.path), field_line=document.line(one.path), problem=one.problem
+        )
+        for one in found
+    )
     return UnreadableObject(
         api_version=document.api_version,
         kind=document.kind,
-        namespace=document.namespace or DEFAULT_NAMESPACE,
+        namespace=document.namespace or namespace,
         name=document.name,
         source=document.source,
         line=document.line(),
-        field=format_path(found.path),
-        field_line=document.line(found.path),
-        problem=found.problem,
+        field=first.field,
+        field_line=first.field_line,
+        problem=first.problem,
+        more=tuple(others),
+        strict=strict,
     )
 
 
-def _locate_type_error(
-    value: Any, path: TemplatePath, error: msgspec.ValidationError
-) -> TypeMismatch:
-    """Find the value of the wrong type, with its path from the whole object."""
-    places: tuple[tuple[FieldPath, Any], ...] = ((path, SubjectPod), (("metadata",), ObjectMeta))
-    for outer, kind in places:
-        inner = find_value(value, outer)
-        try:
-            msgspec.convert(inner, kind | None)
-        except msgspec.ValidationError as found:
-            problem, steps = find_type_mismatch(found, inner)
-            return TypeMismatch(problem, (*outer, *steps))
-    return TypeMismatch(str(error), ("spec",))
+def _locate_type_errors(
+    value: Any, places: TemplatePlaces, error: msgspec.ValidationError
+) -> list[TypeMismatch]:
+    """Find the values of wrong types, at least one, with their paths from the whole object."""
+
+    def decode(value: Any) -> None:
+        for path in find_places(value, places):
+            template_at(value, path, SubjectPod)
+        msgspec.convert(value, _Metadata | None)
+
+    return find_type_mismatches(value, decode) or [TypeMismatch(str(error), ("spec",))]
+
+
+class _Metadata(msgspec.Struct):
+    metadata: ObjectMeta | None = None

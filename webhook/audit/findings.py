@@ -4,15 +4,19 @@ Findings of an audit: violations of rules, completed with lines, fingerprints an
 ``FindingBuilder`` builds the findings about one object. It applies no rule itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
+from msgspec.structs import replace
+
 from webhook.audit.inventory import AuditSubject
-from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
+from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource, WorkloadReport
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice
 from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.api.predict import ApiWarning
+from webhook.policy.api.rules import ApiViolation
+from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
@@ -39,7 +43,7 @@ class FindingBuilder:
         Args:
             severity: What the violation leads to.
             found: The violation; with an empty ``instead`` the general fix of the rule applies.
-            reason: Reason of an exemption; empty if the object is not exempt.
+            reason: Reason of an exemption by annotation; empty if the object is not exempt.
         """
         return AuditFinding(
             rule=found.rule,
@@ -51,7 +55,33 @@ class FindingBuilder:
             read_on=explain_command(found.rule),
             fingerprint=_fingerprint(found.rule, self._object, found.field),
             reason=reason,
+            exempted_by=ExemptionSource.ANNOTATION if reason else None,
         )
+
+    def build_strict(
+        self, found: Iterable[StrictFinding], severity: AuditSeverity
+    ) -> Iterator[AuditFinding]:
+        """Build the findings of unknown and duplicate fields."""
+        return (_build_strict(item, severity, self._object) for item in found)
+
+    def build_exempted_strict(
+        self, found: Iterable[StrictFinding], reasons: Mapping[str, str]
+    ) -> Iterator[AuditFinding]:
+        """Build those of rules that an annotation exempts the object from, with the reasons."""
+        for item in self.build_strict(found, AuditSeverity.AUDIT):
+            source = ExemptionSource.ANNOTATION
+            yield replace(item, reason=reasons[item.rule], exempted_by=source)
+
+    def build_violations(
+        self, violations: Iterable[ApiViolation], severity: AuditSeverity
+    ) -> list[AuditFinding]:
+        """Build the findings of API rules."""
+        return [
+            self.build(
+                severity, AdviceFinding(item.rule, item.error.field, item.error.message, instead="")
+            )
+            for item in violations
+        ]
 
     def build_advice(self, advice: Advice) -> Iterator[AuditFinding]:
         """Build the findings of policy rules, by severity."""
@@ -77,19 +107,33 @@ class FindingBuilder:
         ]
 
 
-def report_type_error(unreadable: UnreadableObject) -> WorkloadReport:
-    """Build the report on an object with a value of the wrong type."""
+def report_type_errors(
+    unreadable: UnreadableObject,
+    strict_severity: AuditSeverity,
+    includes_rule: Callable[[str], bool],
+) -> WorkloadReport:
+    """
+    Build the report on an object with values of wrong types.
+
+    Args:
+        strict_severity: Severity of its unknown and duplicate fields.
+        includes_rule: Whether to report the findings of a rule.
+    """
     about = f"{unreadable.kind}|{unreadable.namespace}/{unreadable.name}"
-    finding = AuditFinding(
-        rule=TYPE_INVALID,
-        severity=AuditSeverity.DENY,
-        field=unreadable.field,
-        line=unreadable.field_line,
-        problem=unreadable.problem,
-        instead=CATALOGUE[TYPE_INVALID].fix,
-        read_on=f"kubectl explain {unreadable.kind.lower()}",
-        fingerprint=_fingerprint(TYPE_INVALID, about, unreadable.field),
-    )
+    findings = [
+        AuditFinding(
+            rule=TYPE_INVALID,
+            severity=AuditSeverity.DENY,
+            field=value.field,
+            line=value.field_line,
+            problem=value.problem,
+            instead=CATALOGUE[TYPE_INVALID].fix,
+            read_on=f"kubectl explain {unreadable.kind.lower()}",
+            fingerprint=_fingerprint(TYPE_INVALID, about, value.field),
+        )
+        for value in (unreadable, *unreadable.more)
+    ]
+    findings += (_build_strict(item, strict_severity, about) for item in unreadable.strict)
     return WorkloadReport(
         api_version=unreadable.api_version,
         kind=unreadable.kind,
@@ -97,7 +141,20 @@ def report_type_error(unreadable: UnreadableObject) -> WorkloadReport:
         name=unreadable.name,
         source=unreadable.source,
         line=unreadable.line,
-        findings=(finding,),
+        findings=tuple(item for item in findings if includes_rule(item.rule)),
+    )
+
+
+def _build_strict(found: StrictFinding, severity: AuditSeverity, about: str) -> AuditFinding:
+    return AuditFinding(
+        rule=found.rule,
+        severity=severity,
+        field=found.field,
+        line=found.line,
+        problem=found.problem,
+        instead=found.instead,
+        read_on=explain_command(found.rule),
+        fingerprint=_fingerprint(found.rule, about, found.field),
     )
 
 

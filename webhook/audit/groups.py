@@ -1,20 +1,25 @@
 """
 Groups of similar pods, by the workload that owns them.
 
-A pod belongs to the outermost of its known controllers, such as the Deployment of its ReplicaSet.
+A pod belongs to the outermost of its known controllers, such as the Deployment of its ReplicaSet,
+which the name of the ReplicaSet shows if that is not known. A Rollout that refers to the template
+of a known workload is such a controller too.
 Memory grows with the number of groups and of their nodes, not with the number of pods.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import POD, REPLICA_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
+from webhook.policy.podlabels import find_owner_by_hash
 
 LONGEST_CHAIN = 8  # controllers above each other; real chains have one to three
 
@@ -32,14 +37,28 @@ class PodGroups:
     Pods in groups.
 
     Attributes:
-        known: Workloads that may own pods.
+        known: Workloads that may own pods; a bare list of constraints is none.
+        templates: Object that refers to a template -> the known workload with the template.
         found: Owner -> its groups, by the JSON of what their pods have in common.
         versions: API version of controllers that are not among the known workloads.
     """
 
-    def __init__(self, workloads: Iterable[SnapshotWorkload]) -> None:
+    def __init__(
+        self,
+        workloads: Iterable[SnapshotWorkload],
+        references: Iterable[TemplateReference] = (),
+    ) -> None:
         """Start without pods."""
-        self.known = {key_of(workload.subject): workload for workload in workloads}
+        self.known = {
+            key_of(workload.subject): workload
+            for workload in workloads
+            if not workload.subject.is_bare
+        }
+        self.templates = {
+            key: template
+            for key, template in map_references(references).items()
+            if template in self.known
+        }
         self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
         self.versions: dict[ObjectKey, str] = {}
         self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
@@ -65,9 +84,12 @@ class PodGroups:
 
     def is_within(self, subject: Subject) -> bool:
         """Whether a known workload controls a subject."""
-        return subject.controlled and (
-            self._find_root(subject.namespace, subject.metadata) in self.known
+        return subject.controlled and self._is_known(
+            self._find_root(subject.namespace, subject.metadata)
         )
+
+    def _is_known(self, key: ObjectKey) -> bool:
+        return key in self.known or key in self.templates
 
     def _find_root(self, namespace: str, metadata: ObjectMeta) -> ObjectKey:
         """Return the outermost known controller, else the innermost one, else the pod itself."""
@@ -76,10 +98,21 @@ class PodGroups:
             return ObjectKey(namespace, POD, metadata.name)
         root = self._roots.get((namespace, controller))
         if root is None:
-            root = self._roots[namespace, controller] = self._follow_controllers(
-                namespace, controller
-            )
+            owner = self._name_owner(namespace, controller, metadata.labels)
+            root = self._roots[namespace, controller] = self._follow_controllers(namespace, owner)
         return root
+
+    def _name_owner(
+        self, namespace: str, controller: OwnerReference, labels: Mapping[str, str]
+    ) -> OwnerReference:
+        """Return the known workload of a ReplicaSet that is not known, else the controller."""
+        own = _key_of_owner(namespace, controller)
+        found = find_owner_by_hash(own.name, labels) if own.kind == REPLICA_SET else None
+        if found is None or self._is_known(own):
+            return controller
+        kind, name = found
+        owner = replace(controller, api_version=f"{kind.group}/v1", kind=kind.kind, name=name)
+        return owner if self._is_known(_key_of_owner(namespace, owner)) else controller
 
     def _follow_controllers(self, namespace: str, controller: OwnerReference) -> ObjectKey:
         first = reached = _key_of_owner(namespace, controller)
@@ -87,7 +120,7 @@ class PodGroups:
         for _ in range(LONGEST_CHAIN):
             workload = self.known.get(reached)
             above = workload.subject.metadata.controller if workload else None
-            if above is None or (key := _key_of_owner(namespace, above)) not in self.known:
+            if above is None or not self._is_known(key := _key_of_owner(namespace, above)):
                 return reached
             reached = key
         return first
@@ -98,8 +131,30 @@ _NO_SPEC = PodSpec()
 _encode = msgspec.json.Encoder().encode
 
 
+def controller_of(namespace: str, metadata: ObjectMeta) -> ObjectKey | None:
+    """Return the key of the controller of an object, as written there; None if it has none."""
+    owner = metadata.controller
+    return None if owner is None else _key_of_owner(namespace, owner)
+
+
 def _key_of_owner(namespace: str, owner: OwnerReference) -> ObjectKey:
     return ObjectKey(namespace, GroupKind(group_of(owner.api_version), owner.kind), owner.name)
+
+
+def template_of(reference: TemplateReference) -> ObjectKey:
+    """Return the key of the object whose template a reference names."""
+    namespace = reference.namespace or DEFAULT_NAMESPACE
+    return ObjectKey(namespace, reference.target, reference.template)
+
+
+def map_references(references: Iterable[TemplateReference]) -> dict[ObjectKey, ObjectKey]:
+    """Map each object that refers to a template to the object that has the template."""
+    return {key_of_reference(one): template_of(one) for one in references}
+
+
+def key_of_reference(reference: TemplateReference) -> ObjectKey:
+    """Return the key of the object that refers to a template."""
+    return ObjectKey(reference.namespace or DEFAULT_NAMESPACE, reference.kind, reference.name)
 
 
 def key_of(subject: Subject) -> ObjectKey:

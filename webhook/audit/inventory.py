@@ -5,19 +5,32 @@ If the controller of a pod no longer exists, or its kind has no pod template, on
 replaces the template.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.audit.groups import ObjectKey, PodGroups, key_of
+from webhook.audit.groups import ObjectKey, PodGroups, key_of, map_references, template_of
 from webhook.audit.origins import Origin
+from webhook.audit.parts import share_pods
+from webhook.audit.references import TemplateReference
+from webhook.audit.rollouts import find_revisions, mark_replaced
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
+from webhook.audit.templates import (
+    OwnedPods,
+    build_referring,
+    follow_references,
+    join_templates,
+)
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
-from webhook.config import OwnerSelector
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.api.schema import StrictFinding
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
@@ -31,11 +44,23 @@ class AuditSubject(NamedTuple):
     Attributes:
         api_version: API version as written in the object.
         origin: Position in a file; None if an API server sent it.
+        strict: Its unknown and duplicate fields.
+        own: The subject with its own pods alone, if those of other controllers are created from its
+            template too; otherwise None.
+        is_judged: Whether rules apply; False if its template is that of another subject.
     """
 
     api_version: str
     subject: Subject
     origin: Origin | None
+    strict: tuple[StrictFinding, ...] = ()
+    own: Subject | None = None
+    is_judged: bool = True
+
+    @property
+    def listed(self) -> Subject:
+        """The subject with the pods that it controls."""
+        return self.own or self.subject
 
 
 class Inventory:
@@ -66,38 +91,121 @@ class Inventory:
             whole: Inventory of the cluster that the snapshot is a part of, for its nodes; None:
                 the snapshot has the nodes.
         """
-        groups = groups or PodGroups(snapshot.workloads)
+        groups = groups or PodGroups(snapshot.workloads, snapshot.references)
         groups.add(snapshot.pods)
-        own = set(groups.found)
-        self.unreadable = snapshot.unreadable
+        own = groups.found.keys() - groups.templates.keys()
         groups.add(snapshot.neighbours)
-        running = {key: tuple(found.values()) for key, found in groups.found.items()}
-        nodes = whole.cluster.node_store if whole else None
-        self.cluster: Cluster = Cluster(owners, nodes=nodes)
+        self.unreadable = snapshot.unreadable
+        self.cluster: Cluster = Cluster(owners, nodes=whole.cluster.node_store if whole else None)
         _fill_cluster(self.cluster, snapshot)
-        self.audited = sorted(_list_subjects(snapshot, running, own, groups), key=_sort_key)
-        census, members = _count_pods(snapshot.workloads, running, is_live=whole is not None)
-        if whole is None:
-            self.state = ClusterState(self.cluster.node_store, census, members)
-        else:
-            self.state = whole.state.with_pods(census, members)
-        self.pods = sum(group.number for item in self.audited for group in item.subject.running)
+        controlled = _mark_running(groups, snapshot)
+        running = join_templates(controlled, groups.templates)
+        workloads = follow_references(snapshot)
+        self.state = self._build_state(snapshot, workloads, running, whole)
+        self._scaled = _group_by_target(snapshot)
+        self._revisions = find_revisions(snapshot.workloads)
+        subjects = map(self._add_revision, _list_subjects(workloads, running, own, groups))
+        subjects = map(self._add_scaling, subjects)
+        listed = _list_by_controller(subjects, snapshot, controlled)
+        self.audited = sorted(listed, key=_sort_key)
+        self.pods = sum(group.number for item in self.audited for group in item.listed.running)
+
+    def _build_state(
+        self,
+        snapshot: Snapshot,
+        workloads: Sequence[SnapshotWorkload],
+        running: OwnedPods,
+        whole: "Inventory | None",
+    ) -> ClusterState:
+        census, members = _count_pods(workloads, running, is_live=whole is not None)
+        if whole is not None:
+            return whole.state.with_pods(census, members)
+        nodes, classes = self.cluster.node_store, snapshot.storage_classes
+        return ClusterState(nodes, census, members, classes)
+
+    def _add_revision(self, audited: AuditSubject) -> AuditSubject:
+        """Add the revision of the newest ReplicaSet of a subject."""
+        revision = self._revisions.get(key_of(audited.subject))
+        if not revision:
+            return audited
+        return audited._replace(subject=replace(audited.subject, revision=revision))
+
+    def _add_scaling(self, audited: AuditSubject) -> AuditSubject:
+        """Add the range of the autoscalers of a subject whose replicas are single pods."""
+        subject = audited.subject
+        autoscalers = self._scaled.get(key_of(subject))
+        if not autoscalers or subject.part:
+            return audited
+        scaling = find_range(autoscalers, subject.replicas)
+        return audited._replace(subject=replace(subject, scaling=scaling))
+
+
+def _group_by_target(snapshot: Snapshot) -> dict[ObjectKey, list[Autoscaler]]:
+    """Group autoscalers by the object whose template the scaled pods are created from."""
+    templates = map_references(snapshot.references)
+    found: dict[ObjectKey, list[Autoscaler]] = {}
+    for item in snapshot.autoscalers:
+        key = ObjectKey(item.namespace or DEFAULT_NAMESPACE, item.target, item.target_name)
+        found.setdefault(templates.get(key, key), []).append(item)
+    return found
+
+
+def _mark_running(groups: PodGroups, snapshot: Snapshot) -> OwnedPods:
+    """List the pods of each controller, with those marked that a rollout is about to delete."""
+    found = {key: tuple(of_owner.values()) for key, of_owner in groups.found.items()}
+    return mark_replaced(found, snapshot.workloads)
+
+
+def _list_by_controller(
+    subjects: Iterable[AuditSubject], snapshot: Snapshot, controlled: OwnedPods
+) -> Iterator[AuditSubject]:
+    """Split off the pods whose controller only refers to the template of a subject."""
+    written = {key_of(workload.subject): workload.subject for workload in snapshot.workloads}
+    referring: defaultdict[ObjectKey, list[TemplateReference]] = defaultdict(list)
+    for reference in snapshot.references:
+        referring[template_of(reference)].append(reference)
+    for audited in subjects:
+        key = key_of(audited.subject)
+        if audited.subject.creator is None:
+            yield audited
+            continue
+        own = replace(written[key], running=controlled.get(key, ()))
+        yield audited._replace(own=own)
+        for reference in referring[key]:
+            subject = build_referring(reference, own, controlled)
+            yield AuditSubject(reference.api_version, subject, reference.origin, is_judged=False)
 
 
 def _list_subjects(
-    snapshot: Snapshot,
-    running: dict[ObjectKey, tuple[RunningPods, ...]],
+    workloads: Sequence[SnapshotWorkload],
+    running: OwnedPods,
     own: set[ObjectKey],
     groups: PodGroups,
 ) -> Iterator[AuditSubject]:
-    for workload in snapshot.workloads:
-        if workload.requested and not groups.is_within(workload.subject):
-            pods = running.get(key_of(workload.subject), ())
-            subject = replace(workload.subject, running=pods) if pods else workload.subject
-            yield AuditSubject(workload.api_version, subject, workload.origin)
-    for key in own - {key_of(workload.subject) for workload in snapshot.workloads}:
+    templates: defaultdict[ObjectKey, list[SnapshotWorkload]] = defaultdict(list)
+    for workload in workloads:
+        if workload.subject.is_bare:
+            if workload.requested:
+                yield _build_subject(workload, workload.subject)
+        else:
+            templates[key_of(workload.subject)].append(workload)
+    for key, parts in templates.items():
+        places = {workload.subject.path: workload.subject for workload in parts}
+        shares = share_pods(tuple(places.values()), running.get(key, ()))
+        pods = dict(zip(places, shares, strict=True))
+        for workload in parts:
+            subject = workload.subject
+            if workload.requested and not groups.is_within(subject):
+                running_here = pods[subject.path]
+                subject = replace(subject, running=running_here) if running_here else subject
+                yield _build_subject(workload, subject)
+    for key in own - templates.keys():
         if key.kind != NODE:
             yield AuditSubject(groups.versions[key], _build_from_pods(key, running[key]), None)
+
+
+def _build_subject(workload: SnapshotWorkload, subject: Subject) -> AuditSubject:
+    return AuditSubject(workload.api_version, subject, workload.origin, workload.strict)
 
 
 def _sort_key(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
@@ -136,7 +244,7 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
 
 def _count_pods(
     workloads: Iterable[SnapshotWorkload],
-    running: dict[ObjectKey, tuple[RunningPods, ...]],
+    running: OwnedPods,
     *,
     is_live: bool,
 ) -> tuple[Census, Census]:

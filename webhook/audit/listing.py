@@ -5,7 +5,7 @@ Lists of a cluster: the objects of an API server become a snapshot.
 user may not list becomes a problem; all other kinds are still read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from webhook.audit.reader import ObjectReader, build_read_error
@@ -13,7 +13,7 @@ from webhook.audit.snapshot import Snapshot
 from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 
@@ -31,6 +31,9 @@ LISTED_BUILT_IN: tuple[KindRow, ...] = tuple(
     if row.namespaced and row.audited and row is not LISTED_PODS
 )
 """Namespaced kinds that every audit lists, apart from pods."""
+
+ALL_NAMESPACES = ("",)
+"""In place of names of namespaces."""
 
 ProgressReporter: TypeAlias = Callable[[str, int], None]
 """Called with a kind and the number of its objects read so far."""
@@ -62,23 +65,26 @@ class ClusterListing:
         self._reader = ObjectReader(configuration)
 
     async def read(
-        self, namespace: str = "", report: ProgressReporter = lambda _kind, _number: None
+        self,
+        namespaces: Sequence[str] = ALL_NAMESPACES,
+        report: ProgressReporter = lambda _kind, _number: None,
     ) -> None:
         """
         Read all lists.
 
         Args:
-            namespace: The only namespace to read; empty for all.
+            namespaces: The only namespaces to read; the empty name stands for all.
             report: Receives the progress.
 
         Raises:
             ApiError: The API server cannot be reached, or rejects the credentials.
         """
-        for listed in (*LISTED_CLUSTER_SCOPED, *LISTED_BUILT_IN):
-            await self._read_list(listed, namespace, report)
-        for listed in await find_custom_kinds(self._source, self._reader.kinds, self.problems):
-            await self._read_list(listed, namespace, report)
-        await self._read_list(LISTED_PODS, namespace, report)
+        for listed in LISTED_CLUSTER_SCOPED:
+            await self._read_list(listed, "", report)
+        customs = await find_custom_kinds(self._source, self._reader.kinds, self.problems)
+        for listed in (*LISTED_BUILT_IN, *customs, LISTED_PODS):
+            for namespace in namespaces:
+                await self._read_list(listed, namespace, report)
 
     async def _read_list(
         self, listed: KindRow, namespace: str, report: ProgressReporter, tries: int = LIST_TRIES

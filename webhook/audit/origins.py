@@ -12,9 +12,8 @@ import msgspec
 
 from webhook.manifests import Document
 from webhook.policy.paths import (
-    CONSTRAINTS_IN_POD,
     FieldPath,
-    TemplatePath,
+    constraints_path,
     find_value,
     is_array,
     is_object,
@@ -46,14 +45,18 @@ class Origin:
         self.source = source
         self._lines = lines
         self.document: Document | None = None
-        self._template: TemplatePath = ()
+        self._template: FieldPath = ()
 
     @classmethod
-    def of(cls, document: Document, template: TemplatePath) -> Self:
+    def of(cls, document: Document, template: FieldPath = ()) -> Self:
         """Create the origin of a document, whose pod template has this path."""
         origin = cls(document.source, {})
         origin.document, origin._template = document, template
         return origin
+
+    def within(self, template: FieldPath) -> "Origin":
+        """Return the origin of the pod template at this path of the same document."""
+        return self if self.document is None else Origin.of(self.document, template)
 
     @classmethod
     def restore(cls, stored: StoredOrigin) -> Self:
@@ -78,7 +81,7 @@ class Origin:
         """Convert the origin to what a snapshot stores."""
         if self.document is None:
             return StoredOrigin(self.source, tuple(self._lines.items()))
-        paths = _list_stored_paths(self.document.value, (*self._template, *CONSTRAINTS_IN_POD))
+        paths = _list_stored_paths(self.document.value, constraints_path(self._template))
         return StoredOrigin(self.source, tuple((path, self.document.line(path)) for path in paths))
 
 

@@ -5,34 +5,77 @@ The reader of objects for audits: one object of any source becomes entries of a 
 no object and reports no problem; it raises, and the caller decides what that means.
 """
 
+from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.origins import Origin
+from webhook.audit.references import decode_reference
 from webhook.audit.snapshot import (
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
+    SnapshotPodMetadata,
     SnapshotWorkload,
     reduce_metadata,
 )
+from webhook.audit.strict import select_findings
 from webhook.cluster import wire
+from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.protocol import DECODE_ERRORS
-from webhook.config import Configuration
+from webhook.cluster.storageclasses import decode_storage_class
+from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import POD, KindRow
-from webhook.policy.model import GroupKind, ObjectMeta, group_of
+from webhook.policy.api.predict import is_stored
+from webhook.policy.api.schema import StrictFinding
+from webhook.policy.kinds import (
+    AUTOSCALERS,
+    BUILT_IN_KINDS,
+    POD,
+    ROLLOUT,
+    STORAGE_CLASS,
+    KindRow,
+)
+from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
+from webhook.policy.nextrevision import REVISION_FIELDS, read_partition, read_revision
+from webhook.policy.paths import FieldPath
+from webhook.policy.places import find_places
+from webhook.policy.unknown_fields import find_unknown_in_object
+
+
+class WorkloadSource(NamedTuple):
+    """
+    Where a workload comes from.
+
+    Attributes:
+        origin: Position in a file; None if an API server sent the object.
+        strict: Its unknown and duplicate fields.
+        requested: Whether to audit the object; otherwise it is only part of the cluster.
+        withheld: Place of a pod template -> indexes of its constraints that are parts of a patch.
+    """
+
+    origin: Origin | None = None
+    strict: tuple[StrictFinding, ...] = ()
+    requested: bool = True
+    withheld: Mapping[FieldPath, frozenset[int]] = MappingProxyType({})
+
+
+FROM_SERVER = WorkloadSource()
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
+
+_MARK = b"pread"  # in the name of the list, and in nearly all misspellings of it
 
 
 class ObjectReader:
@@ -41,14 +84,14 @@ class ObjectReader:
 
     Attributes:
         templates: The path to the pod template, by kind.
-        kinds: Kinds that hold pod templates or select pods, built-in and custom ones.
+        kinds: Kinds that hold pod templates, select pods or scale, built-in and custom ones.
     """
 
     def __init__(self, configuration: Configuration) -> None:
         """Prepare the decoders, also for the custom kinds that the configuration names."""
         self.templates = configuration.pod_templates
         cluster = Cluster(configuration.owner_selectors)
-        self.kinds = self.templates.keys() | cluster.custom_paths.keys()
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS
         self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
@@ -59,14 +102,25 @@ class ObjectReader:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
         fact = self.decode_fact(version_kind, data)
-        decode_nested(partial(self.put_workload, snapshot, version_kind), data)
+        source = WorkloadSource(strict=self._find_unknown_fields(version_kind, data))
+        decode_nested(partial(self.put_workload, snapshot, version_kind, source=source), data)
         snapshot.add_fact(fact)
+
+    def _find_unknown_fields(
+        self, version_kind: VersionKind, data: msgspec.Raw
+    ) -> tuple[StrictFinding, ...]:
+        """Find unknown fields of a custom kind; API servers drop those of built-in kinds."""
+        kind = _group_kind(version_kind)
+        places = self.templates.get(kind)
+        if places is None or kind in BUILT_IN_KINDS or _MARK not in bytes(data):
+            return ()
+        return find_unknown_in_object(decode_nested(msgspec.json.decode, data), kind, places)
 
     def decode_fact(
         self, version_kind: VersionKind, data: bytes | msgspec.Raw
     ) -> SnapshotFact | None:
         """
-        Decode a Node, Namespace or Service, or the selector of a controller.
+        Decode a Node, Namespace, Service, StorageClass or autoscaler, or a controller's selector.
 
         Returns:
             None for a kind that is none of these.
@@ -74,7 +128,12 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type.
         """
-        custom = self._decoders.get(_group_kind(version_kind))
+        group_kind = _group_kind(version_kind)
+        if group_kind in AUTOSCALERS:
+            return decode_autoscaler(group_kind, data)
+        if group_kind == STORAGE_CLASS:
+            return decode_storage_class(data)
+        custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None
         if isinstance(found, wire.NodeObject | wire.NamespaceObject | wire.ServiceObject | None):
@@ -93,38 +152,63 @@ class ObjectReader:
         snapshot: Snapshot,
         version_kind: VersionKind,
         data: bytes | msgspec.Raw,
-        origin: Origin | None = None,
-        *,
-        requested: bool = True,
+        source: WorkloadSource = FROM_SERVER,
     ) -> None:
         """
         Put a pod, or an object with a pod template, into a snapshot; ignore other kinds.
-
-        Args:
-            origin: Position in a file; None if an API server sent the object.
-            requested: Whether to audit the object; otherwise it is only part of the cluster.
 
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
         group_kind = _group_kind(version_kind)
-        path, subject = self.templates.get(group_kind), None
         if group_kind == POD:
             pod = _decode_pod(data)
+            subjects = [_build_pod_subject(pod)]
             if pod.metadata is not None:
-                pod = replace(pod, metadata=reduce_metadata(pod.metadata))
-            (snapshot.pods if requested else snapshot.neighbours).append(pod)
-            subject = _build_pod_subject(pod)
-        elif path is not None:
-            subject = decode_subject(data, group_kind, path)
-        if subject is not None:
-            workload = SnapshotWorkload(
+                metadata = replace(pod.metadata, uid=None, resource_version=None)
+                pod = replace(pod, metadata=reduce_metadata(metadata))
+            (snapshot.pods if source.requested else snapshot.neighbours).append(pod)
+        else:
+            subjects = self._decode_subjects(group_kind, data)
+        if group_kind == ROLLOUT and subjects == [None]:
+            reference = decode_reference(data, group_kind)
+            if reference is not None:
+                placed = replace(reference, api_version=version_kind[0], origin=source.origin)
+                snapshot.references.append(placed)
+        present = [subject for subject in subjects if subject is not None]
+        paths = [subject.path for subject in present]
+        snapshot.workloads.extend(
+            SnapshotWorkload(
                 api_version=version_kind[0],
-                subject=_remove_unread_annotations(subject),
-                origin=origin,
-                requested=requested,
+                subject=replace(
+                    _remove_unread_annotations(subject),
+                    unjudged=source.withheld.get(subject.path, frozenset()),
+                ),
+                origin=source.origin and source.origin.within(subject.path),
+                requested=source.requested,
+                strict=select_findings(source.strict, subject.path, paths),
             )
-            snapshot.workloads.append(workload)
+            for subject in present
+        )
+
+    def _decode_subjects(self, kind: GroupKind, data: bytes | msgspec.Raw) -> list[Subject | None]:
+        places = self.templates.get(kind)
+        if places is None:
+            return []
+        if isinstance(places, tuple):
+            subject = decode_subject(data, kind, places)
+            revision = _read_revision(kind, data)
+            return [replace(subject, revision=revision) if subject and revision else subject]
+        paths = find_places(msgspec.json.decode(data), places)
+        return [decode_subject(data, kind, path) for path in paths]
+
+
+def _read_revision(kind: GroupKind, data: bytes | msgspec.Raw) -> dict[str, str]:
+    """Read the revision of the next pod; with a partition, it depends on the pod's ordinal."""
+    if kind not in REVISION_FIELDS:
+        return {}
+    workload = msgspec.json.decode(data)
+    return {} if read_partition(workload) else read_revision(kind, workload)
 
 
 def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> SourceError:
@@ -137,12 +221,19 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:
-    """Build the subject of a pod without a controller, which is audited by itself."""
-    metadata = pod.metadata or ObjectMeta()
-    if metadata.controller is not None:
+    """Build the subject of a pod without a controller, which is audited until it has ended."""
+    metadata = pod.metadata or SnapshotPodMetadata()
+    if metadata.controller is not None or pod.is_gone:
         return None
-    template = SubjectPod(pod.metadata, pod.spec)
-    return Subject(kind=POD, metadata=metadata, namespace=metadata.namespace, pod=template)
+    stored = is_stored(metadata.uid, metadata.resource_version)
+    metadata = replace(metadata, uid=None, resource_version=None)
+    return Subject(
+        kind=POD,
+        metadata=metadata,
+        namespace=metadata.namespace,
+        pod=SubjectPod(pod.metadata and metadata, pod.spec),
+        stored=stored,
+    )
 
 
 def _remove_unread_annotations(subject: Subject) -> Subject:

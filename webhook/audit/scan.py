@@ -2,15 +2,16 @@
 Scan: every rule applied to every subject, as an ``AuditReport``.
 
 ``scan`` is the entry point; ``Scanner`` examines one subject. An object that the API server refuses
-never runs, so the report has no further findings about it.
+gets advice on its readable fields too, so that one audit finds everything.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
-from webhook.audit.findings import FindingBuilder, report_type_error
+from webhook.audit.exemptions import ProjectExemptions
+from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.report import (
     SEVERITY_RANKS,
@@ -23,18 +24,19 @@ from webhook.audit.report import (
 )
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import advise
+from webhook.policy.advice.broken import drop_misleading, find_broken_fields
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.findings import AdviceFinding
+from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import predict, rules
-from webhook.policy.catalogue import TYPE_INVALID
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import POD
-from webhook.policy.model import MAX_CONSTRAINTS
+from webhook.policy.model import MAX_CONSTRAINTS, LabelSelector
 from webhook.policy.paths import constraints_field
+from webhook.policy.selectors import SELECT_ALL, matches
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,39 @@ class AuditOptions:
         policy: Gates, profiles, and the actions of rules.
         rules: The rules to apply; empty for all.
         namespace: The only namespace to audit; empty for all.
+        excluded: The rules to leave out.
+        exemptions: Exemptions of the project, which learn what they exempt.
+        strict: Whether unknown and duplicate fields deny an object, as with kubectl, and so do
+            constraints for which its pods are refused.
+        labels: Selects the objects to audit by their own labels.
     """
 
     policy: Policy
     rules: frozenset[str] = frozenset()
     namespace: str = ""
+    excluded: frozenset[str] = frozenset()
+    exemptions: ProjectExemptions = field(default_factory=ProjectExemptions)
+    strict: bool = False
+    labels: LabelSelector = SELECT_ALL
+
+    @property
+    def strict_severity(self) -> AuditSeverity:
+        """The severity of unknown and duplicate fields, and of pods that are refused."""
+        return AuditSeverity.DENY if self.strict else AuditSeverity.WARN
 
     def includes_rule(self, rule: str) -> bool:
         """Whether to apply a rule."""
-        return not self.rules or rule in self.rules
+        return (not self.rules or rule in self.rules) and rule not in self.excluded
 
     def includes_namespace(self, namespace: str) -> bool:
         """Whether to audit a namespace."""
         return self.namespace in ("", namespace)
+
+    def includes_subject(self, subject: Subject) -> bool:
+        """Whether to audit a subject."""
+        return self.includes_namespace(subject.namespace) and matches(
+            self.labels, subject.metadata.labels
+        )
 
 
 def scan(
@@ -74,16 +96,14 @@ def scan(
     """
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
     scanner = Scanner(options, context)
-    chosen = [
-        item for item in inventory.audited if options.includes_namespace(item.subject.namespace)
-    ]
+    chosen = [item for item in inventory.audited if options.includes_subject(item.subject)]
     reports = [scanner.report_on(item) for item in progress(chosen)]
-    if options.includes_rule(TYPE_INVALID):
-        reports += [
-            report_type_error(item)
-            for item in inventory.unreadable
-            if options.includes_namespace(item.namespace)
-        ]
+    unreadable = (
+        report_type_errors(item, options.strict_severity, options.includes_rule)
+        for item in inventory.unreadable
+        if options.includes_namespace(item.namespace)
+    )
+    reports += (report for report in unreadable if report.findings)
     reports.sort(key=lambda item: (item.namespace, item.kind, item.name, item.source, item.line))
     return AuditReport(
         kubernetes=str(options.policy.gates.version),
@@ -99,6 +119,7 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
         report for report in reports if any(row.max_skew is not None for row in report.spreads)
     ]
     uneven = sum(any(row.excess > 0 for row in report.spreads) for report in constrained)
+    even = sum(all(row.is_even for row in report.spreads) for report in constrained)
     return AuditSummary(
         workloads=len(reports),
         pods=sum(report.pods for report in reports),
@@ -108,8 +129,9 @@ def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) 
         audit=severities.count(AuditSeverity.AUDIT),
         exempted=sum(len(report.exempted) for report in reports),
         known=known,
-        spread=len(constrained) - uneven,
+        spread=even,
         uneven=uneven,
+        uncounted=len(constrained) - even - uneven,
     )
 
 
@@ -131,54 +153,89 @@ class Scanner:
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
 
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
-        """Apply every rule to one subject."""
+        """Apply every rule to one subject; none if it only refers to the template of another."""
+        if not audited.is_judged:
+            return SubjectFindings((), ())
         subject, builder = audited.subject, FindingBuilder(audited)
-        answer = predict.predict_response(
-            predict.Request(kind=subject.kind, path=subject.path, template=subject.pod),
-            self._context.gates,
+        request = predict.Request(
+            kind=subject.kind,
+            path=subject.path,
+            template=subject.pod,
+            stored=subject.stored,
+            unjudged=subject.unjudged,
         )
-        found = [
-            builder.build(
-                AuditSeverity.DENY,
-                AdviceFinding(item.rule, item.error.field, item.error.message, instead=""),
+        answer = predict.predict_response(request, self._context.gates)
+        violations = _find_too_many(subject) or answer.findings
+        found = builder.build_violations(violations, AuditSeverity.DENY)
+        found += builder.build_violations(answer.refused, self._options.strict_severity)
+        strict, exempted = self._build_strict(audited, builder)
+        found += strict
+        if len(subject.pod.constraints) <= MAX_CONSTRAINTS:
+            broken = find_broken_fields(
+                violations, audited.strict, subject.list_path, subject.unjudged
             )
-            for item in _find_too_many(subject) or answer.findings
-        ]
-        exempted: list[AuditFinding] = []
-        if not found:
             advice = advise(subject, self._context, self._rows)
+            advice = drop_misleading(advice, broken, subject.list_path)
             found += builder.build_advice(advice)
-            found += builder.build_warnings(answer.warned, found)
+            warnings = predict.find_warnings(request, answer.stored, subject.list_path)
+            sound = (item for item in warnings if not broken.mislead(item.rule, item.entry))
+            found += builder.build_warnings(sound, found)
             exempted += (builder.build(AuditSeverity.AUDIT, *item) for item in advice.exempted)
-        included = [item for item in found if self._options.includes_rule(item.rule)]
+        return self._select(found, exempted, subject)
+
+    def _build_strict(
+        self, audited: AuditSubject, builder: FindingBuilder
+    ) -> tuple[list[AuditFinding], list[AuditFinding]]:
+        """Build the findings of unknown and duplicate fields, and those that are exempted."""
+        if not audited.strict:
+            return [], []
+        annotations = audited.subject.metadata.annotations
+        reasons = parse_exemptions(annotations, self._options.policy.not_exemptible).reasons
+        found = (item for item in audited.strict if item.rule not in reasons)
+        exempted = (item for item in audited.strict if item.rule in reasons)
+        return (
+            list(builder.build_strict(found, self._options.strict_severity)),
+            list(builder.build_exempted_strict(exempted, reasons)),
+        )
+
+    def _select(
+        self, found: Iterable[AuditFinding], exempted: Sequence[AuditFinding], subject: Subject
+    ) -> SubjectFindings:
+        """Select the findings of the rules to apply, and split off those that are exempted."""
+        included = (item for item in found if self._options.includes_rule(item.rule))
+        kept, others = self._options.exemptions.split(included, subject)
         return SubjectFindings(
-            tuple(sorted(included, key=lambda item: SEVERITY_RANKS[item.severity])), tuple(exempted)
+            tuple(sorted(kept, key=lambda item: SEVERITY_RANKS[item.severity])),
+            (*exempted, *others),
         )
 
     def report_on(self, audited: AuditSubject) -> WorkloadReport:
         """Build the report on one subject."""
-        subject, origin = audited.subject, audited.origin
+        subject, origin = audited.listed, audited.origin
         result = self.evaluate(audited)
         state = self._context.cluster
         assert state is not None, "an audit always has one"
+        defaults = self._defaults(subject)
+        keys = [item["topologyKey"] for item in defaults.constraints] if defaults else []
         return WorkloadReport(
             api_version=audited.api_version,
             kind=subject.kind.kind,
             namespace=subject.namespace,
             name=subject.metadata.name or subject.metadata.generate_name,
+            part=subject.part,
             source=origin.source if origin else "",
             line=origin.line() if origin else 0,
             replicas=subject.replicas,
             pods=sum(group.number for group in subject.running),
             findings=result.found,
             exempted=result.exempted,
-            spreads=measure_spreads(subject, state, self._context.gates),
-            defaults=self._defaults(subject),
+            spreads=measure_spreads(subject, state, self._context.gates, keys),
+            defaults=defaults,
         )
 
     def _defaults(self, subject: Subject) -> DefaultsReport | None:
         policy, facts, namespace = self._options.policy, self._context.facts, subject.namespace
-        if not policy.profiles:
+        if not policy.profiles or subject.is_bare:
             return None
         if subject.kind == POD:
             injection = inject(subject.pod, namespace, policy, facts)

@@ -14,10 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.origins import Origin, StoredOrigin
+from webhook.audit.references import TemplateReference
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
+from webhook.policy.advice.scaling import Autoscaler
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.api.schema import StrictFinding
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
@@ -30,13 +34,24 @@ MOST_SNAPSHOT_BYTES = 2 * 2**30  # of JSON; 150 000 pods take 70 MB
 COMPRESSION_LEVEL = 6  # 9 takes three times as long and saves one per cent
 
 _OUR_PREFIX = "evenspread.io/"  # annotations that rules read
+REVISION_ANNOTATIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
+"""Annotations of ReplicaSets that number the revisions of their controller."""
+
+_READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, *REVISION_ANNOTATIONS})
 _GZIP = b"\x1f\x8b"
+_START = f'{{"apiVersion":"{SNAPSHOT_API_VERSION}","kind":"{SNAPSHOT_KIND}"'.encode()
 
 
 class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
-    """The metadata of a pod, with its deletion timestamp."""
+    """
+    The metadata of a pod, with what shows that an API server stored or deletes it.
+
+    ``uid`` and ``resource_version`` are None in a snapshot; the subject of the pod has the result.
+    """
 
     deletion_timestamp: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
 
 
 class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
@@ -62,12 +77,14 @@ class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         subject: The object, without its running pods.
         origin: Position in a file; None if an API server sent it.
         requested: Whether to audit it; otherwise it is only part of the cluster.
+        strict: Its unknown and duplicate fields.
     """
 
     api_version: str
     subject: Subject
     origin: Origin | None = None
     requested: bool = msgspec.field(default=True, name="asked")
+    strict: tuple[StrictFinding, ...] = ()
 
 
 class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,13 +98,32 @@ class SnapshotOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 SnapshotFact: TypeAlias = (
-    wire.NamespaceObject | wire.NodeObject | wire.ServiceObject | SnapshotOwner
+    wire.NamespaceObject
+    | wire.NodeObject
+    | wire.ServiceObject
+    | SnapshotOwner
+    | Autoscaler
+    | StorageClass
 )
 """What spreading depends on, besides workloads and their pods."""
 
 
-class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An object with a value of the wrong type, which API servers refuse."""
+class UnreadableField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A value of the wrong type, and its line in the file, from 1."""
+
+    field: str
+    field_line: int
+    problem: str
+
+
+class UnreadableObject(UnreadableField, frozen=True, kw_only=True, rename="camel"):
+    """
+    An object with a value of the wrong type, which API servers refuse.
+
+    Attributes:
+        more: Further values of wrong types.
+        strict: Its unknown and duplicate fields.
+    """
 
     api_version: str
     kind: str
@@ -95,9 +131,8 @@ class UnreadableObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     name: str
     source: str
     line: int
-    field: str
-    field_line: int
-    problem: str
+    more: tuple[UnreadableField, ...] = ()
+    strict: tuple[StrictFinding, ...] = ()
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,7 +143,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         workloads: Objects to audit, and their controllers.
         pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
+        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes.
         unreadable: Objects with values of wrong types.
+        references: Objects whose pods are created from the template of another object.
     """
 
     api_version: str = SNAPSHOT_API_VERSION
@@ -117,10 +154,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     nodes: list[wire.NodeObject] = []
     services: list[wire.ServiceObject] = []
     owners: list[SnapshotOwner] = []
+    autoscalers: list[Autoscaler] = []
+    storage_classes: list[StorageClass] = []
     workloads: list[SnapshotWorkload] = []
     pods: list[SnapshotPod] = []
     neighbours: list[SnapshotPod] = []
     unreadable: list[UnreadableObject] = []
+    references: list[TemplateReference] = []
 
     def add_fact(self, fact: SnapshotFact | None) -> None:
         """Add a fact to the list of its kind."""
@@ -133,13 +173,24 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 self.services.append(fact)
             case SnapshotOwner():
                 self.owners.append(fact)
+            case Autoscaler():
+                self.autoscalers.append(fact)
+            case StorageClass():
+                self.storage_classes.append(fact)
             case None:
                 pass
 
     def extend(self, listed: "Snapshot") -> None:
         """Add the objects of a list."""
-        for name in ("namespaces", "nodes", "services", "owners", "workloads", "pods"):
+        for name in _LISTED:
             getattr(self, name).extend(getattr(listed, name))
+
+
+_LISTED = (
+    "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "workloads",
+    "pods", "references",
+)  # fmt: skip
+"""The lists of a snapshot that objects of API servers belong to."""
 
 
 def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
@@ -150,7 +201,7 @@ def reduce_metadata(metadata: ObjectMeta) -> ObjectMeta:
     kept = {
         key: value
         for key, value in annotations.items()
-        if key.startswith(_OUR_PREFIX) or key == MIRROR_ANNOTATION
+        if key.startswith(_OUR_PREFIX) or key in _READ_ANNOTATIONS
     }
     return replace(metadata, annotations=kept)
 
@@ -187,6 +238,16 @@ def load_snapshot(file: str, most_bytes: int = MOST_SNAPSHOT_BYTES) -> Snapshot:
         actual = f"{snapshot.api_version}, {snapshot.kind}"
         raise SourceError(file, f"is no snapshot of a supported version, but {actual}; {_HOW}")
     return snapshot
+
+
+def is_snapshot(file: str) -> bool:
+    """Whether a file looks like a snapshot by its first bytes; False if it cannot be read."""
+    try:
+        with File(file).open("rb") as stream:
+            start = stream.read(len(_START))
+    except OSError:
+        return False
+    return start.startswith(_GZIP) or start == _START
 
 
 _HOW = "make one with evenspread audit --save-snapshot FILE"

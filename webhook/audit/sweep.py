@@ -8,18 +8,14 @@ pods of their own namespace only, so reports on single namespaces equal one repo
 Source: apiserver pkg/storage/etcd3/store.go ``GetList``: by key, which ends in namespace/name.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from webhook.audit.groups import PodGroups
 from webhook.audit.inventory import Inventory
-from webhook.audit.listing import (
-    LISTED_BUILT_IN,
-    LISTED_CLUSTER_SCOPED,
-    LISTED_PODS,
-)
+from webhook.audit.listing import LISTED_BUILT_IN, LISTED_CLUSTER_SCOPED, LISTED_PODS
 from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.report import AuditReport
 from webhook.audit.scan import AuditOptions, scan
@@ -28,10 +24,12 @@ from webhook.cluster import wire
 from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
+
+RESERVE_BYTES = 4 * 2**20  # freed when memory ends: to skip a namespace takes a few pages
 
 FIRST_PAGE_OBJECTS = 50  # of each list: at most 1 MB, of the largest objects
 
@@ -49,6 +47,7 @@ class ListCursor:
         self.listed = listed
         self._source = source
         self._problems = problems
+        self._done: Position = ("", "")  # of the last object that was read
         self._items = self._read_items()
         self._next: tuple[Position, msgspec.Raw] | None = None
 
@@ -60,7 +59,11 @@ class ListCursor:
             ApiError: The list cannot be read, or is not sorted.
         """
         if self._next is None:
-            self._next = await anext(self._items, None)
+            try:
+                self._next = await anext(self._items, None)
+            except MemoryError:
+                self._items = self._read_items()  # the old one has ended
+                raise
         return self._next[0][0].removesuffix("/") if self._next else None
 
     async def take(self, namespace: str) -> AsyncIterator[msgspec.Raw]:
@@ -74,9 +77,14 @@ class ListCursor:
             (_, item), self._next = self._next, None
             yield item
 
+    async def skip(self, namespace: str) -> None:
+        """Skip the other objects of a namespace; raises as ``take`` does."""
+        while await self.next_namespace() == namespace:
+            self._next = None
+
     async def _read_items(self) -> AsyncIterator[tuple[Position, msgspec.Raw]]:
         """Yield the objects; restart the list if it expires, and skip those yielded before."""
-        done, tries = ("", ""), 1
+        tries, is_restart = 1, self._done > ("", "")
         while True:
             try:
                 async for page in list_pages(
@@ -88,15 +96,15 @@ class ListCursor:
                     for item in page:
                         found = decode_nested(_decode, item)
                         position = (f"{found.namespace}/", found.name)
-                        if position > done:
-                            done = position
+                        if position > self._done:
+                            self._done = position
                             yield position, item
-                        elif tries == 1:
+                        elif not is_restart:
                             raise self._build_order_error()
             except ExpiredError:
                 if tries == LIST_TRIES:
                     raise
-                tries += 1
+                tries, is_restart = tries + 1, True
             else:
                 return
 
@@ -112,6 +120,7 @@ class ClusterSweep:
     Attributes:
         nodes: Number of nodes; known when the first report is there.
         problems: Objects that cannot be read; no report mentions them.
+        left_out: Namespaces without a report, since they need more memory than the process may use.
     """
 
     def __init__(
@@ -120,6 +129,8 @@ class ClusterSweep:
         """Prepare to read; send no request yet."""
         self.nodes = 0
         self.problems: list[SourceError] = []
+        self.left_out: list[str] = []
+        self._reserve = bytes(RESERVE_BYTES)
         self._source = source
         self._owners = configuration.owner_selectors
         self._reader = ObjectReader(configuration)
@@ -131,6 +142,7 @@ class ClusterSweep:
 
         Raises:
             ApiError: A kind cannot be listed; a missing right raises before the first report.
+            MemoryError: The nodes, or one page of a list, need more than the process may use.
         """
         shared = Snapshot()
         for listed in LISTED_CLUSTER_SCOPED:
@@ -142,12 +154,41 @@ class ClusterSweep:
         namespaces = {item.name: item for item in shared.namespaces}
         cursors = await self._open_cursors()
         while namespace := await _find_next(cursors):
-            known = namespaces.get(namespace)
-            snapshot = Snapshot(namespaces=[known] if known else [])
-            groups = await self._read_namespace(namespace, cursors, snapshot)
-            inventory = Inventory(snapshot, self._owners, groups, whole)
-            if inventory.audited:
-                yield scan(inventory, self._options)
+            known = [namespaces[namespace]] if namespace in namespaces else []
+            audit = self._audit_namespace(namespace, cursors, known, whole)
+            report = await self._finish_or_skip(audit, namespace, cursors)
+            if report is not None:
+                yield report
+
+    async def _finish_or_skip(
+        self,
+        audit: Awaitable[AuditReport | None],
+        namespace: str,
+        cursors: Sequence[ListCursor],
+    ) -> AuditReport | None:
+        """Finish an audit; leave its namespace out if it needs more memory than there may be."""
+        try:
+            return await audit
+        except MemoryError:
+            self._reserve = b""
+        # From here on, nothing refers to what was read: the frames ended with their exception.
+        for cursor in cursors:
+            await cursor.skip(namespace)
+        self._reserve = bytes(RESERVE_BYTES)
+        self.left_out.append(namespace)
+        return None
+
+    async def _audit_namespace(
+        self,
+        namespace: str,
+        cursors: Sequence[ListCursor],
+        known: list[wire.NamespaceObject],
+        whole: Inventory,
+    ) -> AuditReport | None:
+        snapshot = Snapshot(namespaces=known)
+        groups = await self._read_namespace(namespace, cursors, snapshot)
+        inventory = Inventory(snapshot, self._owners, groups, whole)
+        return scan(inventory, self._options) if inventory.audited else None
 
     async def _open_cursors(self) -> list[ListCursor]:
         """Create a cursor for every list; that of the pods is last."""
@@ -168,7 +209,7 @@ class ClusterSweep:
         for cursor in others:
             async for item in cursor.take(namespace):
                 self._put(snapshot, cursor.listed, item)
-        groups = PodGroups(snapshot.workloads)
+        groups = PodGroups(snapshot.workloads, snapshot.references)
         async for item in pods.take(namespace):
             self._put(snapshot, pods.listed, item)
             groups.add(snapshot.pods)

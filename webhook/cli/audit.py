@@ -1,36 +1,45 @@
 """``evenspread audit``: find problems in the workloads of a cluster, of files or of a snapshot."""
 
 import gc
-import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import click
-from rich.console import Console
-from rich.progress import Progress, TaskID
-
 from webhook.audit import baseline
-from webhook.audit.collect import ManifestCollector
+from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.inventory import Inventory
-from webhook.audit.listing import ClusterListing
-from webhook.audit.renderers import AUDIT_FORMATS, render_report
+from webhook.audit.merge import list_namespaces
+from webhook.audit.renderers import SARIF, WIDE, render_report
 from webhook.audit.renderers.table import format_lines
+from webhook.audit.rendering import FindingKey, RenderOptions, SuggestedFix
 from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
-from webhook.audit.snapshot import Snapshot, load_snapshot, write_snapshot
-from webhook.cli import options
-from webhook.cli.command import Command
+from webhook.audit.snapshot import write_snapshot
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs import apiserver
-from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.policy import read_policy
-from webhook.cli.output import TABLE, OutputTarget, targets_option, write_text
+from webhook.cli.inputs.facts import (
+    FactsSources,
+    drop_project_files,
+    resolve_namespace,
+    takes_sources,
+)
+from webhook.cli.inputs.labelselectors import describe_selected
+from webhook.cli.inputs.manifests import WORKLOAD, Inputs
+from webhook.cli.inputs.namespaces import require_namespace
+from webhook.cli.inputs.policy import apply_actions, read_policy
+from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
+from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
+from webhook.cli.projectoptions import report_unused
+from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal
-from webhook.cluster.protocol import ApiClient
-from webhook.config import Configuration
+from webhook.config.project import Project
 from webhook.errors import ConfigError
+from webhook.fix.evaluate import FixOptions
+from webhook.fix.suggestions import suggest_fixes
+from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.model import LabelSelector
+from webhook.policy.rule_entry import Action
+from webhook.policy.selectors import SELECT_ALL
 
 
 @contextmanager
@@ -50,162 +59,105 @@ def pause_garbage_collection() -> Generator[None]:
             gc.enable()
 
 
+@takes_sources
 @pause_garbage_collection()
 def audit(
     *,
     filename: tuple[str, ...],
     strict: bool,
-    cluster: str,
+    sources: FactsSources,
     snapshot: str,
     save_snapshot: str,
-    kubeconfig: str,
-    context: str,
     namespace: str,
     all_namespaces: bool,
+    selector: LabelSelector,
     output: tuple[OutputTarget, ...],
     fail_on: AuditSeverity | None,
-    rules: frozenset[str],
+    rules: RuleSelection,
+    exclude_rules: frozenset[str],
     since_baseline: str,
+    project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
     """Run the audit and write every output."""
     if namespace and all_namespaces:
         raise ConfigError("use -n or -A, not both", "-A")
-    requested = read_policy(**policy_options)
+    requested = apply_actions(read_policy(project=project, **policy_options), project)
     configuration = requested.configuration
     known = baseline.load_baseline(since_baseline) if since_baseline else None
-    inputs = Inputs(filename, strict=strict)
-    if filename or cluster or snapshot:
-        collected = read_snapshot(inputs, cluster, snapshot, configuration)
-    else:
-        collected = list_cluster(inputs, configuration, kubeconfig, context, namespace)
+    if sources.live or snapshot:
+        filename, sources = drop_project_files(project, filename, sources)
+    judged = configuration.pod_templates
+    inputs = Inputs(filename, strict=strict, project=project, judged=judged)
+    sources = sources.or_current_context((*filename, *filter(None, [snapshot])))
+    collected = read_snapshot(inputs, sources, configuration, saved=snapshot, namespace=namespace)
     if save_snapshot:
         write_snapshot(collected, save_snapshot)
-    question = AuditOptions(requested.policy, rules, namespace)
-    report = _scan(collected, question, configuration)
+    require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))
+    inventory = Inventory(collected, configuration.owner_selectors)
+    exemptions = ProjectExemptions(project.exemptions if project else ())
+    question = AuditOptions(
+        requested.policy,
+        rules,
+        namespace,
+        exclude_rules,
+        exemptions,
+        strict=strict,
+        labels=selector,
+    )
+    _warn_of_rules_off(rules.by_id - exclude_rules, question.policy)
+    report = _scan(inventory, question)
+    if not report.workloads:
+        place = _describe_place(inputs, sources, snapshot, namespace)
+        inputs.report_nothing(describe_selected(WORKLOAD, selector), place)
     if known is not None:
         report = baseline.remove_known_findings(report, known)
+    fixes: Mapping[FindingKey, SuggestedFix] = {}
+    if any(target.format == SARIF for target in output):
+        inside = resolve_namespace(namespace, sources)
+        scope = FixOptions(configuration, question.policy, namespace=inside)
+        fixes = suggest_fixes(inventory, report, scope)
+    render_options = RenderOptions(fail_on, fixes, tuple(inputs.problems))
     for target in output:
-        _write(report, target, fail_on)
+        _write(report, target, render_options)
     inputs.report()
+    if project and filename == project.paths and _is_whole(question):
+        report_unused(exemptions.unused)
     return outcome(findings=report.exceeds(fail_on), unfinished=bool(inputs.problems))
 
 
-def _scan(collected: Snapshot, question: AuditOptions, configuration: Configuration) -> AuditReport:
-    inventory = Inventory(collected, configuration.owner_selectors)
+def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
+    """Warn of named rules that are switched off, and find nothing."""
+    for rule in sorted(named):
+        if policy.actions.get(rule) is Action.OFF:
+            write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
+
+
+def _is_whole(question: AuditOptions) -> bool:
+    """Whether all objects are audited, by all rules."""
+    is_part = question.namespace or question.rules or question.excluded
+    return not is_part and question.labels == SELECT_ALL
+
+
+def _describe_place(inputs: Inputs, sources: FactsSources, snapshot: str, namespace: str) -> str:
+    """Name what was audited; empty for the files of ``-f``."""
+    if inputs.paths and not namespace:
+        return ""
+    inside = f"namespace {namespace} of " if namespace else ""
+    places = inputs.paths or tuple(filter(None, [snapshot, *sources.paths]))
+    return f"{inside}{', '.join(places) or 'the cluster'}"
+
+
+def _scan(inventory: Inventory, question: AuditOptions) -> AuditReport:
     with progress_bar() as bar:
         return scan(inventory, question, partial(bar.track, description="auditing"))
 
 
-def _write(report: AuditReport, target: OutputTarget, threshold: AuditSeverity | None) -> None:
-    if not target.file and target.format == TABLE:
+def _write(report: AuditReport, target: OutputTarget, render_options: RenderOptions) -> None:
+    if not target.file and target.format in (TABLE, WIDE):
         Terminal().lines(
-            [(text, Style[meaning.name]) for text, meaning in line] for line in format_lines(report)
+            [(text, Style[meaning.name]) for text, meaning in line]
+            for line in format_lines(report, is_wide=target.format == WIDE)
         )
         return
-    write_text(render_report(report, target.format, threshold), target)
-
-
-def read_snapshot(
-    inputs: Inputs, cluster: str, snapshot: str, configuration: Configuration
-) -> Snapshot:
-    """
-    Read manifests and those of ``--cluster`` around them, or a saved snapshot instead.
-
-    Raises:
-        ConfigError: The sources exclude each other.
-        SourceError: The snapshot cannot be read; ``inputs`` receives all other problems.
-    """
-    if snapshot:
-        if inputs.paths or cluster:
-            raise ConfigError(
-                "already contains manifests and cluster: leave out -f and --cluster", "--snapshot"
-            )
-        return load_snapshot(snapshot)
-    if not inputs.paths:
-        raise ConfigError("requires -f: name the manifests to audit", "--cluster")
-    collector = ManifestCollector(configuration)
-    for document in inputs.cluster_objects(cluster):
-        collector.add(document, requested=False)
-    for document in inputs.objects():
-        collector.add(document)
-    inputs.problems += collector.problems
-    return collector.snapshot
-
-
-def list_cluster(
-    inputs: Inputs, configuration: Configuration, kubeconfig: str, context: str, namespace: str
-) -> Snapshot:
-    """
-    List the objects from an API server, with a progress bar for each kind.
-
-    Raises:
-        SourceError: The API server cannot be reached; ``inputs`` receives all other problems.
-    """
-
-    async def read(api: ApiClient) -> ClusterListing:
-        listing = ClusterListing(api, configuration)
-        with progress_bar() as bar:
-            tasks: dict[str, TaskID] = {}
-
-            def report(kind: str, number: int) -> None:
-                if kind not in tasks:
-                    tasks[kind] = bar.add_task(f"{kind}s", total=None)
-                bar.update(tasks[kind], completed=number)
-
-            await listing.read(namespace, report)
-        return listing
-
-    listing = apiserver.call(kubeconfig, context, read)
-    inputs.problems += listing.problems
-    return listing.snapshot
-
-
-def progress_bar() -> Progress:
-    """Create a progress bar on stderr, erased when done; invisible if stderr is no terminal."""
-    console = Console(file=sys.stderr)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
-
-
-command = Command(
-    "audit",
-    callback=audit,
-    params=[
-        options.filename("Manifests to audit, instead of a cluster", required=False),
-        options.STRICT,
-        options.CLUSTER,
-        options.path(
-            ["--snapshot"], "FILE", "Audit a file written by --save-snapshot, instead of a cluster."
-        ),
-        options.path(
-            ["--save-snapshot"],
-            "FILE",
-            "Save all objects that the audit reads to a file, for later runs.",
-        ),
-        *options.API_SERVER,
-        options.text(["-n", "--namespace"], "NAME", "Audit only this namespace."),
-        click.Option(
-            ["-A", "--all-namespaces"], is_flag=True, help="Audit all namespaces (the default)."
-        ),
-        *options.POLICY,
-        options.rules("Check only these rules, for example TSC101,TSC110. Default: all rules."),
-        options.path(
-            ["--since-baseline"],
-            "FILE",
-            "Report only findings that are not in FILE, a report written with -o json.",
-        ),
-        targets_option(AUDIT_FORMATS),
-        options.fail_on(options.AUDIT_LEVELS),
-    ],
-    help=(
-        "Find problems in the workloads of a cluster, of manifests, or of a snapshot: constraints "
-        "that break API rules, constraints without the intended effect, missing constraints, and "
-        "unevenly spread pods. The audit changes nothing."
-    ),
-    examples=(
-        "evenspread audit -f manifests/ --config config.yaml",
-        "evenspread audit --context prod -o table -o html=spread.html --save-snapshot prod.json.gz",
-        "evenspread audit --snapshot prod.json.gz -o json --fail-on never",
-        "helm template chart/ | evenspread audit -f - -o sarif=spread.sarif --fail-on warn",
-    ),
-)
+    write_text(render_report(report, target.format, render_options), target)

@@ -3,13 +3,11 @@
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from socket import create_connection
-from typing import TypeVar
-
-import click
+from typing import Any, TypeVar
 
 from certs.api import ObjectClient
 from certs.errors import AbsentError, PairError, StoreError
@@ -17,10 +15,10 @@ from certs.inject import Hooks
 from certs.pem import read_certificates, read_der
 from certs.secret import RotationRequest, SecretStore
 from certs.serving import client_context
-from webhook.cli import options
-from webhook.cli.command import Command, CommandGroup
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
+from webhook.cli.inputs.apiserver import ServerOptions, takes_server
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.certificates import (
@@ -33,7 +31,7 @@ from webhook.cli.views.certificates import (
     show,
 )
 from webhook.cluster.protocol import describe_error
-from webhook.config.files import read_text
+from webhook.config.filetext import read_text
 from webhook.errors import ApiError, ConfigError, SourceError
 
 T = TypeVar("T")
@@ -44,27 +42,25 @@ START_S = 60
 TIMEOUT_S = 5.0  # timeout of a connection to a listener; equals the server's limit for a handshake
 
 
+@takes_server
 def certs(
     *,
     state: str,
     tls_dir: str,
     address: str,
-    kubeconfig: str,
-    context: str,
+    server: ServerOptions,
     namespace: str,
     name: str,
     output: OutputFormat,
 ) -> ExitCode:
     """Collect certificates from the given places, or from the cluster if none is given."""
-    if click.get_current_context().invoked_subcommand:
-        return ExitCode.FINE
     report = CertificateReport()
     for folder in filter(None, (state, tls_dir)):
         _read_folder(Path(folder), report)
     if address:
         report.served.append(fetch_served(address))
-    if kubeconfig or context or namespace or not (state or tls_dir or address):
-        _call(kubeconfig, context, lambda client: _read_cluster(client, namespace, name, report))
+    if server.is_named or namespace or not (state or tls_dir or address):
+        _call(server, lambda client: _read_cluster(client, namespace, name, report))
     chains, now = report.chains, current_time()
     if output is OutputFormat.TABLE:
         show(report, chains, now, Terminal())
@@ -73,19 +69,16 @@ def certs(
     return outcome(findings=not all(chain.trusted for chain in chains), unfinished=False)
 
 
-def current_time() -> datetime:
-    """Read the clock, which only a command does."""
-    return datetime.now(UTC)  # noqa: TID251
-
-
-def rotate(*, ca: bool, **place: str) -> ExitCode:
+@takes_server
+def rotate(*, ca: bool, **place: Any) -> ExitCode:
     """Request new certificates from all replicas, with an annotation of the Secret."""
     kind, request = ("ca", RotationRequest.CA) if ca else ("leaf", RotationRequest.LEAF)
     Terminal().line(f"{_request(request, **place)}: a new {kind} is requested")
     return ExitCode.FINE
 
 
-def revoke(**place: str) -> ExitCode:
+@takes_server
+def revoke(**place: Any) -> ExitCode:
     """Revoke the CA, with an annotation of the Secret, and wait until a replica has read it."""
     title = _request(RotationRequest.REVOKE, **place)
     Terminal().line(
@@ -95,9 +88,7 @@ def revoke(**place: str) -> ExitCode:
     return ExitCode.FINE
 
 
-def _request(
-    request: RotationRequest, *, kubeconfig: str, context: str, namespace: str, name: str
-) -> str:
+def _request(request: RotationRequest, *, server: ServerOptions, namespace: str, name: str) -> str:
     """Annotate the Secret, and return its title."""
     if not namespace:
         raise ConfigError("is required: name the namespace of the Secret", "--namespace")
@@ -113,7 +104,7 @@ def _request(
             await await_revocation(secret, at, asyncio.sleep)
         return secret.title
 
-    return _call(kubeconfig, context, annotate)
+    return _call(server, annotate)
 
 
 async def await_revocation(
@@ -218,86 +209,11 @@ async def _read_cluster(
     report.notes += filter(None, [stored.problem])
 
 
-def _call(kubeconfig: str, context: str, action: Callable[[ObjectClient], Awaitable[T]]) -> T:
+def _call(server: ServerOptions, action: Callable[[ObjectClient], Awaitable[T]]) -> T:
     """Call an API server; prefer its error, which says what to do, to that of the store."""
     try:
-        return apiserver.call(kubeconfig, context, action)
+        return apiserver.call(server, action)
     except StoreError as error:
         if isinstance(error.__cause__, ApiError):
             raise error.__cause__ from None
         raise
-
-
-_CLUSTER_OPTIONS = (
-    *options.API_SERVER,
-    options.text(["-n", "--namespace"], "NAME", "Namespace of the Secret."),
-    options.text(
-        ["--name"],
-        "NAME",
-        "Name of the installation, the --name of the server; the Secret is NAME-ca.",
-        "evenspread",
-    ),
-)
-
-command = CommandGroup(
-    "certs",
-    callback=certs,
-    invoke_without_command=True,
-    params=[
-        options.path(["--state"], "FOLDER", "State folder of --tls standalone."),
-        options.path(["--tls-dir"], "FOLDER", "Certificate folder of --tls files."),
-        options.text(
-            ["--address"],
-            "HOST:PORT",
-            "Replica to connect to; shows the certificate that it serves.",
-        ),
-        *_CLUSTER_OPTIONS,
-        options.output(),
-    ],
-    help=(
-        "Show the certificates in the Secret, in folders, in the caBundles of the webhook "
-        "configurations, and the one that a replica serves. The exit code is 1 if a caBundle does "
-        "not contain the CA that signed the served certificate."
-    ),
-    commands=[
-        Command(
-            "rotate",
-            callback=rotate,
-            params=[
-                *_CLUSTER_OPTIONS,
-                click.Option(
-                    ["--ca"],
-                    is_flag=True,
-                    help="Replace the CA, with an overlap, and then the serving certificates.",
-                ),
-            ],
-            short_help="Request an early rotation.",
-            help=(
-                "Request new serving certificates, or a new CA, before they are due. The replicas "
-                "rotate them without downtime. The old CA stays trusted until its last serving "
-                "certificate has expired, 7 days and caOverlap after the new one signs. If a key "
-                "has leaked, use `evenspread certs revoke`."
-            ),
-            examples=("evenspread certs rotate -n evenspread --ca",),
-        ),
-        Command(
-            "revoke",
-            callback=revoke,
-            params=[*_CLUSTER_OPTIONS],
-            short_help="Revoke the CA after a key leak.",
-            help=(
-                "Revoke the CA and all its serving certificates, because a key has leaked. The "
-                "replicas create a new CA at once and sign with it within 30 seconds. The old CA "
-                "leaves the Secret and every caBundle 60 seconds after the new one is in all of "
-                "them, and so does every other CA in a caBundle. No call fails meanwhile. It is an "
-                "error if no replica starts this within 60 seconds; with certificate.mode files, "
-                "renew the CA where the certificate is issued."
-            ),
-            examples=("evenspread certs revoke -n evenspread",),
-        ),
-    ],
-    examples=(
-        "evenspread certs -n evenspread --address 127.0.0.1:8443",
-        "evenspread certs --state .evenspread -o json",
-    ),
-)

@@ -7,20 +7,38 @@ from typing import Any
 import msgspec
 
 from webhook.admission.offline import build_reviews, decode_review, unpack_recording
-from webhook.cli import options
-from webhook.cli.command import Command, CommandGroup
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.manifests import Inputs, facts_from
+from webhook.cli.inputs.facts import (
+    FactsSources,
+    namespace_of,
+    read_facts,
+    resolve_namespace,
+    takes_sources,
+)
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
-from webhook.config.summary import GateRow, advise, describe_pods, example, gate_table
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.config.project import Project
+from webhook.config.summary import (
+    ConfiguredRule,
+    GateRow,
+    KindPlaces,
+    advise,
+    configured_kinds,
+    configured_rules,
+    describe_pods,
+    gate_table,
+    inject_example,
+)
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document, format_yaml
 from webhook.policy import render
-from webhook.policy.defaulting.inject import Injection
-from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.defaulting.inject import Injection, inject
+from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 
@@ -52,15 +70,33 @@ class ExamplePod:
         return [msgspec.json.decode(entry.written) for entry in self.injection.entries]
 
 
+@takes_sources
 def check(
-    *, filename: tuple[str, ...], cluster: str, output: OutputFormat, **policy_options: Any
+    *,
+    filename: tuple[str, ...],
+    sources: FactsSources,
+    namespace: str,
+    output: OutputFormat,
+    project: Project | None,
+    **policy_options: Any,
 ) -> ExitCode:
     """Check the configuration and show its effect."""
-    requested = read_policy(**policy_options)
-    inputs = Inputs(filename, unpack=unpack_recording)
-    documents = list(inputs.objects())
-    facts = facts_from(cluster, documents, requested.configuration.owner_selectors, inputs)
-    effect = requested, advise(requested.policy, facts), _make_example(requested, facts, documents)
+    requested = read_policy(project=project, **policy_options)
+    inputs = Inputs(filename, unpack=unpack_recording, project=project)
+    inside = resolve_namespace(namespace, sources)
+    documents = list(put_into_namespace(inputs.objects(), inside))
+    owners = requested.configuration.owner_selectors
+    facts = read_facts(sources, documents, owners, inputs, inside)
+    if sources.live is None:
+        stored = (name for _, name in facts.namespace_store.iterate_keys())
+        known = {*map(namespace_of, documents), *inputs.namespaces, *stored}
+        require_namespace(namespace, known - {""})
+    chosen = [one for one in documents if namespace in ("", namespace_of(one))]
+    policy = requested.policy
+    example = (
+        _find_example(policy, facts, chosen) if documents else _build_example(policy, facts, inside)
+    )
+    effect = requested, advise(policy, facts), example
     inputs.report()
     if output is OutputFormat.TABLE:
         show(*effect, Terminal())
@@ -69,13 +105,20 @@ def check(
     return outcome(findings=False, unfinished=bool(inputs.problems))
 
 
-def _make_example(
-    requested: RequestedPolicy, facts: Facts, documents: list[Document]
-) -> ExamplePod:
-    """Use the first Pod of the files; without files, a built-in pod with a Service."""
-    policy = requested.policy
-    if not documents:
-        return ExamplePod("a pod labelled app=example, behind a Service", example(policy))
+def _build_example(policy: Policy, facts: Facts, namespace: str) -> ExamplePod:
+    """Use a built-in pod with a Service."""
+    place = "" if namespace == DEFAULT_NAMESPACE else f", in namespace {namespace}"
+    name = f"a pod labelled app=example, behind a Service{place}"
+    return ExamplePod(name, inject_example(policy, namespace, facts))
+
+
+def _find_example(policy: Policy, facts: Facts, documents: list[Document]) -> ExamplePod:
+    """
+    Use the first Pod of the files.
+
+    Raises:
+        ConfigError: There is none, or it cannot be read.
+    """
     for review in build_reviews(documents, {POD: ()}):
         try:
             request = decode_review(review, policy)
@@ -83,7 +126,8 @@ def _make_example(
             raise ConfigError(str(error), review.document.place()) from error
         if request.template is not None:
             name = f"Pod {request.namespace}/{request.shown_name}"
-            return ExamplePod(name, example(policy, facts, request.template))
+            injection = inject(request.template, request.namespace, policy, facts)
+            return ExamplePod(name, injection)
     raise ConfigError("contains no Pod: name the manifest of one", "--filename")
 
 
@@ -96,16 +140,21 @@ def as_document(
         "files": list(configuration.files),
         "mode": str(configuration.mode),
         "kubernetes": str(gates.version),
+        "scaleDownRepair": configuration.scale_down_repair,
         "profiles": [
             {
                 "name": profile.name,
                 "pods": describe_pods(profile),
                 "merge": str(profile.merge),
                 "completeSelectors": profile.complete_selectors,
+                "scaleDown": str(profile.scale_down),
+                "gangs": profile.gangs,
                 "constraints": list(map(render.constraint, profile.constraints)),
             }
             for profile in requested.policy.profiles
         ],
+        "kinds": [row._asdict() for row in configured_kinds(requested.policy)],
+        "rules": [row._asdict() for row in configured_rules(requested.policy)],
         "gates": [row._asdict() for row in gate_table(gates)],
         "notices": list(configuration.notices),
         "advice": list(advice),
@@ -124,8 +173,11 @@ def show(
     """Write the effect as text."""
     configuration, gates = requested
     files = ", ".join(configuration.files) or "no file, so the defaults"
-    terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}")
+    repair = "; scaleDownRepair on" if configuration.scale_down_repair else ""
+    terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}{repair}")
     _show_profiles(requested.policy.profiles, terminal)
+    _show_kinds(configured_kinds(requested.policy), terminal)
+    _show_rules(configured_rules(requested.policy), terminal)
     terminal.line()
     terminal.line((f"feature gates of Kubernetes {gates.version}", Style.PLACE))
     terminal.table(GATE_HEADINGS, map(_gate_cells, gate_table(gates)))
@@ -147,7 +199,29 @@ def _show_profiles(profiles: Sequence[Profile], terminal: Terminal) -> None:
         terminal.line((f"profile {number}: {profile.name}", Style.PLACE))
         terminal.line(f"  for     {describe_pods(profile)}")
         terminal.line(f"  merge   {profile.merge}{completes}")
+        if profile.scale_down is not ScaleDown.NONE:
+            terminal.line(f"  scale   down with {profile.scale_down}")
+        if profile.gangs:
+            terminal.line("  gangs   get defaults too")
         _show_constraints(list(map(render.constraint, profile.constraints)), terminal)
+
+
+def _show_kinds(kinds: Sequence[KindPlaces], terminal: Terminal) -> None:
+    if kinds:
+        terminal.line()
+        terminal.line(("configured kinds", Style.PLACE))
+    for row in kinds:
+        terminal.line(f"  {row.kind}: {', '.join(row.paths)}")
+
+
+def _show_rules(rules: Sequence[ConfiguredRule], terminal: Terminal) -> None:
+    if rules:
+        terminal.line()
+        terminal.line(("configured rules", Style.PLACE))
+    for row in rules:
+        changed = "" if row.action == row.default else f", not {row.default}"
+        exemptible = "" if row.exemptible else ", without exemptions"
+        terminal.line(f"  {row.rule}: {row.action}{changed}{exemptible}")
 
 
 def _gate_cells(row: GateRow) -> tuple[str, ...]:
@@ -158,32 +232,3 @@ def _show_constraints(constraints: Sequence[Any], terminal: Terminal) -> None:
     written = format_yaml(list(constraints)) if constraints else ""
     for line in written.splitlines():
         terminal.line("  ", (line, Style.GOOD))
-
-
-command = CommandGroup(
-    "config",
-    help="Check configuration files, and show their effect.",
-    commands=[
-        Command(
-            "check",
-            callback=check,
-            params=[
-                *options.POLICY,
-                options.filename("Pod whose defaults to show", required=False),
-                options.CLUSTER,
-                options.output(),
-            ],
-            short_help="Validate configuration, and show profiles, gates and an example.",
-            help=(
-                "Validate the files of --config and --scheduler-config. Show profiles and feature "
-                "gates that apply, the source of each value, and the default constraints of a pod."
-            ),
-            examples=(
-                "evenspread config check --config config.yaml",
-                "evenspread config check --scheduler-config kube-scheduler.yaml -f pod.yaml",
-                "evenspread config check --config config.yaml --cluster cluster/ -o json",
-            ),
-        )
-    ],
-    examples=("evenspread config check --config config.yaml",),
-)

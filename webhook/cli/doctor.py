@@ -9,14 +9,13 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-import click
-
 from webhook import __version__
-from webhook.cli import options
-from webhook.cli.certs import current_time, fetch_served
-from webhook.cli.command import Command
+from webhook.cli.certs import fetch_served
+from webhook.cli.clock import current_time
+from webhook.cli.commands.doctor import SET_FAILURE_POLICY
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
+from webhook.cli.inputs.apiserver import ServerOptions, takes_server
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.config.durations import parse_duration
@@ -31,19 +30,17 @@ from webhook.errors import ConfigError, SourceError
 from webhook.policy.advice.findings import count_of
 from webhook.policy.request import Hook
 
-WAIT = "2m"  # a replica is ready in seconds, but its image may have to be pulled
 PAGE_TIMEOUT_S = 5.0  # to read one page of a replica, which takes milliseconds
 
-_SET = "--set-failure-policy"
 _HOOK_NAMES = {"mutating": Hook.MUTATE, "validating": Hook.VALIDATE}
 
 
+@takes_server
 def doctor(
     *,
     name: str,
     namespace: str,
-    kubeconfig: str,
-    context: str,
+    server: ServerOptions,
     probe_namespace: str,
     address: str,
     health: tuple[str, ...],
@@ -54,8 +51,10 @@ def doctor(
     """Check an installation, or only wait until one answers."""
     policies = dict(map(_parse_policy, set_failure_policy))
     if policies and not wait:
-        raise ConfigError("requires --wait, so that nothing fails before a replica serves", _SET)
-    call = partial(apiserver.call, kubeconfig, context)
+        raise ConfigError(
+            "requires --wait, so that nothing fails before a replica serves", SET_FAILURE_POLICY
+        )
+    call = partial(apiserver.call, server)
     if wait:
         probes = probe_namespace or DEFAULT_PROBE_NAMESPACE
         call(lambda api: _wait(DoctorClient(api), name, probes, wait, policies))
@@ -97,7 +96,8 @@ def _parse_policy(text: str) -> tuple[Hook, str]:
     hook, _, policy = text.partition("=")
     if hook not in _HOOK_NAMES or policy not in POLICIES:
         raise ConfigError(
-            f"{text!r} is not a policy: write one such as validating=Fail or mutating=Ignore", _SET
+            f"{text!r} is not a policy: write one such as validating=Fail or mutating=Ignore",
+            SET_FAILURE_POLICY,
         )
     return _HOOK_NAMES[hook], policy
 
@@ -186,61 +186,3 @@ def _format_counts(results: Sequence[CheckResult]) -> Iterator[str]:
         is_noun = state in (CheckState.PROBLEM, CheckState.NOTE)
         if many:
             yield count_of(many, state) if is_noun else f"{many} {state}"
-
-
-command = Command(
-    "doctor",
-    callback=doctor,
-    params=[
-        options.text(
-            ["-n", "--namespace"],
-            "NAME",
-            "Namespace of the Deployment. Default: that of the Service that the webhooks call.",
-        ),
-        options.text(
-            ["--name"], "NAME", "Name of the installation, the --name of the server.", "evenspread"
-        ),
-        *options.API_SERVER,
-        options.text(
-            ["--probe-namespace"],
-            "NAME",
-            "Namespace for dry-run Pods. Default: a namespace that the webhooks match.",
-        ),
-        options.text(
-            ["--address"], "HOST:PORT", "Admission port of a replica, to check its certificate."
-        ),
-        options.repeated(
-            "--health",
-            "HOST:PORT",
-            "Connect to this health port directly, instead of through the proxy of the API server.",
-        ),
-        click.Option(
-            ["--wait"],
-            is_flag=False,
-            flag_value=WAIT,
-            default="",
-            metavar="[DURATION]",
-            help="Skip the checks and wait until a replica answers for both webhooks. "
-            f"DURATION is {WAIT} if it is omitted.",
-        ),
-        options.repeated(
-            _SET,
-            "HOOK=POLICY",
-            "After --wait, set the failurePolicy of the mutating or the validating webhook, for "
-            "example validating=Fail.",
-        ),
-        options.output(),
-    ],
-    help=(
-        "Check an installation: the webhook configurations, certificates, reachability, "
-        "permissions, and the health of the replicas. Each problem comes with advice. Checks "
-        "that need permissions that you do not have are listed as not checked. The exit code is "
-        "1 if there is a problem. The checks create Pods only as dry runs; only "
-        "--set-failure-policy changes the cluster."
-    ),
-    examples=(
-        "evenspread doctor",
-        "evenspread doctor -n evenspread --address 127.0.0.1:8443 -o json",
-        "evenspread doctor --wait 5m --set-failure-policy validating=Fail",
-    ),
-)

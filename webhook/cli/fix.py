@@ -2,22 +2,29 @@
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
 import click
 import msgspec
 
-from webhook.audit.report import AuditSeverity
-from webhook.cli import options
-from webhook.cli.command import Command
+from webhook.audit.exemptions import ProjectExemptions
+from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles
-from webhook.cli.inputs.policy import read_policy
+from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
+from webhook.cli.inputs.kustomize import KustomizeFolder
+from webhook.cli.inputs.manifests import STDIN_SOURCE, WORKLOAD, InputFiles
+from webhook.cli.inputs.namespaces import require_namespace
+from webhook.cli.inputs.policy import apply_actions, read_policy
+from webhook.cli.inputs.snapshots import read_context
 from webhook.cli.output import OutputFormat
+from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
-from webhook.errors import SourceError
+from webhook.config.project import Project
+from webhook.errors import ConfigError, SourceError
 from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
@@ -25,34 +32,53 @@ from webhook.fix.report import FixReport
 from webhook.manifests.files import encode
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import escape_json, printable
+from webhook.policy.model import LabelSelector
 
 
+@takes_sources
 def fix(
     *,
     filename: tuple[str, ...],
     strict: bool,
     diff: bool,
-    cluster: str,
+    level: AuditSeverity,
+    namespace: str,
+    selector: LabelSelector,
+    sources: FactsSources,
     output: OutputFormat,
     fail_on: AuditSeverity | None,
-    rules: frozenset[str],
+    rules: RuleSelection,
+    exclude_rules: frozenset[str],
+    project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
     """Fix the manifests, write them or show the diff, and report the result."""
-    requested = read_policy(**policy_options)
-    files = InputFiles(filename, strict=strict)
-    others = list(files.cluster_objects(cluster))
-    scope = FixOptions(requested.configuration, requested.policy, rules)
+    if not diff:
+        _require_files(filename)
+    requested = apply_actions(read_policy(project=project, **policy_options), project)
+    configuration = requested.configuration
+    judged = configuration.pod_templates
+    files = InputFiles(filename, strict=strict, project=project, judged=judged)
+    inside = resolve_namespace(namespace, sources)
+    if sources.live is None:
+        require_namespace(namespace, {name or inside for name in files.namespaces})
+    others = read_context(files, sources, configuration, inside)
+    scope = FixOptions(
+        configuration,
+        requested.policy,
+        rules,
+        rules.by_id,
+        level,
+        exclude_rules,
+        ProjectExemptions(project.exemptions if project else ()),
+        inside,
+        strict=strict,
+        only=namespace,
+        labels=selector,
+    )
     result = fix_files(files.texts, others, scope, as_read=diff)
     files.problems += result.problems
-    changed = [source for source, text in result.texts.items() if text != files.texts[source]]
-    if diff:
-        for source in changed:
-            show_difference(source, files.texts[source], result.texts[source])
-    else:
-        failed = _write_files(files, result, changed)
-        files.problems += failed.values()
-        changed = [source for source in changed if source not in failed]
+    changed = _show_changes(files, result) if diff else _write_changes(files, result)
     report = FixReport(
         written=not diff,
         changed=tuple(changed),
@@ -60,31 +86,56 @@ def fix(
         left=result.left,
     )
     _write_report(report, output, to_stderr=diff or files.piped is not None)
+    if files.kinds.isdisjoint(requested.configuration.pod_templates):
+        files.report_nothing(WORKLOAD)
     files.report()
     findings = report.exceeds(fail_on) or (diff and bool(changed))
     return outcome(findings=findings, unfinished=bool(files.problems))
 
 
-def _write_files(
-    files: InputFiles, result: FixOutcome, changed: list[str]
-) -> dict[str, SourceError]:
-    """Replace changed files atomically; return source -> error for files that failed."""
-    failed: dict[str, SourceError] = {}
-    piped = files.piped
+def _require_files(paths: Sequence[str]) -> None:
+    for path in paths:
+        if isinstance(path, KustomizeFolder):
+            raise ConfigError(
+                "cannot be written, as kustomize builds it: add --diff to see the changes, write "
+                f"-f {path} to fix the files of the folder, or pipe: {path.source} | evenspread "
+                "fix -f -",
+                "-k",
+            )
+
+
+def _list_changes(files: InputFiles, result: FixOutcome) -> list[str]:
+    return [source for source, text in result.texts.items() if text != files.texts[source]]
+
+
+def _show_changes(files: InputFiles, result: FixOutcome) -> list[str]:
+    """Write the diffs of changed files; return their sources."""
+    changed = _list_changes(files, result)
     for source in changed:
+        show_difference(source, files.texts[source], result.texts[source])
+    return changed
+
+
+def _write_changes(files: InputFiles, result: FixOutcome) -> list[str]:
+    """Replace changed files atomically, record errors, and return the sources of the others."""
+    written: list[str] = []
+    piped = files.piped
+    for source in _list_changes(files, result):
         original = files.originals[source]
         data = encode(result.texts[source], original.data)
-        if source == STDIN_SOURCE:
-            piped = data
-            continue
         try:
-            replace_file(original, data)
+            if source == STDIN_SOURCE:
+                piped = data
+            else:
+                replace_file(original, data)
         except SourceError as error:
-            failed[source] = error
+            files.problems.append(error)
+        else:
+            written.append(source)
     if piped is not None:
         sys.stdout.buffer.write(piped)
         sys.stdout.buffer.flush()  # before the report on stderr
-    return failed
+    return written
 
 
 def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
@@ -100,19 +151,33 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 def show(report: FixReport, terminal: Terminal) -> None:
-    """Write the result of every finding, and the totals."""
+    """
+    Write the result of every finding, and the totals.
+
+    Findings below the requested level are only counted.
+    """
     for fixed in report.fixed:
         place, rule = f"{fixed.source}:{fixed.line}", (fixed.rule, Style.GOOD)
         terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
-    for left in report.left:
+    listed = [left for left in report.left if not left.is_below_level]
+    for left in listed:
         place, rule = f"{left.source}:{left.line}", (left.rule, Style.DOUBTFUL)
-        problem = f" {left.object}: {left.field}: {left.problem}"
+        field = "" if left.field in left.problem else f" {left.field}:"
+        problem = f" {left.object}:{field} {left.problem}"
         terminal.line((place, Style.PLACE), ": ", rule, problem)
         terminal.line(f"    left: {left.reason}")
     findings = count_of(len(report.fixed), "finding")
     done = "fixed" if report.written else "would be fixed"
     files = count_of(len(report.changed), "file")
-    terminal.line(f"{findings} {done} in {files}, {len(report.left)} left")
+    terminal.line(f"{findings} {done} in {files}, {len(listed)} left{_count_below(report)}")
+
+
+def _count_below(report: FixReport) -> str:
+    """Count the findings that only a lower ``--level`` would fix, the most severe first."""
+    below = Counter(left.severity for left in report.left if left.is_below_level)
+    counts = [f"{below[level]} of level {level}" for level in AuditSeverity if below[level]]
+    lowest = max(below, key=lambda level: SEVERITY_RANKS[level], default="")
+    return f"; {' and '.join(counts)} not considered (--level {lowest})" if counts else ""
 
 
 def show_difference(source: str, before: str, after: str) -> None:
@@ -125,35 +190,3 @@ def show_difference(source: str, before: str, after: str) -> None:
     else:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()  # before the report on stderr
-
-
-command = Command(
-    "fix",
-    callback=fix,
-    params=[
-        options.filename("Manifests to fix"),
-        options.STRICT,
-        click.Option(
-            ["--diff"],
-            is_flag=True,
-            help="Show the changes as a diff and write nothing; exit with 1 if there are any.",
-        ),
-        options.CLUSTER,
-        *options.POLICY,
-        options.rules("Fix findings of only these rules, for example TSC001,TSC107."),
-        options.output((OutputFormat.TABLE, OutputFormat.JSON), "Output format of the report."),
-        options.fail_on(options.AUDIT_LEVELS, " left"),
-    ],
-    help=(
-        "Fix findings of audit and validate in manifests if the fix preserves what the author "
-        "evidently intended, and list the other findings. Everything else stays unchanged, "
-        "including comments, order, quotes and indentation. Manifests from the standard input are "
-        "written to the standard output."
-    ),
-    examples=(
-        "evenspread fix -f manifests/ --diff",
-        "evenspread fix -f manifests/ --cluster cluster/ --config config.yaml",
-        "evenspread fix -f web.yaml --rules TSC001,TSC107",
-        "kubectl get deployment web -o yaml | evenspread fix -f - | kubectl apply -f -",
-    ),
-)

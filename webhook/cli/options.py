@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from webhook.audit.report import AuditSeverity
+from webhook.cli.completers import FLAGS
+from webhook.cli.inputs.factpaths import facts_options
 from webhook.cli.output import OutputFormat
+from webhook.config.durations import parse_duration
 from webhook.errors import ConfigError
-from webhook.policy.catalogue import CATALOGUE
 
 VERDICT_LEVELS = {str(level): level for level in (AuditSeverity.DENY, AuditSeverity.WARN)}
 """Choices of ``--fail-on`` for validate and review, whose findings are denials and warnings."""
@@ -20,7 +22,13 @@ AUDIT_LEVELS = {str(level): level for level in AuditSeverity} | {"never": None}
 
 def text(flags: Sequence[str], metavar: str, words: str, default: str = "") -> click.Option:
     """Create an option that takes a text; ``words`` are its help."""
-    return click.Option(flags, metavar=metavar, default=default, help=words)
+    return click.Option(
+        flags,
+        metavar=metavar,
+        default=default,
+        help=words,
+        shell_complete=FLAGS.get(flags[-1]),
+    )
 
 
 def path(flags: Sequence[str], metavar: str, words: str) -> click.Option:
@@ -31,18 +39,6 @@ def path(flags: Sequence[str], metavar: str, words: str) -> click.Option:
 def repeated(flag: str, metavar: str, words: str) -> click.Option:
     """Create an option that may be repeated; its value is a tuple of texts."""
     return click.Option([flag], multiple=True, metavar=metavar, help=f"{words} May be repeated.")
-
-
-def filename(what: str, *, required: bool = True) -> click.Option:
-    """Create ``-f``: the files, folders or standard input to read."""
-    return click.Option(
-        ["-f", "--filename"],
-        multiple=True,
-        required=required,
-        type=click.Path(),
-        metavar="PATH",
-        help=f"{what}: a file, a folder, or - for the standard input. May be repeated.",
-    )
 
 
 def output(
@@ -67,7 +63,9 @@ def fail_on(
     return _choice(["--fail-on"], levels, words)
 
 
-def _choice(flags: Sequence[str], values: Mapping[str, Any], words: str) -> click.Option:
+def _choice(
+    flags: Sequence[str], values: Mapping[str, Any], words: str, default: str = ""
+) -> click.Option:
     def convert(_ctx: click.Context, _option: click.Parameter, name: str) -> Any:
         return values[name]
 
@@ -75,17 +73,19 @@ def _choice(flags: Sequence[str], values: Mapping[str, Any], words: str) -> clic
         flags,
         type=click.Choice(list(values)),
         callback=convert,
-        default=next(iter(values)),
+        default=default or next(iter(values)),
         show_default=True,
         help=words,
     )
 
 
-def rules(words: str) -> click.Option:
-    """Create ``--rules``; its value is a set of rule ids, empty for all rules."""
-    return click.Option(
-        ["--rules"], metavar="ID,...", default="", callback=_parse_rules, help=words
-    )
+LEVEL = _choice(
+    ["--level"],
+    {str(level): level for level in AuditSeverity},
+    "Fix findings of this and higher severities: deny is what admission denies, warn what it warns "
+    "about, audit what only an audit records.",
+    default=str(AuditSeverity.WARN),
+)
 
 
 def gates(*, versions: bool = False) -> list[click.Option]:
@@ -110,10 +110,21 @@ def gates(*, versions: bool = False) -> list[click.Option]:
     ]
 
 
+def _parse_timeout(_ctx: click.Context, _option: click.Parameter, written: str) -> float:
+    """Parse a duration as kubectl does: a number without a unit is in seconds."""
+    duration = parse_duration(f"{written}s" if written.isdecimal() else written)
+    if duration is None:
+        raise ConfigError(
+            f"{written!r} is not a duration: write one such as 30s or 2m", "--request-timeout"
+        )
+    return duration.total_seconds()
+
+
 STRICT = click.Option(
     ["--strict"],
     is_flag=True,
-    help="Treat these as errors: files without manifests, chart templates, duplicate keys.",
+    help="Treat these as errors: files without manifests, chart templates, duplicate keys, unknown "
+    "fields of constraints, and nothing to work on.",
 )
 
 API_SERVER = (
@@ -123,13 +134,58 @@ API_SERVER = (
         "Kubeconfig of the cluster. Default: $KUBECONFIG or ~/.kube/config, as for kubectl.",
     ),
     text(["--context"], "NAME", "Context of the kubeconfig. Default: its current context."),
+    text(["as_user", "--as"], "USER", "User to act as in the cluster."),
+    click.Option(
+        ["--as-group"],
+        multiple=True,
+        metavar="GROUP",
+        help="Group to act as in the cluster, with --as. May be repeated.",
+    ),
+    text(["--as-uid"], "UID", "UID to act as in the cluster, with --as."),
+    click.Option(
+        ["--request-timeout"],
+        metavar="DURATION",
+        default="0",
+        callback=_parse_timeout,
+        help="Limit for each response of the API server, such as 30s; 0 for the usual limit.",
+    ),
 )
 
-CLUSTER = path(
-    ["--cluster"],
-    "PATH",
-    "Manifests that describe the cluster: Nodes, Namespaces, Services, workloads and Pods.",
+FACTS = facts_options(
+    "Facts about the cluster, such as Nodes, Services and Pods: manifests, dumps of kubectl get -o "
+    "yaml, or snapshots of audit --save-snapshot."
 )
+
+
+def namespace(what: str, default: str = "") -> click.Option:
+    """
+    Create ``-n``, with one meaning for all commands that work on objects.
+
+    Args:
+        what: The verb of the command.
+        default: Further sentences.
+    """
+    words = f"{what} only objects of this namespace; manifests without a namespace are in it."
+    return text(["-n", "--namespace"], "NAME", f"{words} {default}".strip())
+
+
+FACTS_SOURCES = (
+    *FACTS,
+    click.Option(
+        ["--live"],
+        is_flag=True,
+        help="Read facts from the live cluster too; implied by --kubeconfig and --context.",
+    ),
+    *API_SERVER,
+)
+"""The sources of facts besides ``-f``: the arguments of ``FactsSources``."""
+
+FACTS_RULE = (
+    "Facts about the cluster are the union of all sources that you name: -f, --facts, and the live "
+    "cluster. An object that stands in several is taken from -f, then from --facts, then from the "
+    "live cluster."
+)
+"""Ends the help of every command that takes ``FACTS_SOURCES``."""
 
 CONFIG = path(["--config"], "FILE", "SpreadConfiguration to apply.")
 
@@ -143,13 +199,3 @@ POLICY = (
     *gates(),
 )
 """Configuration, Kubernetes version and feature gates: the arguments of ``read_policy``."""
-
-
-def _parse_rules(_ctx: click.Context, _option: click.Parameter, written: str) -> frozenset[str]:
-    ids = {name.strip() for name in written.split(",")} - {""}
-    unknown = sorted(ids - CATALOGUE.keys())
-    if unknown:
-        raise ConfigError(
-            f"{unknown[0]!r} is not a rule: use some of {', '.join(CATALOGUE)}", "--rules"
-        )
-    return frozenset(ids)

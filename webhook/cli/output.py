@@ -11,13 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from webhook.cli.completers import complete_formats
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import SkippedSource, format_yaml
 from webhook.policy.escape import escape_json, printable
+
+if TYPE_CHECKING:
+    from webhook.manifests import SkippedSource
 
 MOST_NAMED_FILES = 3  # of those skipped: enough to recognise them, few enough for one line
 
@@ -30,6 +33,35 @@ class OutputFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     YAML = "yaml"
+
+
+class ExplainFormat(StrEnum):
+    """Formats of ``-o`` of the command ``explain``."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    HTML = "html"
+
+
+class ValidateFormat(StrEnum):
+    """Formats of ``-o`` of the command ``validate``."""
+
+    TABLE = "table"
+    NAME = "name"
+    JSON = "json"
+    YAML = "yaml"
+
+
+class RulesFormat(StrEnum):
+    """Formats of ``-o`` of the command ``rules``."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    NAME = "name"
+    JSON = "json"
+    YAML = "yaml"
+    MARKDOWN = "markdown"
 
 
 @dataclass(frozen=True)
@@ -59,6 +91,7 @@ def targets_option(formats: Iterable[str]) -> click.Option:
         multiple=True,
         metavar="FORMAT[=FILE]",
         callback=parse,
+        shell_complete=complete_formats(known),
         help=f"Output format: {', '.join(known)}. Default: table. May be repeated.",
     )
 
@@ -85,6 +118,8 @@ def write_document(document: dict[str, Any], output: OutputFormat) -> None:
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         click.echo(escape_json(text))
     else:
+        from webhook.manifests import format_yaml  # noqa: PLC0415  # no help needs it
+
         click.echo(f"---\n{format_yaml(document)}", nl=False)
 
 
@@ -99,7 +134,7 @@ def report_problems(problems: Sequence[SourceError]) -> None:
         write_stderr(f"error: {problem}")
 
 
-def report_skipped(skipped: Sequence[SkippedSource]) -> None:
+def report_skipped(skipped: "Sequence[SkippedSource]") -> None:
     """Write one line to stderr that names the files without manifests."""
     if len(skipped) == 1:
         write_stderr(f"skipped {skipped[0].source}: {skipped[0].reason}")

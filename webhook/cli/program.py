@@ -29,7 +29,7 @@ class CommandRow:
 COMMANDS = {
     "serve": CommandRow(
         "Run the admission server.",
-        "evenspread serve --standalone --cluster cluster/ --config config.yaml",
+        "evenspread serve --standalone --facts cluster/ --config config.yaml",
     ),
     "review": CommandRow(
         "Show what the server would answer, without starting a server.",
@@ -41,7 +41,7 @@ COMMANDS = {
     ),
     "explain": CommandRow(
         "Show why a pod can or cannot be placed, and which change would place it.",
-        "evenspread explain -f pod.yaml --cluster cluster/",
+        "evenspread explain -f pod.yaml --facts cluster/",
     ),
     "audit": CommandRow(
         "Find problems in the workloads of a cluster or of manifests.",
@@ -50,6 +50,10 @@ COMMANDS = {
     "fix": CommandRow(
         "Fix findings in manifest files.",
         "evenspread fix -f manifests/ --diff",
+    ),
+    "rules": CommandRow(
+        "List the rules, or explain some of them.",
+        "evenspread rules TSC101",
     ),
     "test": CommandRow(
         "Run suites of manifests with expected verdicts.",
@@ -72,7 +76,7 @@ COMMANDS = {
         "source <(evenspread completion bash)",
     ),
 }
-"""Name -> row, in the order of the documentation; the module is ``webhook.cli`` and the name."""
+"""Name -> row, in the order of the documentation; ``webhook.cli.commands`` has their modules."""
 
 
 class Program(click.Group):
@@ -88,7 +92,7 @@ class Program(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"webhook.cli.{cmd_name}").command
+        command: click.Command = import_module(f"webhook.cli.commands.{cmd_name}").command
         return command
 
     def resolve_command(

@@ -1,5 +1,6 @@
 """Lines and tables for people, coloured on a terminal unless NO_COLOR is set."""
 
+import os
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,16 @@ from rich.text import Text
 
 from webhook.cli.exits import ClosedOutputError
 from webhook.policy.escape import printable
+
+
+def is_animated(stream: TextIO) -> bool:
+    """
+    Whether a stream shows animations: it is a terminal that can move its cursor, and no CI log.
+
+    ``FORCE_COLOR`` forces colours, and nothing else.
+    """
+    known = os.environ.get("TERM", "").lower() not in ("", "dumb", "unknown")
+    return stream.isatty() and known and not os.environ.get("CI")
 
 
 class Style(StrEnum):

@@ -6,12 +6,13 @@ from io import StringIO
 import click
 from msgspec.structs import replace
 
-from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.output import TABLE, OutputTarget, report_problems, targets_option, write_text
+from webhook.cli.output import TABLE, OutputTarget, report_problems, write_text
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import style_of
+from webhook.config.project import Project
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
+from webhook.manifests.pathfilter import NO_FILTER
 from webhook.policy.advice.findings import count_of
 from webhook.spreadtest.results import (
     TEST_FORMATS,
@@ -31,10 +32,17 @@ _INDENT = " " * (_STATUS_WIDTH + 4)
 
 
 def test(
-    *, folder: tuple[str, ...], cases: tuple[str, ...], output: tuple[OutputTarget, ...]
+    *,
+    folder: tuple[str, ...],
+    cases: tuple[str, ...],
+    output: tuple[OutputTarget, ...],
+    project: Project | None,
 ) -> ExitCode:
     """Run the suites below the folders and write every output."""
-    found = list(find_suites(folder))
+    if not folder and project is None:
+        raise click.UsageError("Name the folders of the suites, or write a project file.")
+    path_filter = project.path_filter(folder) if project else NO_FILTER
+    found = list(find_suites(folder or (project.root if project else "",), path_filter))
     problems = [item for item in found if isinstance(item, SourceError)]
     suites = _load_suites(item for item in found if isinstance(item, SuiteText))
     chosen = list(_select_cases(suites, cases)) if cases else suites
@@ -109,28 +117,3 @@ def _select_cases(suites: Iterable[Suite], wanted: tuple[str, ...]) -> Iterator[
         )
         if cases:
             yield replace(suite, cases=cases)
-
-
-command = Command(
-    "test",
-    callback=test,
-    params=[
-        click.Argument(["folder"], nargs=-1, required=True, type=click.Path(), metavar="DIR..."),
-        click.Option(
-            ["-k", "--cases"],
-            multiple=True,
-            metavar="TEXT",
-            help="Run only cases whose name contains TEXT, ignoring case. May be repeated.",
-        ),
-        targets_option([TABLE, *TEST_FORMATS]),
-    ],
-    help=(
-        "Run every SpreadTest file below DIR, with the configuration and the cluster that it "
-        "names, and compare the verdicts with the expected ones. The exit code is 1 if a verdict "
-        "differs."
-    ),
-    examples=(
-        "evenspread test tests/",
-        "evenspread test tests/ -k defaults -o table -o junit=report.xml",
-    ),
-)

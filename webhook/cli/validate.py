@@ -4,25 +4,27 @@
 One version gives findings with file and line; several versions give a table side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from webhook.audit.renderers.names import format_name
 from webhook.audit.report import AuditSeverity
-from webhook.cli import options
-from webhook.cli.command import Command
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.labelselectors import describe_selected, selects
+from webhook.cli.inputs.manifests import WORKLOAD, Inputs
+from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import read_policy_versions
-from webhook.cli.output import OutputFormat, write_document
+from webhook.cli.output import OutputFormat, ValidateFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.findings import Matrix, as_document, describe_support, show
 from webhook.cli.views.validation import ValidationReport, reports_on
-from webhook.errors import ConfigError
+from webhook.config.project import Project
+from webhook.manifests import Document
 from webhook.policy.advice.findings import count_of
 from webhook.policy.api.versions import Version, VersionRange
-from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.model import LabelSelector
 
 
 class ObjectCounts:
@@ -54,26 +56,39 @@ def validate(
     *,
     filename: tuple[str, ...],
     strict: bool,
-    output: OutputFormat,
+    output: ValidateFormat,
     fail_on: AuditSeverity,
+    namespace: str,
+    selector: LabelSelector,
+    project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
     """Validate every object against every version, in one pass."""
-    configuration, servers = read_policy_versions(**policy_options)
+    configuration, servers = read_policy_versions(project=project, **policy_options)
     versions = [gates.version for gates in servers]
-    inputs, counts = Inputs(filename, strict=strict), ObjectCounts()
+    judged = configuration.pod_templates
+    inputs = Inputs(filename, strict=strict, project=project, judged=judged)
+    counts = ObjectCounts()
     matrix, terminal = Matrix(versions), Terminal()
-    for document in inputs.objects():
-        reports = reports_on(document, configuration.pod_templates, servers)
+    for document in _choose(inputs, namespace, selector):
+        reports = reports_on(
+            document,
+            configuration.pod_templates,
+            servers,
+            strict=strict,
+            not_exemptible=configuration.not_exemptible,
+        )
         counts.count(reports)
-        if output is not OutputFormat.TABLE:
-            write_document(as_document(versions, reports), output)
+        if output is not ValidateFormat.TABLE:
+            _write(reports, versions, output)
         elif len(servers) == 1:
             show(reports[0], terminal)
         else:
             matrix.add(reports)
+    if not counts.checked:
+        inputs.report_nothing(describe_selected(WORKLOAD, selector))
     inputs.report()
-    if output is OutputFormat.TABLE:
+    if output is ValidateFormat.TABLE:
         matrix.show(terminal)
         if len(servers) == 1 and policy_options["kube_version"]:
             terminal.line(describe_support(servers[0]))
@@ -82,50 +97,23 @@ def validate(
     return outcome(findings=bool(counts.denied or warned), unfinished=bool(inputs.problems))
 
 
-def _explain(ctx: click.Context, _: click.Parameter, ids: str | None) -> None:
-    if ids is not None:
-        click.echo("\n\n".join(_explain_rule(rule.strip().upper()) for rule in ids.split(",")))
-        ctx.exit()
+def _write(
+    reports: Sequence[ValidationReport], versions: Sequence[Version], output: ValidateFormat
+) -> None:
+    """Write the reports on one object for programs, or its name if there are findings."""
+    if output is not ValidateFormat.NAME:
+        write_document(as_document(versions, reports), OutputFormat(output))
+    elif any(report.denied or report.has_warnings for report in reports):
+        click.echo(format_name(reports[0].api_version, reports[0].kind, reports[0].name))
 
 
-def _explain_rule(rule: str) -> str:
-    if rule not in CATALOGUE:
-        known = ", ".join(sorted(rule for rule in CATALOGUE if rule.isupper()))
-        raise ConfigError(f"{rule!r} is not a rule: use one of {known}", "--explain")
-    entry = CATALOGUE[rule]
-    return f"{rule}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"
-
-
-command = Command(
-    "validate",
-    callback=validate,
-    params=[
-        options.filename("Manifests to check"),
-        options.STRICT,
-        *options.gates(versions=True),
-        options.CONFIG,
-        options.output(),
-        options.fail_on(),
-        click.Option(
-            ["--explain"],
-            metavar="ID",
-            is_eager=True,
-            expose_value=False,
-            callback=_explain,
-            help="Explain rules, for example TSC001 or TSC004,TSC006, and exit.",
-        ),
-    ],
-    help=(
-        "Check the topologySpreadConstraints of manifests against the API rules of a Kubernetes "
-        "version, with the messages of its kube-apiserver. Pods and objects with a pod template "
-        "are checked; other objects are ignored. For a range of versions, the results are shown "
-        "side by side."
-    ),
-    examples=(
-        "evenspread validate -f manifests/",
-        "evenspread validate -f pod.yaml --kube-version 1.29 -o json",
-        "evenspread validate -f manifests/ --kube-version 1.24..1.36",
-        "helm template chart/ | evenspread validate -f - --fail-on warn",
-        "evenspread validate --explain TSC006",
-    ),
-)
+def _choose(inputs: Inputs, namespace: str, selector: LabelSelector) -> Iterator[Document]:
+    """Yield the objects that ``-n`` and ``-l`` select, in the namespace of ``-n``."""
+    documents = inputs.objects()
+    known: set[str] = set()
+    for document in put_into_namespace(documents, namespace) if namespace else documents:
+        known.add(document.namespace)
+        is_inside = not namespace or document.namespace in ("", namespace)
+        if is_inside and selects(selector, document.value):
+            yield document
+    require_namespace(namespace, known - {""})

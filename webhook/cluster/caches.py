@@ -10,6 +10,7 @@ from typing import NoReturn, TypeAlias
 
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
+from webhook.cluster.pods import PodStore
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.errors import NotSyncedError
 from webhook.policy.model import GroupKind, group_of
@@ -30,6 +31,21 @@ class Caches:
         self._reflectors = {
             resource.key: Reflector(resource, environment) for resource in list_resources(cluster)
         }
+
+        self._required = [item for item in self.reflectors if item.resource.required]
+
+    @property
+    def ranks(self) -> PodStore | None:
+        """
+        The store that ranks pods; None if no pods are stored, or not all are known yet.
+
+        A rank among pods that are not all known would be given twice.
+        """
+        for kind in ("Node", "Pod"):
+            reflector = self.find_reflector("v1", kind)
+            if reflector is None or not reflector.synced.is_set():
+                return None
+        return self.cluster.pod_store
 
     @property
     def reflectors(self) -> tuple[Reflector, ...]:
@@ -57,16 +73,21 @@ class Caches:
 
     def require(self) -> None:
         """
-        Check that every kind has been listed once.
+        Check that every required kind has been listed once.
 
         Raises:
             NotSyncedError: A kind has not; the error names the first.
         """
-        for reflector in self.reflectors:
+        for reflector in self._required:
             if not reflector.synced.is_set():
                 raise NotSyncedError(reflector.resource.kind)
 
+    @property
+    def synced(self) -> bool:
+        """Whether every required kind has been listed once."""
+        return all(reflector.synced.is_set() for reflector in self._required)
+
     async def wait_synced(self) -> None:
-        """Wait until every kind has been listed once."""
-        for reflector in self.reflectors:
+        """Wait until every required kind has been listed once."""
+        for reflector in self._required:
             await reflector.synced.wait()

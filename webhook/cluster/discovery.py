@@ -5,7 +5,7 @@ The kinds that a cluster stores: how to decode their objects, and where an API s
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, protocol_error, read
+from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, Query, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
     NamespaceSizeError,
@@ -23,10 +23,11 @@ from webhook.cluster.quota import (
 )
 from webhook.cluster.store import Store
 from webhook.errors import ApiError, SourceError
-from webhook.policy.kinds import BUILT_IN_KINDS, KindRow
+from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import TemplatePath
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
 ObjectDecoder: TypeAlias = Callable[[bytes | msgspec.Raw], Any]
 """
@@ -103,6 +104,8 @@ class Resource:
         key: API version and kind; for a custom kind, whose version and plural need discovery, the
             kind alone.
         place: API path; None for a custom kind.
+        query: Query of lists and watches, such as a label selector.
+        required: Whether admission waits until its objects have been listed once.
     """
 
     kind: str
@@ -110,6 +113,8 @@ class Resource:
     read: ObjectDecoder
     key: VersionKind | GroupKind
     place: ResourcePath | None = None
+    query: Query = field(default_factory=dict[str, str])
+    required: bool = True
 
     def decode(self, data: bytes | msgspec.Raw) -> Any:
         """
@@ -134,7 +139,7 @@ _STRUCTS: Mapping[str, type[msgspec.Struct]] = {
 
 
 def list_resources(cluster: Cluster) -> Iterator[Resource]:
-    """List the kinds that a cluster stores: built-in ones, then custom ones."""
+    """List the kinds that a cluster stores: built-in ones, then pods, then custom ones."""
     stores: dict[str, Store[Any]] = {
         "Namespace": cluster.namespace_store,
         "Node": cluster.node_store,
@@ -146,8 +151,28 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
             read = msgspec.json.Decoder(_STRUCTS.get(row.kind, wire.ControllerObject)).decode
             place = ResourcePath(row.root, row.plural)
             yield Resource(row.kind, stores[row.kind], read, (row.api_version, row.kind), place)
+    if cluster.pod_store is not None:
+        yield _list_pods(cluster.pod_store)
     for custom, path in cluster.custom_paths.items():
         yield Resource(str(custom), cluster.custom_stores[custom], _custom_decoder(path), custom)
+
+
+def _list_pods(store: Store[Any]) -> Resource:
+    """
+    Build the resource of the labelled pods.
+
+    They are not required: without the right to list pods, only ranks are missing.
+    """
+    row = BUILT_IN_KINDS[POD]
+    return Resource(
+        kind=row.kind,
+        store=store,
+        read=msgspec.json.Decoder(wire.PodObject).decode,
+        key=(row.api_version, row.kind),
+        place=ResourcePath(row.root, row.plural),
+        query={"labelSelector": f"{SCALE_DOWN_LABEL}={KEEP_SPREAD}"},
+        required=False,
+    )
 
 
 _decode_object = msgspec.json.Decoder(wire.NamedObject).decode

@@ -1,8 +1,9 @@
 """Facts about a cluster for the policy, read from the stores of ``Cluster``."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from webhook.cluster.nodes import NodeStore
+from webhook.cluster.pods import PodStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
@@ -26,6 +27,7 @@ class Cluster:
             other versions or kinds.
         custom_stores: Owners of custom kinds, of any version.
         custom_paths: Paths of the selectors of custom kinds.
+        pod_store: Live pods with their ranks; None if none are stored.
     """
 
     def __init__(
@@ -33,14 +35,16 @@ class Cluster:
         owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
         quota: NamespaceQuota = UNLIMITED,
         nodes: NodeStore | None = None,
+        pod_clock: Callable[[], float] | None = None,
     ) -> None:
         """
         Start with empty stores.
 
         Args:
             owners: The custom kinds whose selectors to store.
-            quota: Limit on the memory of the Services and owners of a namespace.
+            quota: Limit on the memory of the Services, owners and pods of a namespace.
             nodes: Store of Nodes that several clusters share; None: a store of its own.
+            pod_clock: Monotonic clock of the ranks of pods, in seconds; None stores no pods.
         """
         self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
@@ -50,6 +54,7 @@ class Cluster:
         }
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
+        self.pod_store = pod_clock and PodStore(self.node_store, pod_clock, quota)
         self.services = self.service_store.select
         self.namespace_labels = self.namespace_store.labels
         self.schedulable_nodes = self.node_store.schedulable_nodes

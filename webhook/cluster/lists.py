@@ -2,10 +2,10 @@
 List and read objects of an API server once, without watching them.
 
 ``list_pages`` reads a list in pages of about the same number of bytes, with a ``PageReader``;
-``fill_once`` fills the stores of a ``Cluster`` for one namespace.
+``fill_once`` fills the stores of a ``Cluster`` for some namespaces.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from http import HTTPStatus
 
 import msgspec
@@ -139,12 +139,12 @@ async def read_object(
         raise
 
 
-async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None:
+async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[str]) -> None:
     """
-    Fill the stores of a cluster with everything that matters to the pods of a namespace.
+    Fill the stores of a cluster with everything that matters to the pods of some namespaces.
 
-    These are all Nodes, the Namespace itself, and its Services and controllers. An object that
-    cannot be decoded counts as absent.
+    These are all Nodes, the Namespaces themselves, and their Services and controllers. An object
+    that cannot be decoded counts as absent.
 
     Raises:
         ApiError: A kind cannot be listed.
@@ -154,7 +154,9 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespace: str) -> None
         if isinstance(key, GroupKind):
             place = await locate_custom(source, key)
         if place is not None:
-            await _fill(source, resource, place, namespace)
+            # Nodes are in no namespace.
+            for namespace in ("",) if resource.kind == "Node" else namespaces:
+                await _fill(source, resource, place, namespace)
 
 
 async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:
@@ -163,8 +165,7 @@ async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, name
         if found is not None:
             resource.store.put(resource.decode(found))
         return
-    inside = "" if resource.kind == "Node" else namespace  # Nodes are in none
-    async for data in list_objects(source, place, inside):
+    async for data in list_objects(source, place, namespace):
         try:
             resource.store.put(resource.decode(data))
         except DECODE_ERRORS:

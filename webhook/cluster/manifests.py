@@ -1,6 +1,6 @@
 """Load a ``Cluster`` from manifest files with ``load_cluster``; must not use the network."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
@@ -10,12 +10,10 @@ from webhook.cluster.facts import Cluster, VersionKind
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
-from webhook.policy.model import GroupKind, group_of
+from webhook.policy.model import NAME_LABEL, GroupKind, group_of
 from webhook.policy.paths import format_path, is_object
 
 DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
-
-_NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 
 
 Resources: TypeAlias = Mapping[VersionKind | GroupKind, Resource]
@@ -34,6 +32,7 @@ def load_cluster(
     *,
     owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
     stdin: BinaryIO | None = None,
+    pod_clock: Callable[[], float] | None = None,
 ) -> LoadedCluster:
     """
     Read a cluster from files and folders; files without manifests are skipped.
@@ -42,8 +41,9 @@ def load_cluster(
         paths: As for ``read_documents``; ``-`` is the standard input.
         owners: Custom kinds whose selectors to load.
         stdin: Replaces the standard input of the process.
+        pod_clock: Clock of the ranks of pods; None loads no pods.
     """
-    cluster = Cluster(owners)
+    cluster = Cluster(owners, pod_clock=pod_clock)
     resources = _index_resources(cluster)
     problems: list[SourceError] = []
     for item in read_documents(paths, stdin=stdin):
@@ -80,7 +80,7 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
     if document.kind == "Namespace":
         labels: Any = metadata.get("labels")
         if labels is None or is_object(labels):
-            labels = {**(labels or {}), _NAME_LABEL: document.name}
+            labels = {**(labels or {}), NAME_LABEL: document.name}
         return {**value, "metadata": {**metadata, "labels": labels}}
     return {**value, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
 

@@ -11,7 +11,7 @@ from webhook.cluster import wire
 from webhook.cluster.store import Store, share, share_labels
 from webhook.policy.facts import TaintedDomains
 from webhook.policy.model import Node, Taint
-from webhook.policy.placement.nodes import EXCLUDING
+from webhook.policy.placement.nodes import lasting_taints
 
 
 class NodeStore(Store[wire.NodeObject]):
@@ -20,6 +20,7 @@ class NodeStore(Store[wire.NodeObject]):
 
     Attributes:
         taints: Index of the domains by the taints of their Nodes.
+        labels_version: Changes whenever a Node gets other labels, appears or disappears.
     """
 
     def __init__(self) -> None:
@@ -28,6 +29,7 @@ class NodeStore(Store[wire.NodeObject]):
         self._schedulable = 0
         self._labelled: Counter[str] = Counter()  # schedulable nodes by label key
         self.taints = TaintIndex()
+        self.labels_version = 0
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes.values())
@@ -38,6 +40,8 @@ class NodeStore(Store[wire.NodeObject]):
         known = self._nodes.get(node.name)
         if known == node:
             return  # most changes of Nodes are heartbeats
+        if known is None or known.labels != node.labels:
+            self.labels_version += 1
         if known is not None:
             self._count(known, -1)
         self._nodes[share(node.name)] = node
@@ -47,7 +51,13 @@ class NodeStore(Store[wire.NodeObject]):
         """Remove a Node; do nothing if it is not in the store."""
         known = self._nodes.pop(name, None)
         if known is not None:
+            self.labels_version += 1
             self._count(known, -1)
+
+    def label(self, name: str, key: str) -> str | None:
+        """Return the value of a Node's label; None if the Node is not known or lacks the label."""
+        node = self._nodes.get(name)
+        return None if node is None else node.labels.get(key)
 
     def schedulable_nodes(self) -> int:
         """Count the Nodes that are not marked unschedulable."""
@@ -73,7 +83,7 @@ class NodeStore(Store[wire.NodeObject]):
 
 
 TaintSet = tuple[Taint, ...]
-"""The taints of a Node that keep pods away, in order; may be empty."""
+"""The taints of a Node that keep pods away for good, in order; may be empty."""
 
 
 class TaintIndex:
@@ -92,7 +102,7 @@ class TaintIndex:
 
     def count(self, node: Node, change: int) -> None:
         """Add a Node that is not cordoned (1), or remove one with its labels and taints (-1)."""
-        taint_set = tuple(taint for taint in node.taints if taint.effect in EXCLUDING)
+        taint_set = lasting_taints(node)
         for key, value in node.labels.items():
             domains = self._domains.setdefault(key, {})
             nodes = domains.setdefault(value, Counter())

@@ -186,7 +186,7 @@ class Reflector:
     async def _list(self, place: ResourcePath) -> None:
         """Store all objects page by page, and remove those absent from the list."""
         await self._run_in_slices(self._begin_list())
-        reader, rest = PageReader(self._server, place.collection), ""
+        reader, rest = PageReader(self._server, place.collection, self.resource.query), ""
         while True:
             body = await reader.read(rest)
             page = await self._run_in_slices(self._store_page(body, whole=reader.whole))
@@ -211,6 +211,7 @@ class Reflector:
         """Apply events until the stream ends."""
         self._last = None
         try:
+            query = {**query, **self.resource.query}
             async with self._server.stream(place.collection, query) as chunks:
                 self._watching_since = self._environment.clock()
                 self.problem = ""

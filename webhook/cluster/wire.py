@@ -9,7 +9,16 @@ Source: k8s.io/api core/v1 and apps/v1 types.go.
 
 import msgspec
 
-from webhook.policy.model import LabelSelector, Taint
+from webhook.policy.model import LabelSelector, Taint, group_of
+from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
+from webhook.policy.scaledown.domain import ranking_key
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    KEEP_SPREAD,
+    SCALE_DOWN_LABEL,
+    parse_cost,
+    rank_of_cost,
+)
 
 Pairs = dict[str, str | None] | None
 """A map of strings; Go decodes null values as empty strings."""
@@ -138,6 +147,99 @@ class NodeObject(ClusterScopedObject, frozen=True, gc=False):
     def unschedulable(self) -> bool:
         """Whether it is cordoned."""
         return bool(self.spec and self.spec.unschedulable)
+
+
+MAX_UID_LENGTH = 128  # characters; those of API servers have 36, a tenant may write any
+_RANKED_BY = {("apps", "ReplicaSet"), ("", "ReplicationController")}
+"""Group and kind of the controllers that look at the deletion cost."""
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+class _OwnerUid(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """An owner reference with the uid of the owner."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+
+
+class _ScaleDownLabel(msgspec.Struct, frozen=True, rename={"value": SCALE_DOWN_LABEL}, gc=False):
+    """The one label of a pod that is read."""
+
+    value: str | None = None
+
+
+class _DeletionCost(msgspec.Struct, frozen=True, rename={"value": DELETION_COST}, gc=False):
+    """The one annotation of a pod that is read."""
+
+    value: str | None = None
+
+
+class _PodMetadata(NameMetadata, frozen=True, rename="camel", gc=False):
+    """The metadata of a pod that ranks depend on."""
+
+    labels: _ScaleDownLabel | None = None
+    annotations: _DeletionCost | None = None
+    owner_references: tuple[_OwnerUid | None, ...] | None = None
+    deletion_timestamp: str | None = None
+
+
+class _SpreadTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The fields of a topology spread constraint that ranks depend on."""
+
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The specification of a pod that ranks depend on."""
+
+    node_name: str | None = None
+    topology_spread_constraints: tuple[_SpreadTerm, ...] | None = None
+
+
+class _PodStatus(msgspec.Struct, frozen=True, gc=False):
+    """The status of a pod that ranks depend on."""
+
+    phase: str | None = None
+
+
+class PodObject(NamedObject, frozen=True, gc=False):
+    """A Pod, v1."""
+
+    metadata: _PodMetadata | None = None
+    spec: _PodSpec | None = None
+    status: _PodStatus | None = None
+
+    @property
+    def controller(self) -> str:
+        """The uid of its controller; empty if that is no ReplicaSet or ReplicationController."""
+        for owner in (self.metadata and self.metadata.owner_references) or ():
+            if owner is not None and owner.controller:
+                by_cost = (group_of(owner.api_version or ""), owner.kind or "") in _RANKED_BY
+                uid = owner.uid or ""
+                return uid if by_cost and len(uid) <= MAX_UID_LENGTH else ""
+        return ""
+
+    @property
+    def ranked(self) -> RankedPod | None:
+        """The pod with its rank; None if it is not labelled, finished, or being deleted."""
+        metadata, spec = self.metadata, self.spec or _PodSpec()
+        labelled = metadata and metadata.labels and metadata.labels.value == KEEP_SPREAD
+        phase = (self.status and self.status.phase) or ""
+        if not labelled or not metadata or metadata.deletion_timestamp or phase in _FINISHED:
+            return None
+        key = ranking_key(spec.topology_spread_constraints or ())
+        return RankedPod(key, spec.node_name or "", _read_rank(metadata.annotations))
+
+
+def _read_rank(annotations: _DeletionCost | None) -> int:
+    if annotations is None or annotations.value is None:
+        return UNRANKED
+    cost = parse_cost(annotations.value)
+    return (rank_of_cost(cost) if cost is not None else None) or FOREIGN_COST
 
 
 def without_nulls(written: Pairs) -> dict[str, str] | None:

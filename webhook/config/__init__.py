@@ -1,13 +1,8 @@
 """
 Configuration files of the webhook: read, validate and summarize them.
 
-``load`` reads files into a ``Configuration``. ``gates_in_force`` and ``policy`` derive from it the
-feature gates and the policy for requests. Flags and environment variables are in ``settings``.
+``files.load`` reads files into a ``configuration.Configuration``. ``gates.gates_in_force`` and
+``configuration.policy`` derive from it the feature gates and the policy for requests. Flags and
+environment variables are in ``settings``. This module imports none of them, so that the help of a
+command loads only what it shows.
 """
-
-from webhook.config.configuration import Configuration, check, policy
-from webhook.config.files import load
-from webhook.config.gates import gates_in_force
-from webhook.config.models import OwnerSelector
-
-__all__ = ["Configuration", "OwnerSelector", "check", "gates_in_force", "load", "policy"]

@@ -5,7 +5,7 @@ Build an immutable ``Configuration`` from the documents of configuration files.
 a function that reads the files a configuration names.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,23 +14,32 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.config import models, scheduler, spread
+from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
 from webhook.config.models import OwnerSelector
+from webhook.config.podtemplates import collect_templates
 from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
 from webhook.config.validation import DocumentValidation
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import (
     DEFAULT_SCHEDULER,
+    STOCK_DEFAULTS,
+    SYSTEM_CONSTRAINTS,
     FieldDefaults,
     Mode,
     Policy,
     Profile,
+    ScaleDown,
 )
-from webhook.policy.model import GroupKind
-from webhook.policy.paths import TemplatePath
+from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
+from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.places import TemplatePlaces
+from webhook.policy.rule_entry import Action
+
+_RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # heed the deletion cost
 
 
 class ConfiguredGate(NamedTuple):
@@ -48,11 +57,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         files: Paths of the files read, in reading order; the server watches them for changes.
         pod_templates: Built-in, shipped and configured kinds.
         owner_selectors: Shipped and configured controllers.
+        scheduler_defaults: Defaults of kube-scheduler itself: schedulerName -> constraints.
         actions: Action of every policy rule, configured or not.
         not_exemptible: Rules from which no annotation exempts.
         configured_gates: By name, including ``AllAlpha`` and ``AllBeta``.
         ca_overlap: How long an old CA stays trusted beside a new one; at least 60 s except in
             tests.
+        scale_down_repair: Whether one replica corrects the ranks of pods after they are bound.
         notices: Warnings about valid settings; sentences without a final full stop.
     """
 
@@ -61,17 +72,19 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[Profile, ...] = ()
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
-    pod_templates: Mapping[GroupKind, TemplatePath] = models.collect_templates(())
+    pod_templates: Mapping[GroupKind, TemplatePlaces] = collect_templates(())
     owner_selectors: tuple[OwnerSelector, ...] = models.SHIPPED_OWNERS
+    scheduler_defaults: Mapping[str, tuple[Constraint, ...]] = STOCK_DEFAULTS
     actions: Mapping[str, Action] = DEFAULT_ACTIONS
     not_exemptible: frozenset[str] = frozenset()
     configured_gates: Mapping[str, ConfiguredGate] = MappingProxyType({})
-    ca_overlap: timedelta = spread.CA_OVERLAP
+    ca_overlap: timedelta = CA_OVERLAP
+    scale_down_repair: bool = False
     notices: tuple[str, ...] = ()
 
 
 def check(
-    document: Document, read: Read, *, least_overlap: timedelta = spread.LEAST_CA_OVERLAP
+    document: Document, read: Read, *, least_overlap: timedelta = LEAST_CA_OVERLAP
 ) -> Configuration:
     """
     Build a configuration from a ``SpreadConfiguration``.
@@ -103,7 +116,7 @@ def check(
         profiles=tuple(profiles),
         field_defaults=written.field_defaults,
         exempt_namespaces=frozenset(written.exempt.namespaces),
-        pod_templates=models.collect_templates(written.pod_templates),
+        pod_templates=collect_templates((*written.pod_templates, *written.constraint_lists)),
         owner_selectors=models.collect_owners(written.owner_selectors),
         actions=MappingProxyType({**DEFAULT_ACTIONS, **configured}),
         not_exemptible=frozenset(
@@ -113,8 +126,13 @@ def check(
             name: ConfiguredGate(on, reading.where(("featureGates", name)))
             for name, on in written.feature_gates.items()
         },
+        scheduler_defaults=_collect_defaults(maker.files.values()),
         ca_overlap=written.ca_overlap,
-        notices=_notices(maker.files.values()),
+        scale_down_repair=written.scale_down_repair,
+        notices=(
+            *_notices(maker.files.values()),
+            *_scale_down_notices(profiles, repair=written.scale_down_repair),
+        ),
     )
 
 
@@ -130,7 +148,12 @@ def check_scheduler(document: Document) -> Configuration:
         complete_profile(Profile(name=defaults.scheduler or DEFAULT_SCHEDULER), defaults)
         for defaults in found
     )
-    return Configuration(files=(document.source,), profiles=profiles, notices=_notices([found]))
+    return Configuration(
+        files=(document.source,),
+        profiles=profiles,
+        scheduler_defaults=_collect_defaults([found]),
+        notices=_notices([found]),
+    )
 
 
 def policy(
@@ -154,11 +177,27 @@ def policy(
         mode=configuration.mode,
         field_defaults=configuration.field_defaults,
         exempt_namespaces=configuration.exempt_namespaces,
+        scheduler_defaults={
+            name: () if constraints == SYSTEM_CONSTRAINTS and not system else constraints
+            for name, constraints in configuration.scheduler_defaults.items()
+        },
         actions=configuration.actions,
         not_exemptible=configuration.not_exemptible,
         validates_pods=denies if validates_pods is None else validates_pods,
         pod_templates=configuration.pod_templates,
     )
+
+
+def _collect_defaults(
+    files: Iterable[list[SchedulerDefaults]],
+) -> Mapping[str, tuple[Constraint, ...]]:
+    """Collect the defaults of schedulers; arguments without a name are the default scheduler's."""
+    named = {
+        defaults.scheduler or DEFAULT_SCHEDULER: defaults.constraints
+        for found in files
+        for defaults in found
+    }
+    return MappingProxyType({**STOCK_DEFAULTS, **named})
 
 
 def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
@@ -169,3 +208,20 @@ def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
         for defaults in found
         for place in defaults.ignored_keys
     )
+
+
+def _scale_down_notices(profiles: Iterable[Profile], *, repair: bool) -> Iterator[str]:
+    """Name the settings of scale-downs that have no effect, for example after a profile changed."""
+    keeping = [profile for profile in profiles if profile.scale_down is ScaleDown.KEEP_SPREAD]
+    if repair and not keeping:
+        yield (
+            "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
+            "add it to a profile, or remove scaleDownRepair"
+        )
+    for profile in keeping:
+        if profile.owner_kinds is not None and profile.owner_kinds.isdisjoint(_RANKED_OWNERS):
+            yield (
+                f"profile {profile.name!r}: scaleDown: KeepSpread has no effect, as "
+                "match.ownerKinds has neither ReplicaSet nor ReplicationController; "
+                "other controllers ignore the cost of a pod's deletion"
+            )

@@ -1,19 +1,21 @@
 """Read configuration files with ``load``; ``configuration`` interprets their text."""
 
 from datetime import timedelta
-from pathlib import Path
 
 from webhook.config.configuration import Configuration, check, check_scheduler
-from webhook.config.spread import LEAST_CA_OVERLAP
+from webhook.config.filetext import read_text
+from webhook.config.lifetimes import LEAST_CA_OVERLAP
+from webhook.config.profiles import Read
 from webhook.config.validation import read_document
 from webhook.errors import CombinedConfigError, ConfigError
 
-MAX_CONFIG_BYTES = 2**20
-"""Largest file to read; a ConfigMap, the usual source of the file, cannot be larger."""
-
 
 def load(
-    config: str = "", scheduler_config: str = "", *, least_overlap: timedelta = LEAST_CA_OVERLAP
+    config: str = "",
+    scheduler_config: str = "",
+    *,
+    least_overlap: timedelta = LEAST_CA_OVERLAP,
+    read: Read | None = None,
 ) -> Configuration:
     """
     Read and check the configuration; the default one, without profiles, if no path is given.
@@ -22,6 +24,7 @@ def load(
         config: Path of a ``SpreadConfiguration``; empty if there is none.
         scheduler_config: Path of a kube-scheduler file instead; empty if there is none.
         least_overlap: Shortest valid ``caOverlap``.
+        read: Reads each file as text; None: ``read_text``.
 
     Raises:
         CombinedConfigError: All errors, including files that cannot be read.
@@ -34,33 +37,10 @@ def load(
         return Configuration()
     file = config or scheduler_config
     try:
-        text = read_text(file)
+        text = (read or read_text)(file)
     except ConfigError as error:
         raise CombinedConfigError([error]) from error
     document = read_document(text, file)
     if scheduler_config:
         return check_scheduler(document)
-    return check(document, read_text, least_overlap=least_overlap)
-
-
-def read_text(file: str) -> str:
-    """
-    Read a configuration file as text.
-
-    Raises:
-        ConfigError: It cannot be read, is too large, or is not UTF-8.
-    """
-    try:
-        with Path(file).open("rb") as opened:
-            content = opened.read(MAX_CONFIG_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a valid file name"
-        raise ConfigError(f"{file!r} cannot be read: {reason}") from error
-    if len(content) > MAX_CONFIG_BYTES:
-        raise ConfigError(
-            f"{file!r} is larger than 1 MiB, and so than any ConfigMap: is it the right one?"
-        )
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file!r} is not UTF-8: save it as such") from error
+    return check(document, read or read_text, least_overlap=least_overlap)

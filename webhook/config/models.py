@@ -1,18 +1,19 @@
 """Models for configuration files: strict and lenient bases, label selectors, custom kinds."""
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Annotated, Self, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Self, TypeAlias
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from webhook.config.messages import refusal, refuse
+from webhook.config.messages import format_value, refusal, refuse
+from webhook.errors import VersionError
 from webhook.policy import model
 from webhook.policy.api import rules
+from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS, SHIPPED_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, TemplatePath, parse_path
 
@@ -107,22 +108,10 @@ class CustomKindModel(StrictModel):
         return GroupKind(self.group, self.kind)
 
 
-class PodTemplateModel(CustomKindModel):
-    """A custom kind that holds a pod template."""
-
-    path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.template"])
-
-
 class OwnerSelectorModel(CustomKindModel):
     """A custom kind that controls pods and has a selector for them."""
 
     selector_path: Annotated[str, AfterValidator(_check_path)] = Field(examples=["spec.selector"])
-
-
-def collect_templates(written: tuple[PodTemplateModel, ...]) -> Mapping[GroupKind, TemplatePath]:
-    """Merge built-in, shipped and configured pod templates; configured ones replace shipped."""
-    named = {row.group_kind: tuple(row.path.split(_SEPARATOR)) for row in written}
-    return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **named})
 
 
 def collect_owners(written: tuple[OwnerSelectorModel, ...]) -> tuple[OwnerSelector, ...]:
@@ -141,3 +130,31 @@ def find_repeated_kinds(written: tuple[CustomKindModel, ...]) -> Iterator[tuple[
         elif kind in seen:
             yield (i, "kind"), f"{kind} occurs twice: remove one of the two"
         seen.add(kind)
+
+
+def version_validator(find_newest: Callable[[str], Version]) -> BeforeValidator:
+    """
+    Create the validator of a Kubernetes version, or of a range of versions.
+
+    Args:
+        find_newest: Parses the text and returns the newest version that it names; may raise
+            VersionError.
+    """
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, str):  # YAML reads a version without quotes as a number
+            raise refusal(
+                f"must be a text, not {format_value(value)}: write it in quotes, as "
+                f'"{NEWEST_VERSION}"'
+            )
+        try:
+            newest = find_newest(value)
+        except VersionError as error:
+            raise refusal(error.problem) from error
+        if newest > NEWEST_VERSION:
+            raise refusal(
+                f'{newest} is newer than the supported versions: write "{NEWEST_VERSION}" at most'
+            )
+        return value
+
+    return BeforeValidator(check, json_schema_input_type=str)

@@ -62,6 +62,8 @@ class ProfileMaker:
             scheduler_names=frozenset(match.scheduler_names or (DEFAULT_SCHEDULER,)),
             merge=written.merge,
             complete_selectors=written.complete_selectors,
+            scale_down=written.scale_down,
+            gangs=written.gangs,
         )
         if written.scheduler_configuration is None:
             constraints = tuple(entry.constraint for entry in written.default_constraints or ())

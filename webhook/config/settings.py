@@ -6,6 +6,7 @@ Settings of the server, from flags and ``EVENSPREAD_*`` environment variables.
 this module, so that commands without a server start without loading pydantic-settings.
 """
 
+import os
 import re
 import socket
 from collections.abc import Mapping
@@ -18,9 +19,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from webhook.config import messages
-from webhook.config.durations import parse_duration, parse_lifetimes
+from webhook.config.durations import parse_duration
+from webhook.config.lifetimes import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP, parse_lifetimes
 from webhook.config.messages import RefusalError, refusal
-from webhook.config.spread import LEAST_CA_OVERLAP, LEAST_TEST_OVERLAP
 from webhook.errors import CombinedConfigError, ConfigError, VersionError
 from webhook.policy.api.versions import parse_version
 
@@ -99,9 +100,13 @@ class Settings(BaseSettings):
     )
     standalone: bool = Field(
         default=False,
-        description="run without a cluster: create a certificate, and read objects from --cluster",
+        description="run without a cluster: create a certificate, and read objects from --facts",
     )
-    cluster: str = Field("", description="manifests that describe the cluster for --standalone")
+    facts: str = Field(
+        "",
+        description="manifests that describe the cluster for --standalone; in the variable, "
+        "several paths are separated as in PATH",
+    )
     kubeconfig: str = Field(
         "", description="kubeconfig file; otherwise the service account of the pod"
     )
@@ -161,7 +166,8 @@ class Settings(BaseSettings):
         "otherwise there are no audits",
     )
     audit_memory: Annotated[str, AfterValidator(_check_memory)] = Field(
-        "96Mi", description="memory limit of the data of an audit; an audit that needs more fails"
+        "96Mi",
+        description="memory limit of the data of an audit; a namespace that needs more is left out",
     )
     policy_reports: Literal["none", "wgpolicyk8s.io", "openreports.io"] = Field(
         "none", description="API group of the PolicyReports that audits write, one per namespace"
@@ -201,6 +207,11 @@ class Settings(BaseSettings):
     def audit_pause(self) -> timedelta | None:
         """Time from the start of one audit to the start of the next; None: no audits."""
         return parse_duration(self.audit_interval)
+
+    @property
+    def facts_paths(self) -> tuple[str, ...]:
+        """Files and folders that describe the cluster."""
+        return tuple(filter(None, self.facts.split(os.pathsep)))
 
     @property
     def audit_bytes(self) -> int:

@@ -20,6 +20,7 @@ from pydantic import (
 
 from webhook.config.constraints import DefaultConstraint, find_duplicates
 from webhook.config.durations import parse_duration
+from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
 from webhook.config.messages import (
     find_repeated_names,
     format_value,
@@ -30,31 +31,27 @@ from webhook.config.messages import (
 )
 from webhook.config.models import (
     OwnerSelectorModel,
-    PodTemplateModel,
     SelectorModel,
     StrictModel,
     find_repeated_kinds,
 )
+from webhook.config.podtemplates import (
+    ConstraintListModel,
+    PodTemplateModel,
+    find_repeated_places,
+)
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
 from webhook.policy.api.rules import API_RULES
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
+from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
+from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode, ScaleDown
 from webhook.policy.paths import FieldPath, is_object
+from webhook.policy.rule_entry import Action
 
 CONFIGURATION_KIND = "SpreadConfiguration"
 CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
 
 GATE_NAMES = (*Gate, "AllAlpha", "AllBeta")
-
-CA_OVERLAP = timedelta(minutes=10)
-"""How long an old CA stays trusted beside a new one: longer than replicas need to load it."""
-
-LEAST_CA_OVERLAP = timedelta(seconds=60)
-"""With a shorter overlap, calls of an API server that has not yet loaded the new CA would fail."""
-
-LEAST_TEST_OVERLAP = timedelta(seconds=1)
-"""With ``--test-lifetimes``: one second, the resolution of X.509 and API server timestamps."""
 
 LEAST_OVERLAP = "least_overlap"
 """Key of the validation context: overrides the shortest ``caOverlap``, as a timedelta."""
@@ -93,6 +90,8 @@ class ProfileModel(StrictModel):
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
+    scale_down: ScaleDown = ScaleDown.NONE
+    gangs: bool = False
     default_constraints: (
         Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)] | None
     ) = None
@@ -139,14 +138,15 @@ class ExemptModel(StrictModel):
     namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
 
 
-def _action(value: Any) -> Any:
+def read_action(value: Any) -> Any:
+    """Return the word of an action; a value of another type is rejected later."""
     return Action.OFF.value if value is False else value  # YAML reads off as false
 
 
 class RuleSetting(StrictModel):
-    """Setting of a policy rule; the file may contain its action alone."""
+    """Setting of a rule; the file may contain the action of a policy rule alone."""
 
-    action: Annotated[Action | None, BeforeValidator(_action)] = None
+    action: Annotated[Action | None, BeforeValidator(read_action)] = None
     exemptible: bool = True
 
 
@@ -161,11 +161,18 @@ def _in_full(value: Any) -> Any:
 
 
 def _check_rule(rule: str) -> str:
-    if rule in DEFAULT_ACTIONS:
+    if rule in DEFAULT_ACTIONS or rule in STRICT_RULES:
         return rule
     if rule in API_RULES:
         raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
     raise refusal(f"is no policy rule: {suggest_word(rule, list(DEFAULT_ACTIONS))}")
+
+
+def _find_fixed_actions(rules: Mapping[str, RuleSetting]) -> Iterator[tuple[FieldPath, str]]:
+    for rule, setting in rules.items():
+        if rule in STRICT_RULES and setting.action:
+            problem = "cannot be set: the rule warns, and denies with --strict: leave it out"
+            yield (rule, "action"), problem
 
 
 def _check_gate(name: str) -> str:
@@ -185,13 +192,20 @@ class SpreadConfiguration(StrictModel):
     kind: Literal["SpreadConfiguration"] = Field(examples=[CONFIGURATION_KIND])
     mode: Mode = Mode.APPLY
     profiles: Annotated[tuple[ProfileModel, ...], refusing(_repeated_names)] = ()
-    pod_templates: Annotated[tuple[PodTemplateModel, ...], refusing(find_repeated_kinds)] = ()
+    pod_templates: Annotated[tuple[PodTemplateModel, ...], refusing(find_repeated_places)] = ()
+    constraint_lists: Annotated[
+        tuple[ConstraintListModel, ...], refusing(find_repeated_places)
+    ] = ()
     owner_selectors: Annotated[tuple[OwnerSelectorModel, ...], refusing(find_repeated_kinds)] = ()
     exempt: ExemptModel = ExemptModel()
-    rules: dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]] = Field({})
+    rules: Annotated[
+        dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]],
+        refusing(_find_fixed_actions),
+    ] = Field({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     feature_gates: dict[GateName, bool] = Field({})
     ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP
+    scale_down_repair: bool = False
 
     @field_validator("ca_overlap")
     @classmethod

@@ -9,31 +9,36 @@ from typing import NamedTuple
 
 from webhook.policy import selectors
 from webhook.policy.api.gates import GATES, Gates
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting import inject
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, ServiceSelector
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, ObjectMeta, PodSpec, PodTemplate
-
-DEFAULT_MIN_DOMAINS = 1  # kube-scheduler's default
+from webhook.policy.places import format_places
 
 _LABELS = {"app": "example"}
 
-EXAMPLE = PodTemplate(ObjectMeta(name="example", namespace="default", labels=_LABELS), PodSpec())
+_EXAMPLE = PodTemplate(ObjectMeta(name="example", labels=_LABELS), PodSpec())
 """A pod without constraints, for use if the operator provides none."""
 
 
 class _ExampleFacts(NoFacts):
-    """Facts of a cluster with one Service, which selects ``EXAMPLE``, and unlabelled Namespaces."""
+    """Facts of a cluster with one Service, which selects the example."""
+
+    def __init__(self, known: Facts) -> None:
+        """Take the labels of Namespaces from ``known``; those of others are unlabelled."""
+        self._known = known
 
     def services(self, _namespace: str, _labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         return (ServiceSelector("example", _LABELS),)
 
-    def namespace_labels(self, _namespace: str) -> Mapping[str, str] | None:
-        return {}
+    def namespace_labels(self, namespace: str) -> Mapping[str, str] | None:
+        return self._known.namespace_labels(namespace) or {}
 
 
-_EXAMPLE_FACTS = _ExampleFacts()
+_NO_FACTS = NoFacts()
 
 
 class GateRow(NamedTuple):
@@ -60,15 +65,71 @@ def gate_table(gates: Gates) -> list[GateRow]:
     ]
 
 
+class KindPlaces(NamedTuple):
+    """
+    A kind that the configuration names.
+
+    Attributes:
+        kind: With its group, as ``Cluster.postgresql.cnpg.io``.
+        paths: Where its objects hold pod templates, or lists of constraints.
+    """
+
+    kind: str
+    paths: list[str]
+
+
+def configured_kinds(policy: Policy) -> list[KindPlaces]:
+    """List the kinds that are neither built in nor shipped, or have other places."""
+    return [
+        KindPlaces(str(kind), format_places(places))
+        for kind, places in policy.pod_templates.items()
+        if kind not in BUILT_IN_TEMPLATES and places != SHIPPED_TEMPLATES.get(kind)
+    ]
+
+
+class ConfiguredRule(NamedTuple):
+    """
+    A rule whose action, or whose exemptions, the configuration changes.
+
+    Attributes:
+        action: What a violation leads to.
+        default: The action without the configuration.
+        exemptible: Whether an annotation exempts an object from it.
+    """
+
+    rule: str
+    action: str
+    default: str
+    exemptible: bool
+
+
+def configured_rules(policy: Policy) -> list[ConfiguredRule]:
+    """List the rules that the configuration changes, in the order of the catalogue."""
+    return [
+        ConfiguredRule(
+            rule, str(policy.actions[rule]), str(default), rule not in policy.not_exemptible
+        )
+        for rule, default in DEFAULT_ACTIONS.items()
+        if policy.actions[rule] is not default or rule in policy.not_exemptible
+    ]
+
+
 def describe_pods(profile: Profile) -> str:
     """Describe the pods that a profile applies to."""
     return "; ".join(_conditions(profile))
 
 
-def example(policy: Policy, facts: Facts = _EXAMPLE_FACTS, pod: PodTemplate = EXAMPLE) -> Injection:
-    """Compute what would be injected into a pod that is created now, in the namespace it names."""
-    namespace = pod.metadata.namespace if pod.metadata else ""
-    return inject.inject(pod, namespace or "default", policy, facts)
+def inject_example(
+    policy: Policy, namespace: str = "default", facts: Facts = _NO_FACTS
+) -> Injection:
+    """
+    Compute what would be injected into a pod that a Service selects, if it is created now.
+
+    Args:
+        namespace: Namespace of the pod and the Service.
+        facts: The labels of its Namespace.
+    """
+    return inject.inject(_EXAMPLE, namespace, policy, _ExampleFacts(facts))
 
 
 def advise(policy: Policy, facts: Facts) -> list[str]:
@@ -98,8 +159,8 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
             f"{subject} keeps pods off {lacking} of {nodes} schedulable nodes, which lack that "
             "label: label them, or write whenUnsatisfiable: ScheduleAnyway"
         )
-    domains, required = facts.domains(key), constraint.min_domains or DEFAULT_MIN_DOMAINS
-    if domains < required:
+    domains, required = facts.domains(key), constraint.min_domains or 0
+    if 0 < domains < required:  # without any, all nodes lack the label
         yield (
             f"{subject} requires {required} domains, and the schedulable nodes have {domains}: "
             f"pods above {constraint.max_skew} in each stay Pending; lower minDomains, or add nodes"

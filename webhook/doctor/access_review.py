@@ -9,13 +9,14 @@ from http import HTTPStatus
 import msgspec
 
 from webhook.cluster.discovery import ResourcePath, find_custom_kinds
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.doctor import rights
 from webhook.doctor.client import DoctorClient, describe_right
 from webhook.doctor.configmap import read_if_valid
 from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import ConfigMap
 from webhook.doctor.workload import Deployment
+from webhook.policy.defaulting.profiles import keeps_spread
 from webhook.policy.kinds import CUSTOM_KINDS
 
 _REVIEWS = ResourcePath("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
@@ -50,9 +51,14 @@ async def review_rights(
             name, rights.certificate_mode(settings), (rights.ROLLOUTS, *owners)
         ),
         *rights.list_audit_rights(name, settings, custom),
+        *rights.list_scale_down_rights(
+            name,
+            keeps_spread=keeps_spread(configured.profiles),
+            repairs=configured.scale_down_repair,
+        ),
     )
     found: dict[rights.Right, Lookup[bool]] = {}
-    for right in needed:
+    for right in dict.fromkeys(needed):
         review = rights.build_review(right, namespace, account)
         response = await client.send("POST", _REVIEWS.collection, review)
         if response.status == HTTPStatus.CREATED:

@@ -8,13 +8,13 @@ choose, such as ``failurePolicy``, are no drift. No I/O.
 
 from collections.abc import Collection, Iterator
 
+from webhook.doctor.binding import BIND_WEBHOOK, list_binding_faults
 from webhook.doctor.objects import Webhook, WebhookConfiguration, WebhookRule
 from webhook.policy.kinds import KIND_ROWS
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import NAME_LABEL, LabelSelector
 from webhook.policy.request import Hook
 from webhook.policy.selectors import matches
 
-NAME_LABEL = "kubernetes.io/metadata.name"  # kube-apiserver labels every Namespace with its name
 KUBE_SYSTEM = "kube-system"
 
 FIXED_FIELDS = {
@@ -51,7 +51,9 @@ def find_drift(
     """
     ours = f"{hook}.evenspread.io"
     for other in configuration.webhooks:
-        if other.name != ours:
+        if other.name == BIND_WEBHOOK and hook is Hook.MUTATE:
+            yield from _find_binding_drift(other, name=name, namespace=namespace)
+        elif other.name != ours:
             yield f"there is a webhook {other.name}, which no manifest of evenspread has"
     webhook = configuration.webhook(ours)
     if webhook is None:
@@ -67,6 +69,13 @@ def find_drift(
         yield f"{ours} has {field}: {value}, not {required}"
     for exempt in list_lost_exemptions(webhook, namespace):
         yield f"{ours} is called for namespace {exempt}"
+
+
+def _find_binding_drift(webhook: Webhook, *, name: str, namespace: str) -> Iterator[str]:
+    for fault in list_binding_faults(webhook, name=name, namespace=namespace):
+        yield f"{webhook.name} {fault}"
+    for exempt in list_lost_exemptions(webhook, namespace):
+        yield f"{webhook.name} is called for namespace {exempt}"
 
 
 def list_excess(webhook: Webhook, custom: Collection[tuple[str, str]] | None) -> list[str]:

@@ -1,8 +1,8 @@
 """
 The rights that the server needs, one row for each verb on a resource.
 
-``list_needed_rights`` and ``list_audit_rights`` are the entry points. A test compares the rows with
-the roles of the chart.
+``list_needed_rights``, ``list_audit_rights`` and ``list_scale_down_rights`` are the entry points;
+their results overlap. A test compares the rows with the roles of the chart.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -86,6 +86,23 @@ def list_needed_rights(
     yield Right("create", "", "events", namespaced=True)
 
 
+def list_scale_down_rights(name: str, *, keeps_spread: bool, repairs: bool) -> Iterator[Right]:
+    """
+    List the further rights of a server that ranks pods; nothing without ``scaleDown: KeepSpread``.
+
+    Args:
+        keeps_spread: Whether a profile has it.
+        repairs: Whether the configuration has ``scaleDownRepair``.
+    """
+    if keeps_spread:
+        for verb in WATCH_VERBS:
+            yield Right(verb, "", "pods")
+    if keeps_spread and repairs:
+        for verb in ("get", "patch"):
+            yield Right(verb, "", "pods")
+        yield from _list_lease_rights(name)
+
+
 def list_audit_rights(
     name: str, settings: Mapping[str, str], custom: Iterable[KindRow] = ()
 ) -> Iterator[Right]:
@@ -98,13 +115,18 @@ def list_audit_rights(
     """
     if not settings.get("audit-interval"):
         return
-    for verb in ("get", "update"):
-        yield Right(verb, "coordination.k8s.io", "leases", f"{name}-audit", namespaced=True)
+    yield from _list_lease_rights(name)
     for group, resource in (*_AUDITED, *((row.group, row.plural) for row in custom)):
         yield Right("list", group, resource)
     group = settings.get("policy-reports", "none")
     for verb in ("list", "create", "update", "delete") if group in _REPORTS else ():
         yield Right(verb, group, _REPORTS[group])
+
+
+def _list_lease_rights(name: str) -> Iterator[Right]:
+    """List the rights to the Lease that elects a replica."""
+    for verb in ("get", "update"):
+        yield Right(verb, "coordination.k8s.io", "leases", f"{name}-audit", namespaced=True)
 
 
 def build_review(right: Right, namespace: str, account: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ The table of all checks.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from webhook.doctor.checks import cluster, registration, serving, trust
+from webhook.doctor.checks import binding, cluster, registration, serving, trust
 from webhook.doctor.findings import CheckResult, DoctorFinding
 from webhook.doctor.installation import Installation, NotReadableError
 
@@ -45,6 +45,8 @@ CHECKS = (
     CheckRow("validated-pods",
              "the validating webhook is called for pods if a rule denies, and only then",
              registration.check_validated_pods),
+    CheckRow("binding", "the webhook for Bindings is registered if a profile keeps the spread",
+             binding.check_binding),
     CheckRow("match-conditions",
              "no match condition costs time, or fails for objects without annotations",
              registration.check_match_conditions),

@@ -6,7 +6,7 @@ Changes of a document's value: what to write or remove, and which changes exclud
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import product, starmap, takewhile
 from operator import eq
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,7 +28,41 @@ class Remove(NamedTuple):
     path: FieldPath
 
 
-Change: TypeAlias = Put | Remove
+class Move(NamedTuple):
+    """Move a member and its value to another path, where nothing is written, or rename it."""
+
+    path: FieldPath
+    target: FieldPath
+    value: Any
+
+    @property
+    def renames(self) -> bool:
+        """Whether the member stays in its object."""
+        return self.path[:-1] == self.target[:-1]
+
+
+class Wrap(NamedTuple):
+    """Replace a member by a new object with another name, whose only member it becomes."""
+
+    path: FieldPath
+    name: str
+    value: Any
+
+    @property
+    def target(self) -> FieldPath:
+        """Where the member is afterwards."""
+        return (*self.path[:-1], self.name, self.path[-1])
+
+
+Change: TypeAlias = Put | Remove | Move | Wrap
+
+
+def shift(change: Change, outer: FieldPath) -> Change:
+    """Return a change of an object as the change of the value that has the object at a path."""
+    path = (*outer, *change.path)
+    if isinstance(change, Move):
+        return Move(path, (*outer, *change.target), change.value)
+    return change._replace(path=path)
 
 
 @dataclass(frozen=True)
@@ -43,7 +77,9 @@ Identity: TypeAlias = tuple[FieldPath, bytes]
 
 def identity(change: Change) -> Identity:
     """Return a hashable key of a change; equal only for equal changes of a document."""
-    return change.path, _encode(change.value) if isinstance(change, Put) else b""
+    if isinstance(change, Remove):
+        return change.path, b""
+    return change.path, _encode((type(change).__name__, *change[1:]))
 
 
 _encode = msgspec.json.Encoder().encode
@@ -63,7 +99,7 @@ def apply_changes(changes: Iterable[Change], value: Any) -> Any:
     Raises:
         LookupError: A path does not exist.
     """
-    changes = list(changes)
+    changes = [part for change in changes for part in _parts(change)]
     for change in changes:
         if isinstance(change, Put):
             value = _apply_change(value, change.path, change)
@@ -78,7 +114,7 @@ def _last_index_first(path: FieldPath) -> list[tuple[int, str]]:
     return [(step, "") if isinstance(step, int) else (-1, step) for step in path]
 
 
-def _apply_change(value: Any, path: FieldPath, change: Change) -> Any:
+def _apply_change(value: Any, path: FieldPath, change: Put | Remove) -> Any:
     if not path:
         assert isinstance(change, Put), "a document cannot be removed from itself"
         return change.value
@@ -97,7 +133,7 @@ def _apply_change(value: Any, path: FieldPath, change: Change) -> Any:
     return copy
 
 
-def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Change]:
+def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Put | Remove]:
     """Find the smallest changes that turn one value at a path of the document into another."""
     # An empty collection replaces the whole: removing all members leaves no place to edit.
     if is_object(before) and is_object(after) and (after or not before):
@@ -110,7 +146,7 @@ def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Chang
 
 def _member_differences(
     path: FieldPath, before: dict[str, Any], after: dict[str, Any]
-) -> Iterator[Change]:
+) -> Iterator[Put | Remove]:
     for key, value in before.items():
         if key in after:
             yield from find_differences((*path, key), value, after[key])
@@ -119,7 +155,9 @@ def _member_differences(
     yield from (Put((*path, key), value) for key, value in after.items() if key not in before)
 
 
-def _item_differences(path: FieldPath, before: list[Any], after: list[Any]) -> Iterator[Change]:
+def _item_differences(
+    path: FieldPath, before: list[Any], after: list[Any]
+) -> Iterator[Put | Remove]:
     """Compare the items between the equal beginnings and the equal ends of two lists."""
     first = _count_equal(before, after)
     last = min(_count_equal(before[::-1], after[::-1]), min(len(before), len(after)) - first)
@@ -142,13 +180,16 @@ def conflict(one: Change, other: Change) -> bool:
     """
     Whether two changes of one document cannot both be applied.
 
-    Two equal changes conflict only if they remove an item of a list. Two different changes conflict
+    Two equal changes conflict only if they remove an item of a list. A move, and a wrap, conflict
+    where their removal or their new member would. Two other, different changes conflict
     if the path of one is inside the path of the other, if one removes a member and the other
     changes the same parent, or if one removes an item of a list and the other changes something in
     this list, because the later indexes shift.
     """
     if one == other:
         return _list_of(one) is not None
+    if isinstance(one, Move | Wrap) or isinstance(other, Move | Wrap):
+        return any(starmap(conflict, product(_parts(one), _parts(other))))
     removes = isinstance(one, Remove) or isinstance(other, Remove)
     if removes and one.path[:-1] == other.path[:-1]:
         return True
@@ -157,6 +198,17 @@ def conflict(one: Change, other: Change) -> bool:
         return True
     lists = [(_list_of(one), other.path), (_list_of(other), one.path)]
     return any(at is not None and path[: len(at)] == at for at, path in lists)
+
+
+def _parts(change: Change) -> tuple[Put | Remove, ...]:
+    """Replace a move or a wrap by what it writes and what it removes."""
+    match change:
+        case Move(path, target, value):
+            return Put(target, value), Remove(path)
+        case Wrap(path, name, value):
+            return Put((*path[:-1], name), {str(path[-1]): value}), Remove(path)
+        case _:
+            return (change,)
 
 
 def _list_of(change: Change) -> FieldPath | None:

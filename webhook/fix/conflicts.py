@@ -6,16 +6,27 @@ accepted nor rejected: the next round proposes it again.
 """
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product, starmap
 from typing import TypeAlias
 
 from webhook.audit.report import AuditFinding
-from webhook.fix.changes import Change, FixObstacle, Identity, conflict, identity
+from webhook.fix.changes import (
+    Change,
+    FixObstacle,
+    Identity,
+    Move,
+    Put,
+    Wrap,
+    conflict,
+    identity,
+    shift,
+)
 from webhook.fix.evaluate import EvaluatedObject
-from webhook.fix.locate import Placement, locate_change
+from webhook.fix.locate import Placement, locate_change, locate_in_merged
+from webhook.fix.move import locate_move
 from webhook.manifests.edits import TextEdit, overlap
 from webhook.manifests.tree import Tree
 from webhook.policy.paths import FieldPath
@@ -43,7 +54,7 @@ class Proposal:
     def changes_of_document(self) -> tuple[Change, ...]:
         """The changes with paths from the document that contains the object."""
         at: FieldPath = self.evaluated.document.path
-        return tuple(change._replace(path=(*at, *change.path)) for change in self.changes)
+        return tuple(shift(change, at) for change in self.changes)
 
 
 RejectedProposal: TypeAlias = tuple[Proposal, FixObstacle]
@@ -89,12 +100,40 @@ class _Placements:
 
     def __init__(self, tree: Tree, proposals: Iterable[Proposal]) -> None:
         changes = [change for proposal in proposals for change in proposal.changes_of_document]
-        self._found = {identity(change): locate_change(tree, change) for change in changes}
+        self._found = {
+            identity(change): locate_move(tree, change)
+            if isinstance(change, Move | Wrap)
+            else locate_change(tree, change)
+            for change in changes
+        }
         # The aliases of one anchor share its text, so one edit makes the changes of all of them.
         self._users: defaultdict[tuple[TextEdit, ...], set[Identity]] = defaultdict(set)
-        for change, found in self._found.items():
+        for change, found in {**self._found, **self._find_merged(tree, changes)}.items():
+            self._found[change] = found
             if isinstance(found, Placement):
                 self._users[found.edits].add(change)
+
+    def _find_merged(
+        self, tree: Tree, changes: Iterable[Change]
+    ) -> dict[Identity, Placement | FixObstacle]:
+        """
+        Find the changes to make in a merged mapping, since all that share its text need them.
+
+        The others override the merged value, so that the rest stays as it is.
+        """
+        merged = {
+            identity(change): found
+            for change in changes
+            if isinstance(change, Put) and (found := locate_in_merged(tree, change))
+        }
+        users = Counter(
+            found.edits
+            for found in {**self._found, **merged}.values()
+            if isinstance(found, Placement)
+        )
+        return {
+            change: found for change, found in merged.items() if users[found.edits] == found.places
+        }
 
     def find_obstacle(self, proposal: Proposal) -> FixObstacle | None:
         """Find what prevents a proposal regardless of the other proposals."""

@@ -2,7 +2,7 @@
 Fixes of files in rounds: evaluate all objects, edit, read again, until no proposal is left.
 
 ``fix_files`` is the entry point. Rounds are needed because one finding hides others (advice is not
-evaluated while the API would refuse an object), and because a round makes only the first of several
+evaluated on fields that the API would refuse), and because a round makes only the first of several
 conflicting changes. This module must not write files.
 """
 
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.audit.report import AuditFinding
+from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
 from webhook.fix.changes import FixObstacle
 from webhook.fix.conflicts import Proposal, RejectedProposal
@@ -21,15 +22,19 @@ from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
 from webhook.fix.remedies import NO_VALUE, find_solution
 from webhook.fix.report import (
+    BELOW_LEVEL,
     FixedFinding,
     RemainingFinding,
     describe_changes,
     describe_remaining,
     name_of,
 )
-from webhook.manifests import Document
+from webhook.policy.catalogue import TYPE_INVALID
+from webhook.policy.paths import format_path
 
 MOST_ROUNDS = 30  # a round makes at least one change; the files of real objects need four
+
+UNSETTLED = FixObstacle("it was still changing")
 
 
 class FixOutcome(NamedTuple):
@@ -50,7 +55,7 @@ class FixOutcome(NamedTuple):
 
 def fix_files(
     texts: Mapping[str, str],
-    context: Sequence[Document],
+    context: Snapshot,
     options: FixOptions,
     *,
     as_read: bool = False,
@@ -60,27 +65,26 @@ def fix_files(
 
     Args:
         texts: Source -> text.
-        context: The other objects of the cluster; never changed.
+        context: The cluster around the files; never changed.
         options: The rules to evaluate by, and those whose findings to fix.
         as_read: Whether remaining findings have the lines of the original texts.
     """
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
-    left: list[RemainingFinding] = []
-    problems: Sequence[SourceError] = ()
-    for number in range(MOST_ROUNDS + 1):
+    rounds = 0
+    while True:
         objects = (document for file in files.values() for document in file.objects())
-        evaluation = Evaluation(objects, context, options)
-        problems = evaluation.problems
+        evaluation = Evaluation.of_documents(objects, context, options)
         proposals, left = _propose(evaluation, files, options)
-        if number == MOST_ROUNDS:
-            left += [_describe_remaining(one, "it was still changing") for one in proposals]
-            break
-        fixed_now, rejected = _run_round(proposals, files)
-        left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
+        if rounds == MOST_ROUNDS:
+            fixed_now, rejected = list[FixedFinding](), [(one, UNSETTLED) for one in proposals]
+        else:
+            fixed_now, rejected = _run_round(proposals, files)
         fixed += fixed_now
+        rounds += 1
         if not fixed_now:
             break
+    left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
     if as_read:
         left = [
             replace(finding, line=files[finding.source].original_line(finding.line))
@@ -91,7 +95,7 @@ def fix_files(
         # A locked file has its original text again, whatever earlier rounds fixed.
         tuple(finding for finding in fixed if not files[finding.source].locked),
         tuple(left),
-        (*problems, *(file.problem for file in files.values() if file.problem)),
+        (*evaluation.problems, *(file.problem for file in files.values() if file.problem)),
     )
 
 
@@ -101,14 +105,14 @@ def _propose(
     """Find for every finding the changes that fix it, or the reason why it is left."""
     proposals: list[Proposal] = []
     left: list[RemainingFinding] = []
-    for evaluated in evaluation.evaluate_objects():
+    for evaluated in evaluation.evaluate_objects(options.includes):
         source, name = evaluated.document.source, name_of(evaluated.audited)
         for finding in filter(options.selects, evaluated.findings):
             locked = files[source].locked
             found = (
                 FixObstacle(locked)
                 if locked
-                else _find_proposal(evaluation, evaluated, finding, options)
+                else find_proposal(evaluation, evaluated, finding, options)
             )
             if isinstance(found, FixObstacle):
                 left.append(describe_remaining(finding, source, name, found.reason))
@@ -117,23 +121,39 @@ def _propose(
     for report in evaluation.type_errors:
         name = f"{report.kind} {report.namespace}/{report.name}"
         left += [
-            describe_remaining(finding, report.source, name, NO_VALUE.reason)
+            describe_remaining(finding, report.source, name, _reason_unreadable(finding))
             for finding in filter(options.selects, report.findings)
         ]
     return proposals, left
 
 
-def _find_proposal(
+def find_proposal(
     evaluation: Evaluation, evaluated: EvaluatedObject, finding: AuditFinding, options: FixOptions
 ) -> Proposal | FixObstacle:
+    """Find the changes that fix a finding, or the reason why none do."""
+    if not options.fixes(finding):
+        return FixObstacle(BELOW_LEVEL.format(severity=finding.severity, rule=finding.rule))
     context = FindingContext(
-        finding, evaluated.document.value, evaluated.audited.subject, evaluation.grounds
+        finding,
+        evaluated.document.value,
+        evaluated.audited.subject,
+        evaluation.grounds,
+        evaluated.audited.strict,
     )
-    changes = find_solution(context, options.rules)
+    changes = find_solution(context, options.requested)
     if isinstance(changes, FixObstacle):
         return changes
+    for change in changes:  # written anew, the field would be there twice
+        if misspelled := context.find_misspelled(change.path):
+            return FixObstacle(f"{format_path(misspelled.path)} comes first")
     obstacle = evaluation.find_obstacle(evaluated, finding, changes)
     return obstacle or Proposal(evaluated, finding, changes, describe_changes(changes, context))
+
+
+def _reason_unreadable(finding: AuditFinding) -> str:
+    """Explain why a finding about an object with a value of a wrong type is left."""
+    is_type_error = finding.rule == TYPE_INVALID
+    return NO_VALUE.reason if is_type_error else "first correct the values of wrong types"
 
 
 def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:

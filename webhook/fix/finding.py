@@ -7,8 +7,9 @@ from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
+from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding
 from webhook.policy.model import Constraint
-from webhook.policy.paths import CONSTRAINTS_IN_POD, FieldPath, find_value, parse_path
+from webhook.policy.paths import FieldPath, constraints_path, find_value, parse_path
 
 ABSENT = object()  # the value of a field that is not written; null is a value
 
@@ -22,12 +23,29 @@ class FindingContext:
         value: The object as it is written; immutable.
         subject: The object as rules read it.
         grounds: The policy and the cluster.
+        strict_findings: The unknown and duplicate fields of the object.
     """
 
     finding: AuditFinding
     value: Any
     subject: Subject
     grounds: AdviceContext
+    strict_findings: tuple[StrictFinding, ...] = ()
+
+    @property
+    def strict(self) -> StrictFinding | None:
+        """The unknown or duplicate field that the finding is about; None for other findings."""
+        found = (one for one in self.strict_findings if one.rule == self.finding.rule)
+        return next((one for one in found if one.field == self.finding.field), None)
+
+    def find_misspelled(self, path: FieldPath) -> StrictFinding | None:
+        """Find the misspelled or misplaced field that has the value of the field at a path."""
+        if self.finding.rule == UNKNOWN_FIELD:
+            return None
+        hidden = (
+            one for one in self.strict_findings if one.meant and self.written(one.meant) is ABSENT
+        )
+        return next((one for one in hidden if _overlap(path, one.meant)), None)
 
     @property
     def path(self) -> FieldPath:
@@ -37,7 +55,7 @@ class FindingContext:
     @property
     def list_path(self) -> FieldPath:
         """From the object to its constraints."""
-        return (*self.subject.path, *CONSTRAINTS_IN_POD)
+        return constraints_path(self.subject.path)
 
     @property
     def entry(self) -> FieldPath:
@@ -61,10 +79,18 @@ class FindingContext:
         return find_value(self.value, path, ABSENT)
 
     @property
-    def instead(self) -> tuple[FieldPath, Any] | None:
-        """The path and the value that the finding proposes; None if it proposes no value."""
+    def instead(self) -> tuple[tuple[FieldPath, Any], ...]:
+        """The paths and values that the finding proposes; empty if it proposes no value."""
         if self.finding.instead.startswith("#"):
-            return None
-        ((name, value),) = load(self.finding.instead, self.finding.rule, 1).items()
+            return ()
+        members: dict[str, Any] = load(self.finding.instead, self.finding.rule, 1)
         path = self.path
-        return (path if path[-1:] == (name,) else (*path, name)), value
+        # The field is a member of a constraint, a constraint as a whole, or the list.
+        parent = path[:-1] if path[-1] in members else path
+        return tuple(((*parent, name), value) for name, value in members.items())
+
+
+def _overlap(one: FieldPath, other: FieldPath) -> bool:
+    """Whether two paths lead to the same value, or one to a part of the other's."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webhook.fix.changes import Change, FixObstacle, Put
+from webhook.fix.changes import FixObstacle, Put, Remove
 from webhook.fix.format import (
     FlowStyle,
     format_block,
@@ -50,9 +50,12 @@ class Placement:
 
 MERGED = FixObstacle("it comes from a merge (<<): change the merged mapping")
 EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
+ONLY_ENTRY = FixObstacle(
+    "it is the only entry, and a block cannot be empty: remove the block by hand, key and all"
+)
 
 
-def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
+def locate_change(tree: Tree, change: Put | Remove) -> Placement | FixObstacle:
     """Find the edits that make a change of a part of the document."""
     *path, step = change.path
     way = [tree.root, *(entry.node for entry in tree.entries_along(tuple(path)))]
@@ -67,6 +70,41 @@ def locate_change(tree: Tree, change: Change) -> Placement | FixObstacle:
             return _insert(tree, way, step, change.value)
         return _replace(tree, way, entry, change.value)
     return _remove(tree, container, step)
+
+
+def locate_in_merged(tree: Tree, change: Put) -> Placement | None:
+    """
+    Find the edits of a merged mapping that make a change of all mappings into which it is merged.
+
+    Returns:
+        None if no mapping is merged there, or if the change cannot be made in it.
+    """
+    *path, step = change.path
+    way = [tree.root]
+    is_merged = False
+    for inner in path:
+        node, entry = _find_through_merges(way[-1], inner)
+        if entry is None:
+            return None
+        is_merged |= node is not way[-1]
+        way += [entry.node] if node is way[-1] else [node, entry.node]
+    node, entry = _find_through_merges(way[-1], step)
+    if node is not way[-1]:
+        way.append(node)
+    elif not is_merged:
+        return None
+    if entry is None:
+        found = _insert(tree, way, step, change.value) if way[-1].collection else None
+    else:
+        found = _replace(tree, way, entry, change.value)
+    return found if isinstance(found, Placement) else None
+
+
+def _find_through_merges(node: TreeNode, step: str | int) -> tuple[TreeNode, TreeEntry | None]:
+    """Find a member and the mapping that has it; if it is absent, the mapping merged last."""
+    while (entry := node.find(step)) is None and (merged := node.merged) is not None:
+        node = merged
+    return node, entry
 
 
 def _replace(
@@ -162,7 +200,7 @@ def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | Fix
         return EXPLICIT
     edits = [_remove_entry(tree, container, index) for index in found]
     if None in edits:
-        return FixObstacle("it is the only entry, and a block cannot be empty")
+        return ONLY_ENTRY
     return Placement(tuple(filter(None, edits)), container.places)
 
 

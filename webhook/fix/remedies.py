@@ -14,12 +14,22 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from webhook.fix import selectors
-from webhook.fix.changes import Change, FixObstacle, Put, Remove, Solution, find_differences
+from webhook.fix.changes import (
+    Change,
+    FixObstacle,
+    Move,
+    Put,
+    Remove,
+    Solution,
+    Wrap,
+    find_differences,
+)
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS
+from webhook.policy.paths import format_path
 
 FindSolution: TypeAlias = Callable[[FindingContext], Solution]
 """Finds the changes that fix a finding."""
@@ -83,21 +93,38 @@ def _write_successor(context: FindingContext) -> Solution:
 
 
 def _write_instead(context: FindingContext) -> Solution:
-    """Write the value that the finding proposes."""
-    if context.instead is None:
+    """Write the values that the finding proposes."""
+    if not context.instead:
         return FixObstacle(context.finding.instead.removeprefix("# "))
-    return (Put(*context.instead),)
+    return tuple(Put(path, value) for path, value in context.instead)
 
 
 def _write_nearest_key(context: FindingContext) -> Solution:
+    if not context.instead:  # also for a default of a profile, which is not in the file
+        return _write_instead(context)
     key = nearest_key(context.constraint.topology_key, context.grounds.facts.label_keys())
-    if context.instead and context.instead[1] != key:
+    if any(value != key for _, value in context.instead):
         return FixObstacle("it resembles no label of the nodes")
     return _write_instead(context)
 
 
 def _write_constraints(context: FindingContext) -> Solution:
     return _write_instead(context) if context.subject.labels else selectors.NO_LABELS
+
+
+def _move_field(context: FindingContext) -> Solution:
+    """Rename a misspelled field, or move or wrap a field to be where the API knows it (TSC011)."""
+    found = context.strict
+    if found is None or not found.meant:
+        return FixObstacle("what is intended cannot be known")
+    if context.written(found.meant) is not ABSENT:
+        return FixObstacle(f"{format_path(found.meant)} is written as well: join the two")
+    parent, value = found.meant[:-1], context.written(found.path)
+    if context.written(parent) is not ABSENT:
+        return (Move(found.path, found.meant, value),)
+    if found.hides_list:
+        return FixObstacle(f"{format_path(parent)} has to be written first")
+    return (Wrap(found.path, str(parent[-1]), value),)  # a part of a selector
 
 
 def _remove_field(context: FindingContext) -> Solution:
@@ -122,23 +149,30 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
         "TSC008": FixRemedy(selectors.separate_keys),
         "TSC009": FixRemedy(selectors.correct_operator),
         "TSC010": FixObstacle("only the author knows which of the constraints are intended"),
+        "TSC011": FixRemedy(_move_field),
+        "TSC012": FixObstacle("only the author knows which of the values is intended"),
         "TSC020": FixRemedy(_write_successor),
         "TSC021": FixRemedy(selectors.write_own_selector),
         "TSC101": FixRemedy(selectors.correct_selector),
         "TSC102": FixRemedy(selectors.write_own_selector),
         "TSC103": FixRemedy(_write_nearest_key),
-        "TSC104": FixRemedy(_write_instead),
+        "TSC104": FixRemedy(_write_instead, on_request=True),
         "TSC105": FixRemedy(_write_instead),
         "TSC106": FixRemedy(_write_instead, on_request=True),
         "TSC107": FixRemedy(_write_instead),
         "TSC108": FixRemedy(_write_instead, on_request=True),
-        "TSC109": FixRemedy(_write_instead),
+        "TSC109": FixRemedy(_write_instead, on_request=True),
         "TSC110": FixRemedy(_write_constraints),
         "TSC111": FixRemedy(_remove_field),
         "TSC112": FixRemedy(_write_instead, on_request=True),
         "TSC113": FixRemedy(_write_instead, on_request=True),
         "TSC114": FixObstacle("the running pods are uneven; the manifest has no error"),
         "TSC115": FixObstacle("the running pods are outdated; the manifest has no error"),
+        "TSC116": FixRemedy(_write_instead),
+        "TSC117": FixRemedy(selectors.correct_label_key),
+        "TSC118": FixObstacle("their profile must keep the spread; the manifest has no error"),
+        "TSC120": FixObstacle("only the author knows to which nodes the pods may go"),
+        "TSC121": FixObstacle("only the author knows whether the gang needs the constraint"),
     }
 )
 """Rule id -> its remedy, or why it has none; in the order of the catalogue."""

@@ -7,11 +7,14 @@ import msgspec
 
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
-from webhook.fix.changes import Change, Put
+from webhook.fix.changes import Change, Move, Put, Wrap
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
 from webhook.policy.paths import format_path
+
+BELOW_LEVEL = "its severity is {severity}: --level {severity} fixes it, as does --rules {rule}"
+"""Why a finding of a severity below the requested level is not fixed."""
 
 DESCRIPTION_CHARACTERS = 300  # of a description; two constraints need as many
 
@@ -47,6 +50,11 @@ class RemainingFinding(FileFinding, frozen=True, kw_only=True):
 
     instead: str
     reason: str
+
+    @property
+    def is_below_level(self) -> bool:
+        """Whether only its severity is the reason."""
+        return self.reason == BELOW_LEVEL.format(severity=self.severity, rule=self.rule)
 
 
 class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -104,6 +112,10 @@ def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
 
 def _describe(change: Change, before: Any) -> str:
     step, parent = change.path[-1], format_path(change.path[:-1]).rpartition(".")[2]
+    if isinstance(change, Move) and change.renames:
+        return f"renamed {step} to {change.target[-1]}"
+    if isinstance(change, Move | Wrap):
+        return f"moved {format_path(change.path)} to {format_path(change.target)}"
     if isinstance(change, Put):
         item = f"{flow.flow(change.value)} in {parent}"
         written = flow.member(step, change.value) if isinstance(step, str) else item

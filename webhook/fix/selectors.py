@@ -10,6 +10,7 @@ from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
 from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
+from webhook.policy.advice.fields import correct_keys
 from webhook.policy.advice.suggestions import own_selector
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import FieldPath, is_object
@@ -22,7 +23,7 @@ NO_LABELS = FixObstacle("its pods have no labels that could be selected: add som
 
 
 def correct_word(word: str, known: tuple[str, ...]) -> str:
-    """Find the one word that a misspelt word resembles; empty if none or several."""
+    """Find the one word that a misspelled word resembles; empty if none or several."""
     found = get_close_matches(word.lower(), [name.lower() for name in known], 2, MIN_SIMILARITY)
     return next((name for name in known if [name.lower()] == found), "")
 
@@ -86,6 +87,14 @@ def separate_keys(context: FindingContext) -> Solution:
     if part == LabelSelector():
         return FixObstacle("which label is intended cannot be known")
     return _choose_side(context, at, part, rest)
+
+
+def correct_label_key(context: FindingContext) -> Solution:
+    """Replace a key of matchLabelKeys that the pods never carry, or remove it (TSC117)."""
+    at = context.path[-1]
+    assert isinstance(at, int), "a finding is about one key"
+    meant = correct_keys(context.constraint, context.subject)[at]
+    return (Put(context.path, meant),) if meant else _remove_key(context, at)
 
 
 def _choose_side(

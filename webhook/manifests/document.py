@@ -1,82 +1,31 @@
 """
 Documents of a text with their positions.
 
-Entry points: ``parse`` splits a text into documents, ``expand`` a ``List`` into its objects. A text
-contains YAML documents between ``---`` lines, or JSON documents in sequence, or both. This module
-must not interpret the content of a document.
+Entry points: ``parse`` splits a text into documents, ``expand`` a ``List`` into its objects, and
+``read_objects`` does both without holding a whole ``List`` in memory. A text contains YAML
+documents between ``---`` lines, or JSON documents in sequence, or both. This module must not
+interpret the content of a document.
 """
 
-import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from webhook.errors import ManifestError
-from webhook.manifests.edits import find_line_starts
-from webhook.manifests.events import MOST_LEVELS, TOO_DEEP
-from webhook.manifests.jsontree import read_json
-from webhook.manifests.tree import Tree, read_yaml
-from webhook.manifests.yaml import load
-from webhook.policy.nesting import decode_nested, prune
-from webhook.policy.paths import FieldPath, is_array, is_object
-
-MOST_BROKEN_DOCUMENTS = 100
-"""Number of invalid documents after which a JSON stream is abandoned as another format."""
+from webhook.manifests.duplicates import DuplicateKey
+from webhook.manifests.edits import Span
+from webhook.manifests.jsonspans import JsonItems, read_items
+from webhook.manifests.jsonstream import DECODE_FAULTS, decode_json, read_stream
+from webhook.manifests.positions import DocumentText
+from webhook.manifests.yaml import ITEMS, load_outlined
+from webhook.policy.model import GroupKind, group_of
+from webhook.policy.paths import FieldPath, is_object
 
 _separator = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _content_line = re.compile(r"^(?![%#])[ \t]*\S", re.MULTILINE).search
 _starts_as_json = re.compile(r"\s*(\{\s*[\"}]|\[)").match
-_content = re.compile(r"\S").search
-_scanner = json.JSONDecoder()
-
-
-def read_tree(text: str) -> Tree:
-    """
-    Read the positions of one document of YAML or JSON.
-
-    Raises:
-        yaml.YAMLError: The text is neither YAML nor JSON.
-    """
-    if text.lstrip().startswith(("{", "[")):
-        try:
-            return read_json(text)
-        except ValueError:
-            pass  # YAML has brackets, too
-    return read_yaml(text)
-
-
-@dataclass(eq=False)
-class DocumentText:
-    """
-    The text of one document; its positions are read when they are first requested.
-
-    Attributes:
-        content: YAML or JSON.
-        first: The line at which the text starts in its file, from 1.
-        start: The character at which the text starts in its file, from 0.
-    """
-
-    content: str
-    first: int
-    start: int
-
-    def line(self, path: FieldPath) -> int:
-        """Return the line of a value's key, else of the nearest value that contains it, from 1."""
-        return self.first - 1 + bisect_right(self._line_starts, self.tree.find_position(path))
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The positions of the document's values."""
-        return read_tree(self.content)
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return find_line_starts(self.content)
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -106,6 +55,11 @@ class Document(msgspec.Struct, frozen=True):
         return _text(self.value, "kind")
 
     @property
+    def group_kind(self) -> GroupKind:
+        """Its kind without the version; both names are empty if they are missing."""
+        return GroupKind(group_of(self.api_version), self.kind)
+
+    @property
     def name(self) -> str:
         """Its ``metadata.name``; empty unless that is a string."""
         return _text(_member(self.value, "metadata"), "name")
@@ -122,6 +76,10 @@ class Document(msgspec.Struct, frozen=True):
     def place(self, path: FieldPath = ()) -> str:
         """Format file and line as compilers do: ``web.yaml:7``."""
         return f"{self.source}:{self.line(path)}"
+
+    def find_duplicate_keys(self) -> Iterator[DuplicateKey]:
+        """Find the keys that objects in it contain more than once, with their lines."""
+        return self.text.find_duplicate_keys(self.path)
 
     def error(self, problem: str, path: FieldPath = ()) -> ManifestError:
         """Create the error for a value."""
@@ -143,12 +101,36 @@ def parse(
         Documents of any value, and errors in place of invalid ones. Empty documents are left out.
     """
     for chunk in _chunks(text):
-        if _starts_as_json(chunk.content):
-            yield from _json(chunk, source, unique_keys=unique_keys)
+        yield from _parse_chunk(chunk, source, unique_keys=unique_keys)
+
+
+def read_objects(
+    text: str, source: str, *, unique_keys: bool = False
+) -> Iterator[Document | ManifestError]:
+    """
+    Read the documents of a text, those of a ``List`` one by one; arguments as for ``parse``.
+
+    The items of a ``List`` in JSON are decoded when they are reached: memory is bounded by the text
+    and the largest item. An invalid item is an error in its place.
+    """
+    for chunk in _chunks(text):
+        items = read_items(chunk.content) if _starts_as_json(chunk.content) else None
+        if items is not None:
+            yield from _json_items(chunk, items, source)
             continue
-        read = _yaml(chunk, source, unique_keys=unique_keys)
-        if isinstance(read, ManifestError) or read.value is not None:
-            yield read
+        for item in _parse_chunk(chunk, source, unique_keys=unique_keys):
+            yield from expand(item) if isinstance(item, Document) else (item,)
+
+
+def _parse_chunk(
+    chunk: DocumentText, source: str, *, unique_keys: bool
+) -> Iterator[Document | ManifestError]:
+    if _starts_as_json(chunk.content):
+        yield from _json(chunk, source, unique_keys=unique_keys)
+        return
+    read = _yaml(chunk, source, unique_keys=unique_keys)
+    if isinstance(read, ManifestError) or read.value is not None:
+        yield read
 
 
 def expand(document: Document) -> Iterator[Document]:
@@ -172,24 +154,24 @@ def expand(document: Document) -> Iterator[Document]:
 def _is_list(value: Any) -> bool:
     return (
         _text(value, "kind").endswith("List")
-        and "items" in value
-        and isinstance(value["items"], list | None)
+        and ITEMS in value
+        and isinstance(value[ITEMS], list | None)
     )
 
 
 def _items(document: Document) -> Iterator[Document]:
-    shared: dict[str, Any] = {}
+    shared: dict[str, str] = {}
     if kind := document.kind.removesuffix("List"):
         shared = {"apiVersion": document.api_version, "kind": kind}
-    for index, item in enumerate(document.value["items"] or ()):
-        value = shared | item if is_object(item) and "kind" not in item else item
-        yield Document(document.source, value, document.text, (*document.path, "items", index))
+    for index, item in enumerate(document.value[ITEMS] or ()):
+        path = (*document.path, ITEMS, index)
+        yield Document(document.source, _complete(item, shared), document.text, path)
 
 
 def _chunks(text: str) -> Iterator[DocumentText]:
     """Split at ``---``, which starts a line only between documents, and count lines."""
     start, first = 0, 1
-    for found in _separator.finditer(text):
+    for found in _separator.finditer(text) if "---" in text else ():
         chunk = text[start : found.start()]
         if _content_line(chunk):  # otherwise it has only comments and directives
             yield DocumentText(chunk, first, start)
@@ -200,9 +182,10 @@ def _chunks(text: str) -> Iterator[DocumentText]:
 
 def _yaml(chunk: DocumentText, source: str, *, unique_keys: bool) -> Document | ManifestError:
     try:
-        value = load(chunk.content, source, chunk.first, unique_keys=unique_keys)
+        loaded = load_outlined(chunk.content, source, chunk.first, unique_keys=unique_keys)
     except ManifestError as error:
         return error
+    value, chunk.outline = loaded
     return Document(source, value, chunk)
 
 
@@ -210,65 +193,41 @@ def _json(
     chunk: DocumentText, source: str, *, unique_keys: bool
 ) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, _decode(chunk.content), chunk)
-    except (msgspec.DecodeError, RecursionError):
+        yield Document(source, decode_json(chunk.content.encode()), chunk)
+    except DECODE_FAULTS:
         read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, Document):
             yield read
-        else:
-            yield from _json_stream(chunk, source)
+            return
+        for item in read_stream(chunk, source):
+            yield item if isinstance(item, ManifestError) else Document(source, *item)
 
 
-def _json_stream(chunk: DocumentText, source: str) -> Iterator[Document | ManifestError]:
-    """Read JSON documents in sequence; after an invalid one, resume at the next {."""
-    text = chunk.content
-    end, line, broken = 0, chunk.first, 0
-    while broken < MOST_BROKEN_DOCUMENTS and (found := _content(text, end)):
-        start = found.start()
-        line += text.count("\n", end, start)
+def _json_items(
+    chunk: DocumentText, items: JsonItems, source: str
+) -> Iterator[Document | ManifestError]:
+    """Decode the items of a ``List`` one by one, so that only one of them is in memory."""
+    for index, (span, raw) in enumerate(zip(items.spans, items.raw, strict=True)):
         try:
-            _, end = _scanner.raw_decode(text, start)
-            part = text[start:end]
-            yield Document(source, _decode(part), DocumentText(part, line, chunk.start + start))
-        except (json.JSONDecodeError, msgspec.DecodeError, RecursionError) as error:
-            broken += 1
-            yield _broken(error, source, chunk.first, line)
-            end = text.find("\n{", max(getattr(error, "pos", start), start + 1))
-            if end < 0:
-                end = len(text)
-        line += text.count("\n", start, end)
-    if broken == MOST_BROKEN_DOCUMENTS:
-        yield ManifestError(
-            source, line, f"{MOST_BROKEN_DOCUMENTS} invalid JSON documents: the rest is not read"
-        )
+            value = _decode_item(chunk, span, raw, source)
+        except ManifestError as error:
+            yield error
+        else:
+            path = (ITEMS, index)
+            yield from expand(Document(source, _complete(value, items.shared), chunk, path))
 
 
-def _broken(error: Exception, source: str, first: int, line: int) -> ManifestError:
-    if isinstance(error, json.JSONDecodeError):
-        return ManifestError(source, first + error.lineno - 1, f"invalid JSON: {error.msg}")
-    problem = TOO_DEEP if isinstance(error, RecursionError) else str(error)
-    return ManifestError(source, line, f"invalid JSON: {problem}")
+def _decode_item(chunk: DocumentText, span: Span, raw: msgspec.Raw, source: str) -> Any:
+    try:
+        return decode_json(raw)
+    except DECODE_FAULTS:  # YAML may read it, as it may read a whole document
+        first = chunk.line_at(span.start)
+        return load_outlined(chunk.content[slice(*span)], source, first)[0]
 
 
-def _decode(text: str) -> Any:
-    """Decode JSON; replace values nested deeper than any rule reads with null."""
-    data = text.encode()
-    value = decode_nested(msgspec.json.decode, data)
-    return value if _is_shallow(value) else msgspec.json.decode(prune(data))
-
-
-def _is_shallow(value: Any) -> bool:
-    level = [value]
-    for _ in range(MOST_LEVELS):
-        level = [inner for outer in level for inner in _containers(outer)]
-        if not level:
-            return True
-    return False
-
-
-def _containers(outer: Any) -> list[Any]:
-    inner: Any = outer.values() if is_object(outer) else outer if is_array(outer) else ()
-    return [value for value in inner if isinstance(value, dict | list)]
+def _complete(item: Any, shared: dict[str, str]) -> Any:
+    """Add to an item of a typed list, such as ``PodList``, what the API omits."""
+    return shared | item if is_object(item) and "kind" not in item else item
 
 
 def _member(value: Any, key: str) -> Any:

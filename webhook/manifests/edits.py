@@ -5,6 +5,7 @@ Source: YAML 1.1, section 5.4: which characters break a line; libyaml breaks lin
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,13 @@ _RARE_BREAKS = "\r\x85\u2028\u2029"
 
 _break = re.compile(f"\r\n|[\n{_RARE_BREAKS}]")
 _blanks = re.compile(r"[ \t]*")
+
+
+class Span(NamedTuple):
+    """Characters of a text, from ``start`` to before ``end``, from 0."""
+
+    start: int
+    end: int
 
 
 class TextEdit(NamedTuple):
@@ -31,6 +39,26 @@ class TextEdit(NamedTuple):
     def shift(self, by: int) -> "TextEdit":
         """Convert the edit of a part of a text to one of the whole text."""
         return self._replace(start=self.start + by, end=self.end + by)
+
+
+class TextRegion(NamedTuple):
+    """
+    A part of a text in lines and columns, from 1; columns count code points.
+
+    The end is the column after the last character. Lines end at line feeds.
+    """
+
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+
+
+def find_region(line_starts: Sequence[int], edit: TextEdit) -> TextRegion:
+    """Find the lines and columns that an edit replaces; ``line_starts`` are of the whole text."""
+    first, last = (bisect_right(line_starts, position) for position in (edit.start, edit.end))
+    start_column, end_column = edit.start - line_starts[first - 1], edit.end - line_starts[last - 1]
+    return TextRegion(first, start_column + 1, last, end_column + 1)
 
 
 def overlap(one: TextEdit, other: TextEdit) -> bool:
@@ -70,6 +98,11 @@ def find_original_position(edits: Sequence[TextEdit], position: int) -> int:
 def find_line_starts(text: str) -> list[int]:
     """Find where each line starts, as editors and ``grep -n`` count lines: by line feeds."""
     return [0, *(found.end() for found in re.finditer("\n", text))]
+
+
+def has_rare_breaks(text: str) -> bool:
+    """Whether a line of a text ends at another break than a line feed."""
+    return any(found[0] not in ("\n", "\r\n") for found in _break.finditer(text))
 
 
 def line_start(text: str, position: int) -> int:

@@ -60,6 +60,7 @@ class EventWalker(ABC, Generic[T]):
     def __init__(self, text: str) -> None:
         """Start before the first event of a text with at most one document."""
         self.events: Iterator[Event] = yaml.parse(text, Loader=yaml.CBaseLoader)
+        self.opening = 0  # the first character of the document's value
         self._values = 0  # as many as JSON would hold, so with aliases written out
         self._aliased = 0
         self._anchors: dict[str, tuple[T, int]] = {}  # with the number of values inside
@@ -74,7 +75,9 @@ class EventWalker(ABC, Generic[T]):
         built: T | None = None
         for event in self.events:
             if isinstance(event, DocumentStartEvent):
-                built = self.node(next(self.events), MOST_LEVELS)
+                root = next(self.events)
+                self.opening = root.start_mark.index if root.start_mark else 0
+                built = self.node(root, MOST_LEVELS)
         return built
 
     def node(self, event: Event, depth: int) -> T:

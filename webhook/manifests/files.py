@@ -16,7 +16,8 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 
 from webhook.errors import ManifestError, SourceError
-from webhook.manifests.document import Document, expand, parse
+from webhook.manifests.document import Document, expand, parse, read_objects
+from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 
 MANIFEST_BYTES = 512 * 2**20  # largest file read: 100 000 ReplicaSets as kubectl prints them
 
@@ -63,13 +64,15 @@ def read_documents(
     strict: bool = False,
     stdin: BinaryIO | None = None,
     unpack: Unpacker = expand,
+    path_filter: PathFilter = NO_FILTER,
 ) -> Iterator[Document | SkippedSource | SourceError]:
     """
     Read all objects of files and folders.
 
     Args:
         paths: Files and folders.
-        strict: Whether a source that would be skipped, and a duplicate key in YAML, are errors.
+        strict: Whether a source that would be skipped is an error.
+        path_filter: Leaves out files and folders that are found in a folder.
 
     Yields:
         Objects with non-empty ``apiVersion`` and ``kind``, in the order in which they are found,
@@ -77,7 +80,7 @@ def read_documents(
         known) and skipped sources. Nothing is raised.
     """
     for path in paths:
-        for item in _read_path(path, stdin, unpack, unique_keys=strict):
+        for item in _read_path(path, stdin, unpack, path_filter):
             if strict and isinstance(item, SkippedSource):
                 yield SourceError(item.source, item.reason)
             else:
@@ -100,15 +103,15 @@ def read_file(path: str) -> list[Document]:
 
 
 def _read_path(
-    path: str, stdin: BinaryIO | None, unpack: Unpacker, *, unique_keys: bool
+    path: str, stdin: BinaryIO | None, unpack: Unpacker, path_filter: PathFilter
 ) -> Iterator[Document | SkippedSource | SourceError]:
-    for found in (STDIN,) if path == STDIN else find_files(Path(path)):
+    for found in (STDIN,) if path == STDIN else find_files(Path(path), path_filter):
         if not isinstance(found, str):
             yield found
             continue
         source = source_of(found)
         try:
-            parsed = parse(read_text(found, stdin), source, unique_keys=unique_keys)
+            parsed = read_objects(read_text(found, stdin), source)
         except SourceError as error:
             yield error
         else:
@@ -138,12 +141,22 @@ def select_objects(
         yield SkippedSource(source, NO_OBJECT)
         return
     for document in others:
-        yield document.error("not an object: add apiVersion and kind, or remove it")
+        yield document.error(f"not an object: add {_name_missing(document)}, or remove it")
 
 
-def find_files(root: Path) -> Iterator[str | SkippedSource | SourceError]:
+def _name_missing(document: Document) -> str:
+    members = (("apiVersion", document.api_version), ("kind", document.kind))
+    return " and ".join(name for name, value in members if not value)
+
+
+def find_files(
+    root: Path, path_filter: PathFilter = NO_FILTER
+) -> Iterator[str | SkippedSource | SourceError]:
     """
     Find the files to read in a folder, or the file itself, which is read whatever its suffix.
+
+    Args:
+        path_filter: Leaves out files and folders that are found in ``root``.
 
     Yields:
         Paths, in the order of names; templates of charts, and folders that cannot be listed.
@@ -166,7 +179,8 @@ def find_files(root: Path) -> Iterator[str | SkippedSource | SourceError]:
         pending.extend(
             (path / name, is_template or (name == _TEMPLATES and _CHART in names))
             for name in reversed(names)
-            if _is_dir(path / name) or _may_hold_manifests(path / name)
+            if (_is_dir(path / name) or _may_hold_manifests(path / name))
+            and not path_filter.excludes(path / name)
         )
     if not found:
         yield SkippedSource(str(root), NO_FILE)

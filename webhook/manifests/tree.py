@@ -62,6 +62,15 @@ class TreeNode(msgspec.Struct, gc=False):
             return found if found and found.step == step else None
         return next((entry for entry in reversed(self.entries) if entry.step == step), None)
 
+    @property
+    def merged(self) -> "TreeNode | None":
+        """The only mapping that is merged into it; None if there are none or several."""
+        found = [entry.node for entry in self.entries if entry.step is None]
+        is_mapping = len(found) == 1 and not any(
+            isinstance(entry.step, int) for entry in found[0].entries
+        )
+        return found[0] if is_mapping else None
+
 
 class TreeEntry(msgspec.Struct, gc=False):
     """
@@ -138,10 +147,31 @@ def read_yaml(text: str) -> Tree:
 
 
 def count_places(root: TreeNode) -> None:
-    """Count how often the document contains each node; ``EventWalker`` bounds their number."""
+    """
+    Count how often the document contains each node; ``EventWalker`` bounds their number.
+
+    A member that is merged into a mapping is not contained where another member overrides it.
+    """
     root.places += 1
+    own = {entry.step for entry in root.entries}
     for entry in root.entries:
-        count_places(entry.node)
+        if entry.step is None:
+            _count_merged(entry.node, own)
+        else:
+            count_places(entry.node)
+
+
+def _count_merged(node: TreeNode, hidden: set[str | int | None]) -> None:
+    """Count the members of a merged mapping, or of a sequence of them, that are not ``hidden``."""
+    node.places += 1
+    for entry in node.entries:
+        if isinstance(entry.step, int):
+            _count_merged(entry.node, hidden)
+            hidden = hidden | {one.step for one in entry.node.entries}
+        elif entry.step is None:
+            _count_merged(entry.node, hidden | {one.step for one in node.entries})
+        elif entry.step not in hidden:
+            count_places(entry.node)
 
 
 class _Punctuation:

@@ -1,12 +1,13 @@
 """Messages about values of the wrong type, from the errors of msgspec."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.policy.paths import FieldPath, is_object
+from webhook.policy.paths import FieldPath, is_object, replace_value
 
 _WORDS = {
     "str": "a string",
@@ -16,6 +17,8 @@ _WORDS = {
     "object": "an object",
     "array": "a list",
 }
+
+MOST_MISMATCHES = 50  # of one object; a person corrects the first few and tries again
 
 _steps = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]").finditer
 _quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
@@ -37,6 +40,34 @@ def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismat
     return TypeMismatch(f"{problem[:1].lower()}{problem[1:]}", path)
 
 
+def find_type_mismatches(value: Any, decode: Callable[[Any], None]) -> list[TypeMismatch]:
+    """
+    Find the values of wrong types in a value, at most ``MOST_MISMATCHES``.
+
+    Args:
+        value: Of JSON's types; it stays unchanged.
+        decode: Raises msgspec.ValidationError with the path of a value of a wrong type; accepts
+            null in its place, as the model does.
+    """
+    return list(islice(_find_type_mismatches(value, decode), MOST_MISMATCHES))
+
+
+def _find_type_mismatches(value: Any, decode: Callable[[Any], None]) -> Iterator[TypeMismatch]:
+    found: set[FieldPath] = set()
+    while True:
+        try:
+            decode(value)
+        except msgspec.ValidationError as error:
+            mismatch = find_type_mismatch(error, value)
+            if mismatch.path in found:  # null is wrong here too
+                return
+            yield mismatch
+            found.add(mismatch.path)
+            value = replace_value(value, mismatch.path, None)  # msgspec reports one error at a time
+        else:
+            return
+
+
 def _parse_path(where: str, value: Any) -> Iterator[str | int]:
     shown, some_key, _ = where.partition(_SOME_KEY)
     for step in _steps(shown):
@@ -44,4 +75,6 @@ def _parse_path(where: str, value: Any) -> Iterator[str | int]:
         yield member
         value = value[member]
     if some_key and is_object(value):
-        yield next(key for key, inner in value.items() if not isinstance(inner, str | None))
+        wrong = [key for key, inner in value.items() if not isinstance(inner, str)]
+        # null is wrong only if nothing else is: most mappings accept it
+        yield from sorted(wrong, key=lambda key: value[key] is None)[:1]

@@ -1,11 +1,11 @@
 """
 YAML to values of JSON's types, as kubectl reads it, and back.
 
-Entry points: ``load`` and ``format_yaml``. This module must not execute a tag: tags of the YAML
-core schema select how to read a scalar, others are ignored. The last value of a duplicate key
-counts, as in sigs.k8s.io/yaml, unless unique keys are required. Words follow YAML 1.1, numbers
-follow Go. Dates and base 60 of YAML 1.1 are not supported: ``2001-01-01`` and ``22:30`` are
-strings.
+Entry points: ``load``, ``load_outlined`` and ``format_yaml``. This module must not execute a tag:
+tags of the YAML core schema select how to read a scalar, others are ignored. The last value of a
+duplicate key counts, as in sigs.k8s.io/yaml, unless unique keys are required. Words follow YAML
+1.1, numbers follow Go. Dates and base 60 of YAML 1.1 are not supported: ``2001-01-01`` and
+``22:30`` are strings.
 
 Source: sigs.k8s.io/yaml goyaml.v2 resolve.go.
 """
@@ -17,19 +17,49 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import yaml
-from yaml.events import Event, NodeEvent, ScalarEvent
+from yaml.events import CollectionStartEvent, Event, NodeEvent, ScalarEvent
 
 from webhook.errors import ManifestError
-from webhook.manifests.events import EventWalker, UnsupportedYAMLError, is_merge
+from webhook.manifests.edits import Span
+from webhook.manifests.events import MOST_LEVELS, EventWalker, UnsupportedYAMLError, is_merge
 from webhook.policy.paths import is_array, is_object
 
 _COLUMNS = 120  # before a text is folded; a little more than the widest of our lines
 
+ITEMS = "items"
+"""The member of a ``List`` that contains its objects."""
+
+_DEPTH_OF_MEMBERS = MOST_LEVELS - 1  # levels that remain for the members of the document's value
+_DEPTH_OF_ITEMS = _DEPTH_OF_MEMBERS - 1
+
 _RESOLVED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 
 
+class Outline(msgspec.Struct, frozen=True):
+    """
+    Positions that are noted while a document is read.
+
+    Attributes:
+        opening: The first character of its value.
+        items: The items of a ``List``; empty for any other value.
+        repeats_keys: Whether a mapping has two equal keys.
+    """
+
+    opening: int
+    items: tuple[Span, ...] = ()
+    repeats_keys: bool = False
+
+
 def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> Any:
+    """Read the only document of a text; like ``load_outlined``, without positions."""
+    return load_outlined(text, source, first, unique_keys=unique_keys)[0]
+
+
+def load_outlined(
+    text: str, source: str, first: int, *, unique_keys: bool = False
+) -> tuple[Any, Outline]:
     """
     Read the only document of a text.
 
@@ -38,13 +68,15 @@ def load(text: str, source: str, first: int, *, unique_keys: bool = False) -> An
         first: The line at which the text starts in its source, from 1.
 
     Returns:
-        Its value, of JSON's types; None if it is empty. Aliases of one anchor share one value.
+        Its value, of JSON's types, and its outline; None if it is empty. Aliases of one anchor
+        share one value.
 
     Raises:
         ManifestError: The text is not YAML, or has no equivalent in JSON.
     """
+    builder = _ValueBuilder(text, unique_keys=unique_keys)
     try:
-        return _ValueBuilder(text, unique_keys=unique_keys).build()
+        return builder.build(), builder.outline()
     except yaml.YAMLError as error:
         raise _manifest_error(error, text, source, first) from error
 
@@ -72,6 +104,13 @@ class _ValueBuilder(EventWalker[Any]):
     def __init__(self, text: str, *, unique_keys: bool) -> None:
         super().__init__(text)
         self._unique_keys = unique_keys
+        self._repeats_keys = False
+        self._member = ""  # of the document's value, being read
+        self._items: list[Span] = []
+
+    def outline(self) -> Outline:
+        """Return what was noted about the document that was built."""
+        return Outline(self.opening, tuple(self._items), self._repeats_keys)
 
     def scalar(self, event: ScalarEvent) -> Any:
         """Resolve a plain scalar; a quoted one is a string."""
@@ -88,7 +127,22 @@ class _ValueBuilder(EventWalker[Any]):
     def sequence(self, start: NodeEvent, depth: int) -> list[Any]:
         """Build a list."""
         del start
+        if depth == _DEPTH_OF_ITEMS and self._member == ITEMS:
+            return self._read_items(depth)
         return [self.node(event, depth) for event in self.children()]
+
+    def _read_items(self, depth: int) -> list[Any]:
+        """Read the objects of a ``List``, and note their positions."""
+        values: list[Any] = []
+        self._items.clear()  # of an equal key before this one
+        for event in self.children():
+            values.append(self.node(event, depth))
+            is_collection = isinstance(event, CollectionStartEvent)
+            end = (self.closed if is_collection else event).end_mark
+            assert event.start_mark is not None, "libyaml marks everything"
+            assert end is not None, "libyaml marks everything"
+            self._items.append(Span(event.start_mark.index, end.index))
+        return values
 
     def mapping(self, start: NodeEvent, depth: int) -> dict[str, Any]:
         """Build a dict; keys of the mapping override merged keys."""
@@ -100,10 +154,17 @@ class _ValueBuilder(EventWalker[Any]):
                 merged |= self._merged(next(self.events), depth)
                 continue
             key = self._key(event, depth)
-            if self._unique_keys and key in values:
-                raise UnsupportedYAMLError(event, f"duplicate key {key!r}: remove one of the two")
+            if key in values:
+                self._note_duplicate(key, event)
+            if depth == _DEPTH_OF_MEMBERS:
+                self._member = key
             values[key] = self.node(next(self.events), depth)
         return merged | values if merged else values
+
+    def _note_duplicate(self, key: str, event: Event) -> None:
+        if self._unique_keys:
+            raise UnsupportedYAMLError(event, f"duplicate key {key!r}: remove one of the two")
+        self._repeats_keys = True
 
     def _merged(self, event: Event, depth: int) -> dict[str, Any]:
         value = self.node(event, depth)

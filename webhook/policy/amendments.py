@@ -18,14 +18,14 @@ from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.catalogue import Action
 from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, PodTemplate
 from webhook.policy.patch import Operation, add, remove
-from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field, format_pointer
+from webhook.policy.paths import constraints_field, constraints_path, format_pointer
 from webhook.policy.request import AdmissionRequest
+from webhook.policy.rule_entry import Action
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -69,7 +69,7 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
     if completed is requested:
         return Amendment(requested)
     path = request.path or ()
-    base = format_pointer((*path, *CONSTRAINTS_IN_POD))
+    base = format_pointer(constraints_path(path))
     additions = tuple(_add_fields(kept.constraints, completed, base))
     removals = (
         remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")

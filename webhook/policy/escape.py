@@ -17,6 +17,8 @@ _GO_ESCAPES = {
 _LAST_ASCII = 0x7F  # Go writes \xNN up to here, \uNNNN beyond
 _LAST_OF_PLANE_0 = 0xFFFF  # Go writes \uNNNN up to here, \UNNNNNNNN beyond
 
+WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/filters/warning.go
+
 
 def quote(text: str) -> str:
     """
@@ -32,6 +34,12 @@ def quote(text: str) -> str:
 def printable(text: str) -> str:
     """Escape line breaks and unprintable characters, as Go's ``%q`` does."""
     return text if text.isprintable() else quote(text)[1:-1]
+
+
+def shorten_warning(text: str) -> str:
+    """Shorten a warning to what kube-apiserver passes on, without control characters."""
+    line = printable(text)
+    return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."
 
 
 def printable_lines(text: str) -> str:

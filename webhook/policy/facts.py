@@ -79,7 +79,7 @@ class Facts(Protocol):
 
     def tainted_domains(self, topology_key: str, /) -> Sequence[TaintedDomains]:
         """
-        List the domains that a pod without tolerations cannot enter.
+        List the domains that a pod without tolerations cannot enter, whatever their nodes' state.
 
         Returns:
             An entry for each set of taint combinations: as many as the cluster has node roles,

@@ -15,6 +15,7 @@ import msgspec
 
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
+from webhook.policy.places import ENTRIES, TemplatePatterns, TemplatePlaces
 
 
 class KindRow(msgspec.Struct, frozen=True, gc=False):
@@ -25,7 +26,8 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
         version: The API version without its group; empty for a custom kind, whose version and
             plural only the API server knows.
         plural: The resource name in request paths.
-        template: Path of the pod template; empty for a Pod; None for a kind without one.
+        template: Path of the pod template; empty for a Pod; None for a kind without one. Kinds with
+            several templates have patterns.
         selector: Path of the label selector that joins the selector of the pods' defaults: that of
             a Service, and of the controllers that kube-scheduler knows. None for all others.
         namespaced: Whether its objects are in namespaces.
@@ -37,7 +39,7 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
     version: str
     kind: str
     plural: str
-    template: TemplatePath | None = None
+    template: TemplatePlaces | None = None
     selector: TemplatePath | None = None
     namespaced: bool = True
     watched: bool = False
@@ -66,6 +68,15 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
 
 _TEMPLATE, _SELECTOR = ("spec", "template"), ("spec", "selector")
 _JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
+_REPLICATED_JOBS = TemplatePatterns(
+    (("spec", "replicatedJobs", ENTRIES, "template", "spec", "template"),)
+)
+_LEADER_AND_WORKERS = TemplatePatterns(
+    (
+        ("spec", "leaderWorkerTemplate", "leaderTemplate"),
+        ("spec", "leaderWorkerTemplate", "workerTemplate"),
+    )
+)
 
 KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("", "v1", "Namespace", "namespaces", namespaced=False, watched=True),
@@ -83,11 +94,21 @@ KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("apps", "v1", "DaemonSet", "daemonsets", _TEMPLATE),
     KindRow("batch", "v1", "Job", "jobs", _TEMPLATE),
     KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE),
+    KindRow("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False),
+    KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     KindRow("argoproj.io", "", "Rollout", "rollouts", _TEMPLATE, _SELECTOR, watched=True),
     KindRow("apps.kruise.io", "", "BroadcastJob", "broadcastjobs", _TEMPLATE),
     KindRow("apps.kruise.io", "", "CloneSet", "clonesets", _TEMPLATE),
     KindRow("apps.kruise.io", "", "DaemonSet", "daemonsets", _TEMPLATE),
     KindRow("apps.kruise.io", "", "StatefulSet", "statefulsets", _TEMPLATE),
+    KindRow("apps.openshift.io", "", "DeploymentConfig", "deploymentconfigs", _TEMPLATE),
+    KindRow("jobset.x-k8s.io", "", "JobSet", "jobsets", _REPLICATED_JOBS),
+    KindRow(
+        "leaderworkerset.x-k8s.io", "", "LeaderWorkerSet", "leaderworkersets",
+        _LEADER_AND_WORKERS,
+    ),
+    KindRow("serving.knative.dev", "", "Service", "services", _TEMPLATE),
+    KindRow("keda.sh", "", "ScaledObject", "scaledobjects"),
 )  # fmt: skip
 """Kubernetes' own kinds (built-in), then the custom kinds that every installation knows."""
 
@@ -100,24 +121,24 @@ CUSTOM_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
 )
 
 
-def _templates(rows: Mapping[GroupKind, KindRow]) -> Mapping[GroupKind, TemplatePath]:
-    return MappingProxyType(
-        {kind: row.template for kind, row in rows.items() if row.template is not None}
-    )
+BUILT_IN_TEMPLATES: Mapping[GroupKind, TemplatePath] = MappingProxyType(
+    {kind: row.template for kind, row in BUILT_IN_KINDS.items() if isinstance(row.template, tuple)}
+)
+"""Kubernetes' own kinds with a pod template -> its path; none of them has several."""
 
-
-BUILT_IN_TEMPLATES = _templates(BUILT_IN_KINDS)
-"""Kubernetes' own kinds with a pod template -> its path."""
-
-SHIPPED_TEMPLATES = _templates(CUSTOM_KINDS)
-"""Custom kinds with a pod template that every installation knows -> its path."""
+SHIPPED_TEMPLATES: Mapping[GroupKind, TemplatePlaces] = MappingProxyType(
+    {kind: row.template for kind, row in CUSTOM_KINDS.items() if row.template is not None}
+)
+"""Custom kinds with pod templates that every installation knows -> where they are."""
 
 BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if row.template and row.selector
 )
 """The controllers whose label selector kube-scheduler joins to that of the Services."""
 
+NAMESPACE_KIND = GroupKind("", "Namespace")
 POD = GroupKind("", "Pod")
+BINDING = GroupKind("", "Binding")
 POD_TEMPLATE = GroupKind("", "PodTemplate")
 REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
 DEPLOYMENT = GroupKind("apps", "Deployment")
@@ -126,3 +147,15 @@ STATEFUL_SET = GroupKind("apps", "StatefulSet")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
 JOB = GroupKind("batch", "Job")
 CRON_JOB = GroupKind("batch", "CronJob")
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+JOB_SET = GroupKind("jobset.x-k8s.io", "JobSet")
+LEADER_WORKER_SET = GroupKind("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+DEPLOYMENT_CONFIG = GroupKind("apps.openshift.io", "DeploymentConfig")
+KNATIVE_SERVICE = GroupKind("serving.knative.dev", "Service")
+HORIZONTAL_POD_AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
+SCALED_OBJECT = GroupKind("keda.sh", "ScaledObject")
+
+STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+
+AUTOSCALERS = frozenset({HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT})
+"""Kinds that scale workloads; autoscaling/v1, which every API server has, suffices for audits."""

@@ -39,10 +39,20 @@ SCHEDULE_ANYWAY = "ScheduleAnyway"
 UNSATISFIABLE_ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
 """The values of ``whenUnsatisfiable``, core/v1 ``UnsatisfiableConstraintAction``."""
 
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+"""Source: k8s.io/api core/v1 well_known_labels.go."""
+
 HONOR = "Honor"
 IGNORE = "Ignore"
 NODE_POLICIES = (HONOR, IGNORE)
 """The values of both node inclusion policies, core/v1 ``NodeInclusionPolicy``."""
+
+AFFINITY_POLICY = "nodeAffinityPolicy"
+TAINTS_POLICY = "nodeTaintsPolicy"
+"""The fields of a constraint that have such a value."""
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""Label that kube-apiserver gives to every Namespace; its value is the name."""
 
 MAX_CONSTRAINTS = 1000  # in one list: bounds the time of a verdict; real pods have one to three
 
@@ -87,8 +97,7 @@ class LabelSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
         """Turn nulls into zero values."""
         if self.match_labels is _NULL or self.match_expressions is _NULL:
             _replace_nulls(self)
-        if _NULL in self.match_labels.values():
-            _replace_null_labels(self.match_labels)
+        replace_null_labels(self.match_labels)
         if _NULL in self.match_expressions:
             items = _replace_null_items(self.match_expressions, LabelSelectorRequirement())
             force_setattr(self, "match_expressions", items)
@@ -185,10 +194,8 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
             or self.owner_references is _NULL
         ):
             _replace_nulls(self)
-        if _NULL in self.labels.values():
-            _replace_null_labels(self.labels)
-        if _NULL in self.annotations.values():
-            _replace_null_labels(self.annotations)
+        replace_null_labels(self.labels)
+        replace_null_labels(self.annotations)
         if _NULL in self.owner_references:
             items = _replace_null_items(self.owner_references, OwnerReference())
             force_setattr(self, "owner_references", items)
@@ -210,11 +217,14 @@ class PodSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
         node_name: The node the pod is bound to; empty before scheduling.
         scheduler_name: Empty means default-scheduler.
         topology_spread_constraints: In order; may be empty.
+        scheduling_group: Of any type, as ``workload_ref``: see ``policy.gangs``.
     """
 
     node_name: Text = ""
     scheduler_name: Text = ""
     topology_spread_constraints: Items[Constraint] = ()
+    scheduling_group: object = None
+    workload_ref: object = None
 
     def __post_init__(self) -> None:
         """Turn nulls into zero values."""
@@ -323,8 +333,10 @@ def _replace_nulls(struct: msgspec.Struct) -> None:
             force_setattr(struct, field, getattr(zero, field))
 
 
-def _replace_null_labels(labels: dict[str, str]) -> None:
-    labels.update({key: value or "" for key, value in labels.items()})
+def replace_null_labels(labels: dict[str, str]) -> None:
+    """Replace null values by empty strings, in place, as Go decodes them."""
+    if _NULL in labels.values():
+        labels.update({key: value or "" for key, value in labels.items()})
 
 
 def _replace_null_items(items: tuple[T, ...], zero: T) -> tuple[T, ...]:

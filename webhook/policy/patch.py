@@ -6,7 +6,9 @@ a patch contains only three kinds of steps: ``add`` of a member whose parent is 
 added whole, ``add`` at the end of a list that is in the object, and ``remove`` of a value that is
 in the object. ``add`` replaces an existing member.
 
-``add_defaults`` and ``replace_defaults`` build the patch that injects default constraints.
+``add_defaults`` and ``replace_defaults`` build the patch that injects default constraints,
+``add_scale_down_label`` the one that labels a pod to be ranked, and ``add_deletion_cost`` the one
+that ranks it when it is bound.
 
 Source: RFC 6901, RFC 6902.
 """
@@ -19,10 +21,15 @@ from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodTemplate
 from webhook.policy.paths import CONSTRAINTS_IN_POD, format_pointer
+from webhook.policy.scaledown.binding import Binding
+from webhook.policy.scaledown.ranks import DELETION_COST, KEEP_SPREAD, SCALE_DOWN_LABEL
 
 _CONSTRAINTS = format_pointer(CONSTRAINTS_IN_POD)
 _ANNOTATIONS = format_pointer(("metadata", "annotations"))
 _DEFAULTS = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
+_DELETION_COST = format_pointer(("metadata", "annotations", DELETION_COST))
+_LABELS = format_pointer(("metadata", "labels"))
+_SCALE_DOWN = format_pointer(("metadata", "labels", SCALE_DOWN_LABEL))
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -64,6 +71,19 @@ def add_defaults(injection: Injection, *, listed: bool, annotated: bool) -> Iter
         yield add(_ANNOTATIONS, {DEFAULTS_ANNOTATION: injection.annotation})
 
 
+def add_scale_down_label(has_labels: bool | None) -> Iterator[Operation]:  # noqa: FBT001
+    """
+    Label a pod so that it gets a rank when it is bound.
+
+    Args:
+        has_labels: Whether the pod has labels; None if it is not to be labelled.
+    """
+    if has_labels:
+        yield add(_SCALE_DOWN, KEEP_SPREAD)
+    elif has_labels is not None:
+        yield add(_LABELS, {SCALE_DOWN_LABEL: KEEP_SPREAD})
+
+
 def replace_defaults(pod: PodTemplate, injection: Injection) -> Iterator[Operation]:
     """Replace the constraints that an earlier call injected, and their annotation."""
     if not injection.is_in_place:
@@ -73,6 +93,13 @@ def replace_defaults(pod: PodTemplate, injection: Injection) -> Iterator[Operati
         yield add(_DEFAULTS, injection.annotation)
     elif injection.previous and not injection.annotation:
         yield remove(_DEFAULTS)
+
+
+def add_deletion_cost(binding: Binding, cost: int) -> Operation:
+    """Annotate a Binding with the deletion cost of its pod."""
+    if binding.annotated:
+        return add(_DELETION_COST, str(cost))
+    return add(_ANNOTATIONS, {DELETION_COST: str(cost)})
 
 
 def _replace_constraints(number: int, injection: Injection) -> Iterator[Operation]:

@@ -22,6 +22,9 @@ TemplatePath: TypeAlias = tuple[str, ...]
 CONSTRAINTS_IN_POD: TemplatePath = ("spec", "topologySpreadConstraints")
 """The field path from a pod, or a pod template, to its constraints."""
 
+LIST_NAME = CONSTRAINTS_IN_POD[-1]
+"""The name of every list of constraints, also in custom resources without a pod template."""
+
 CACHED_PATHS = 64  # paths of constraint lists that stay formatted; there are five built-in ones
 
 _is_name = re.compile(r"[A-Za-z_]\w*").fullmatch
@@ -57,6 +60,27 @@ def find_value(value: Any, path: FieldPath, default: Any = None) -> Any:
     return found[-1] if len(found) > len(path) else default
 
 
+def replace_value(value: Any, path: FieldPath, new: Any) -> Any:
+    """Copy a value with another one at a path, which must exist; it shares the other parts."""
+    if not path:
+        return new
+    copy: Any = dict(value) if is_object(value) else list(value)
+    copy[path[0]] = replace_value(copy[path[0]], path[1:], new)
+    return copy
+
+
+def find_entry(field: str, list_path: str) -> int | None:
+    """Find the index of the constraint in which a field is; None for any other field."""
+    below = field.removeprefix(list_path)
+    if below == field:
+        return None
+    match parse_path(below)[:1]:
+        case (int(entry),):
+            return entry
+        case _:
+            return None
+
+
 def without_nulls(value: Any) -> Any:
     """Return a value without the members of its objects that are null, at any depth."""
     if is_object(value):
@@ -86,10 +110,20 @@ def parse_path(field: str) -> FieldPath:
     return tuple(steps)
 
 
+def is_constraint_list(place: FieldPath) -> bool:
+    """Whether a path leads to a bare list of constraints, and not to a pod template."""
+    return place[-1:] == (LIST_NAME,)
+
+
+def constraints_path(place: FieldPath) -> FieldPath:
+    """Return the path of the constraints, given that of a pod template, or of the bare list."""
+    return place if is_constraint_list(place) else (*place, *CONSTRAINTS_IN_POD)
+
+
 @lru_cache(CACHED_PATHS)
-def constraints_field(template: TemplatePath) -> str:
-    """Write where an object holds its constraints, given the path to its pod template."""
-    return format_path((*template, *CONSTRAINTS_IN_POD))
+def constraints_field(place: FieldPath) -> str:
+    """Write where an object holds the constraints of ``constraints_path``."""
+    return format_path(constraints_path(place))
 
 
 def format_pointer(path: Iterable[str | int]) -> str:

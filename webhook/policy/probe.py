@@ -6,8 +6,9 @@ that is stored the label changes nothing, or it would bypass every rule. Every o
 template can be a probe, so that the right to create PodTemplates suffices, which is harmless.
 """
 
+from webhook.policy.escape import shorten_warning
 from webhook.policy.request import CREATE, AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, Verdict, brief
+from webhook.policy.verdict import UNTOUCHED, Verdict
 
 LABEL = "evenspread.io/probe"
 
@@ -20,7 +21,7 @@ The API server passes the same warning on only once, so ``true`` does not show w
 
 def build_probe_verdict(version: str, replica: str) -> Verdict:
     """Build the verdict on every probe, a warning that names the replica."""
-    warning = brief(f"evenspread {version} {replica} answered")
+    warning = shorten_warning(f"evenspread {version} {replica} answered")
     return Verdict(warnings=(warning,), recurs=True)
 
 

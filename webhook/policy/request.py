@@ -7,12 +7,14 @@ Source: k8s.io/api admission/v1 ``AdmissionRequest``.
 """
 
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import FieldPath
+from webhook.policy.scaledown.binding import Binding
 
 CREATE = "CREATE"
 UPDATE = "UPDATE"
@@ -21,10 +23,29 @@ LONGEST_NAME = 253  # characters in the name of an object or namespace: a DNS su
 
 
 class Hook(StrEnum):
-    """The two webhooks: the first may patch, the second gets the object after all patches."""
+    """The webhooks of objects: the first may patch, the second gets them after all patches."""
 
     MUTATE = "mutate"
     VALIDATE = "validate"
+
+
+class BindHook(StrEnum):
+    """The webhook of bindings of pods to nodes, which may patch them."""
+
+    BIND = "bind"
+
+
+AnyHook: TypeAlias = Hook | BindHook
+
+
+BOTH = "both"
+
+HOOK_CHOICES = {
+    str(Hook.MUTATE): (Hook.MUTATE,),
+    str(Hook.VALIDATE): (Hook.VALIDATE,),
+    BOTH: (Hook.MUTATE, Hook.VALIDATE),
+}
+"""The value of an option -> the webhooks that are called, in this order."""
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -39,7 +60,10 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         name: Empty until the API server generates it from ``generateName``.
         sub_resource: Empty for a request about the object itself.
         dry_run: Whether the API server will store nothing, whatever the verdict.
-        path: The path from the object to its pod template; None for a kind without one.
+        path: The path from the object to its pod template, or to a bare list of constraints; None
+            for a kind without one.
+        old_path: The path of the same template in the object that an update replaces; None if it
+            is the same path.
         metadata: The metadata of the object; for a Pod that of its template.
         template: The requested pod template; None if the object has none.
         old: The pod template that an update replaces; None on a create.
@@ -47,6 +71,9 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             server guarantees the types of built-in kinds.
         body: The undecoded review, for fields that are seldom needed; may be empty.
         old_unreadable: Whether the object that an update replaces has a type error too.
+        binding: The binding of a pod to a node; None for any other object.
+        siblings: Requests for the further pod templates of the object; they differ only in
+            ``path``, ``template`` and ``old``.
     """
 
     uid: str
@@ -56,13 +83,16 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str = ""
     sub_resource: str = ""
     dry_run: bool = False
-    path: TemplatePath | None = None
+    path: FieldPath | None = None
+    old_path: FieldPath | None = None
     metadata: ObjectMeta | None = None
     template: PodTemplate | None = None
     old: PodTemplate | None = None
     unreadable: str = ""
     old_unreadable: bool = False
     body: bytes = b""
+    binding: Binding | None = None
+    siblings: tuple["AdmissionRequest", ...] = ()
 
     @property
     def creates_pod(self) -> bool:

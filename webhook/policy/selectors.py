@@ -18,6 +18,9 @@ EXISTS = "Exists"
 DOES_NOT_EXIST = "DoesNotExist"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
+SELECT_ALL = LabelSelector()
+"""The empty selector, which selects every object."""
+
 
 def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """
@@ -79,6 +82,29 @@ def merge_match_label_keys(
     if not any(constraint.match_label_keys for constraint in constraints):
         return constraints
     return tuple(_merge_keys(constraint, labels) for constraint in constraints)
+
+
+def merge_stored_keys(
+    constraints: tuple[Constraint, ...], labels: Mapping[str, str]
+) -> tuple[Constraint, ...]:
+    """
+    Merge the matchLabelKeys of a pod that an API server stored, which has most likely merged them.
+
+    A key is added only if its selector has no expression that equals the one to add.
+    """
+    merged = zip(constraints, merge_match_label_keys(constraints, labels), strict=True)
+    return tuple(_without_repeated(written, added) for written, added in merged)
+
+
+def _without_repeated(written: Constraint, merged: Constraint) -> Constraint:
+    """Remove the added expressions of a selector that it had as written."""
+    selector, had = merged.label_selector, written.label_selector
+    if selector is None or had is None or selector == had:
+        return written
+    added = selector.match_expressions[len(had.match_expressions) :]
+    missing = tuple(one for one in added if one not in had.match_expressions)
+    complete = replace(selector, match_expressions=had.match_expressions + missing)
+    return replace(merged, label_selector=complete)
 
 
 def _merge_keys(constraint: Constraint, labels: Mapping[str, str]) -> Constraint:

@@ -7,10 +7,12 @@ The verdict on an admission request, built in one fixed order of steps.
 3. Fill in omitted fields.
 4. Complete null selectors of a new pod's own constraints, if its profile requests it.
 5. Deny violations of the API rules.
-6. Inject default constraints into a new pod.
+6. Inject default constraints into a new pod, and label it if a scale-down keeps its spread.
 7. Give advice by the policy rules, which need facts of the cluster. The validating hook does this,
    because it gets the object as it is stored. If it does not get pods, the mutating hook gives
    the advice on them, as warnings only.
+8. Warn of constraints for which kube-apiserver refuses the pods of a workload, though not the
+   workload itself, and of unknown fields in objects of custom kinds, in the validating hook.
 
 Mirror pods stay unchanged: they are bound already, and kube-apiserver refuses changes.
 
@@ -18,39 +20,43 @@ Mirror pods stay unchanged: they are bound already, and kube-apiserver refuses c
 raises nothing.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.admission import advise_request, is_advised_on
-from webhook.policy.advice.advise import NO_ADVICE, Advice
+from webhook.policy.advice.advise import NO_ADVICE, Advice, join_advice
 from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
-from webhook.policy.api import predict, rules
-from webhook.policy.api.fastpath import are_plain
-from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
+from webhook.policy.api import rules
+from webhook.policy.api.fielderrors import MOST_CAUSES
 from webhook.policy.api.fieldgates import DroppedField
-from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.catalogue import explain_command
-from webhook.policy.defaulting.forecast import forecast_defaults
+from webhook.policy.defaulting.forecast import describe_additions, forecast_defaults
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS, Injection, inject, is_mirror
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
-from webhook.policy.escape import printable
+from webhook.policy.escape import shorten_warning
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
-from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
-from webhook.policy.patch import Operation, add_defaults, replace_defaults
+from webhook.policy.model import MAX_CONSTRAINTS, PodTemplate
+from webhook.policy.patch import Operation, add_defaults, add_scale_down_label, replace_defaults
 from webhook.policy.paths import constraints_field
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
-from webhook.policy.selectors import merge_match_label_keys
+from webhook.policy.scaledown.binding import Ranking
+from webhook.policy.scaledown.label import needs_label
+from webhook.policy.unknown_fields import warn_of_unknown_fields
+from webhook.policy.violations import (
+    describe_denial,
+    find_refused_pods,
+    find_violations,
+    merge_label_keys,
+    warn_of_refused_pods,
+    warn_of_violations,
+)
 
 UNPROCESSABLE = 422  # with reason Invalid, kube-apiserver's reply to field errors
 BAD_REQUEST = 400  # with reason BadRequest, its reply to values of the wrong type
-
-WARNING_CHARACTERS = 256  # kube-apiserver may cut longer ones, pkg/endpoints/filters/warning.go
 
 UNCHANGED = Amendment(())
 
@@ -70,7 +76,9 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         findings: The violations of API rules, also those that do not deny.
         drops: The fields dropped because of feature gates.
         injection: The defaults of a new pod; None if no pod is created.
+        labelled: Whether the patch labels a new pod so that it gets a rank when it is bound.
         advice: The findings of policy rules; None if they were not evaluated.
+        ranking: What happened to a binding; None for any other request.
         held: What recommend mode did not carry out: ``deny``, ``patch`` or nothing.
         recurs: Whether other requests get this same object, so that caching its encoding pays.
     """
@@ -83,7 +91,9 @@ class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     findings: tuple[ApiViolation, ...] = ()
     drops: tuple[DroppedField, ...] = ()
     injection: Injection | None = None
+    labelled: bool = False
     advice: Advice | None = None
+    ranking: Ranking | None = None
     held: str = ""
     recurs: bool = False
 
@@ -118,6 +128,8 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
         return UNTOUCHED
     if request.unreadable:
         verdict = _judge_unreadable(request)
+    elif request.siblings:
+        return _judge_siblings(request, hook, policy, facts)
     elif request.template is None:
         return UNTOUCHED
     elif request.kind == POD and is_mirror(request.template):
@@ -126,9 +138,32 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
         verdict = _inject_defaults(request, request.template, policy, facts)  # why there are none
     else:
         verdict = _judge_object(request, request.template, hook, policy, facts)
+        if hook is Hook.VALIDATE and not request.built_in:
+            verdict = _warn_of_unknown(verdict, request, policy)
     if policy.mode is Mode.RECOMMEND:
         return _recommend(verdict, request, policy, facts)
     return verdict
+
+
+def _judge_siblings(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -> Verdict:
+    """Judge every pod template of an object, and combine the verdicts into one."""
+    requests = (replace(request, siblings=()), *request.siblings)
+    verdicts = [judge(one, hook, policy, facts) for one in requests]
+    drops = tuple(drop for verdict in verdicts for drop in verdict.drops)
+    advice = join_advice(verdict.advice for verdict in verdicts)
+    refused = [verdict for verdict in verdicts if not verdict.allowed]
+    if refused:
+        violations = [finding for verdict in refused for finding in verdict.findings]
+        return replace(_deny(request, violations, drops), advice=advice)
+    warnings = tuple(dict.fromkeys(line for verdict in verdicts for line in verdict.warnings))
+    return Verdict(
+        patch=tuple(operation for verdict in verdicts for operation in verdict.patch),
+        warnings=warnings[:MOST_CAUSES],
+        findings=tuple(finding for verdict in verdicts for finding in verdict.findings),
+        drops=drops,
+        advice=advice,
+        held=min((verdict.held for verdict in verdicts if verdict.held), default=""),
+    )
 
 
 def _judge_object(
@@ -141,13 +176,14 @@ def _judge_object(
             path = constraints_field(request.path or ())
             return _deny(request, [rules.too_many(pod.constraints, path)], ())
         amendment = amend_constraints(request, policy, facts)
-        violations = _find_violations(request, hook, policy, amendment.constraints)
+        violations = find_violations(request, hook, policy, amendment.constraints)
         violations = violations or list(amendment.refused)
         if violations:
             # A list that an update leaves as it was never blocks the update.
             return _warn(violations) if is_old else _deny(request, violations, amendment.drops)
     if hook is Hook.VALIDATE:
-        return _advise_on_stored(request, policy, facts)
+        verdict = _advise_on_stored(request, policy, facts)
+        return _warn_of_refused_pods(verdict, request, policy)
     if amendment is not UNCHANGED:
         pod = with_constraints(pod, amendment.constraints)
     verdict = _inject_defaults(request, pod, policy, facts)
@@ -155,60 +191,49 @@ def _judge_object(
         verdict = replace(
             verdict,
             patch=amendment.operations + verdict.patch,
-            warnings=tuple(map(brief, amendment.warnings)),
+            warnings=tuple(map(shorten_warning, amendment.warnings)),
             drops=amendment.drops,
             recurs=False,
         )
     return _advise_on_created(verdict, request, pod, policy, facts)
 
 
+def _warn_of_refused_pods(verdict: Verdict, request: AdmissionRequest, policy: Policy) -> Verdict:
+    """Add warnings about constraints for which kube-apiserver refuses every pod of a workload."""
+    refused = find_refused_pods(request, policy) if verdict.allowed else []
+    if not refused:
+        return verdict
+    warnings = (*warn_of_refused_pods(refused), *verdict.warnings)
+    findings = (*verdict.findings, *refused)
+    return replace(verdict, warnings=warnings, findings=findings, recurs=False)
+
+
+def _warn_of_unknown(verdict: Verdict, request: AdmissionRequest, policy: Policy) -> Verdict:
+    """Add warnings about unknown fields, which API servers keep in objects of custom kinds."""
+    unknown = tuple(map(shorten_warning, warn_of_unknown_fields(request, policy.not_exemptible)))
+    if not unknown:
+        return verdict
+    return replace(verdict, warnings=(*unknown, *verdict.warnings), recurs=False)
+
+
 def _judge_unreadable(request: AdmissionRequest) -> Verdict:
     """Deny an unreadable object, unless the stored one is: it must stay scalable and deletable."""
     if request.operation == UPDATE and request.old_unreadable:
-        return Verdict(warnings=(brief(request.unreadable),))
+        return Verdict(warnings=(shorten_warning(request.unreadable),))
     message = f'{request.kind} "{request.shown_name}" cannot be read: {request.unreadable}'
     return Verdict(allowed=False, code=BAD_REQUEST, message=message)
-
-
-def _find_violations(
-    request: AdmissionRequest, hook: Hook, policy: Policy, constraints: tuple[Constraint, ...]
-) -> list[ApiViolation]:
-    """Apply the API rules; skip a list that kube-apiserver accepted before and judges again."""
-    old = request.old_constraints
-    is_old = constraints == old
-    if not constraints or (is_old and request.built_in):
-        return []
-    judged = constraints
-    if request.creates_pod and hook is Hook.MUTATE and request.template is not None:
-        judged = _merge_label_keys(constraints, request.template, policy)
-    options = predict.validation_options(None if is_old else old, policy.gates)
-    if are_plain(judged, options):
-        return []
-    path = constraints_field(request.path or ())
-    return rules.check(judged, path, options, rules.MAX_VIOLATIONS)
 
 
 def _deny(
     request: AdmissionRequest, violations: list[ApiViolation], drops: tuple[DroppedField, ...]
 ) -> Verdict:
-    """Deny in kube-apiserver's words, then name the rules and the command that explains them."""
-    ids = ",".join(dict.fromkeys(violation.rule for violation in violations))
-    summary = summarize([violation.error for violation in violations])
-    invalid = f'{request.kind} "{request.shown_name}" is invalid: {summary}'
-    message = f"{invalid} ({ids}; to read more: {explain_command(ids)})"
+    message = describe_denial(request, violations)
     return Verdict(allowed=False, message=message, findings=tuple(violations), drops=drops)
 
 
 def _warn(violations: list[ApiViolation]) -> Verdict:
     """Allow an update that leaves violations as they were, with a warning for each."""
-    warnings = [
-        brief(f"{error.field}: {error.words(LONGEST_VALUE)} [{violation.rule}]")
-        for violation in violations[:MOST_CAUSES]
-        for error in (violation.error,)
-    ]
-    left_out = len(violations) - len(warnings)
-    rest = (f"at least {left_out} more violations",) if left_out else ()
-    return Verdict(warnings=(*warnings, *rest), findings=tuple(violations))
+    return Verdict(warnings=warn_of_violations(violations), findings=tuple(violations))
 
 
 def _inject_defaults(
@@ -218,16 +243,36 @@ def _inject_defaults(
     if not request.creates_pod:
         return UNTOUCHED
     injection = inject(pod, request.namespace, policy, facts)
+    labels = None
+    if injection.keeps_spread:  # seldom; the call alone would take 2 % of the time of a verdict
+        labels = _find_labels(injection, request, pod, facts)
     annotations = pod.metadata.annotations if pod.metadata else {}
     if injection.previous or DEFAULTS_ANNOTATION in annotations:
-        return Verdict(patch=tuple(replace_defaults(pod, injection)), injection=injection)
+        patch = (*replace_defaults(pod, injection), *add_scale_down_label(labels))
+        return Verdict(patch=patch, injection=injection, labelled=labels is not None)
     # Pods of one ReplicaSet share an injection, so they share a verdict and its encoding too.
     build = _build_addition if injection.is_small else _build_addition.__wrapped__
-    return build(injection, bool(pod.constraints), bool(annotations))
+    if labels is None:
+        return build(injection, bool(pod.constraints), bool(annotations))
+    return build(injection, bool(pod.constraints), bool(annotations), labels)
+
+
+def _find_labels(
+    injection: Injection, request: AdmissionRequest, pod: PodTemplate, facts: Facts
+) -> bool | None:
+    """Return whether a new pod has labels, if it gets ours; None otherwise."""
+    if injection.ranks(pod.constraints) and needs_label(pod, request.namespace, facts):
+        return bool(pod.labels)
+    return None
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _build_addition(injection: Injection, listed: bool, annotated: bool) -> Verdict:  # noqa: FBT001
+def _build_addition(
+    injection: Injection,
+    listed: bool,  # noqa: FBT001
+    annotated: bool,  # noqa: FBT001
+    labels: bool | None = None,  # noqa: FBT001
+) -> Verdict:
     """
     Build the verdict on a pod that no earlier call changed.
 
@@ -235,9 +280,15 @@ def _build_addition(injection: Injection, listed: bool, annotated: bool) -> Verd
         injection: Its defaults.
         listed: Whether it has constraints of its own.
         annotated: Whether it has annotations.
+        labels: Whether it has labels; None if it does not get ours.
     """
-    patch = tuple(add_defaults(injection, listed=listed, annotated=annotated))
-    return Verdict(patch=patch, injection=injection, recurs=injection.is_small)
+    defaults = add_defaults(injection, listed=listed, annotated=annotated)
+    return Verdict(
+        patch=(*defaults, *add_scale_down_label(labels)),
+        injection=injection,
+        labelled=labels is not None,
+        recurs=injection.is_small,
+    )
 
 
 def _advise_on_stored(request: AdmissionRequest, policy: Policy, facts: Facts) -> Verdict:
@@ -274,7 +325,7 @@ def _advise_on_created(
         constraints = request.template.constraints if request.template else ()
     else:
         constraints = injection.applied_to(pod.constraints)
-    stored = _merge_label_keys(constraints, pod, policy)
+    stored = merge_label_keys(constraints, pod, policy)
     advice = advise_request(request, policy, facts, stored).without_denial()
     if advice is NO_ADVICE:
         return verdict
@@ -282,36 +333,16 @@ def _advise_on_created(
     return replace(verdict, warnings=warnings, advice=advice, recurs=False)
 
 
-def _merge_label_keys(
-    constraints: tuple[Constraint, ...], pod: PodTemplate, policy: Policy
-) -> tuple[Constraint, ...]:
-    """Build the list that kube-apiserver stores for a new pod."""
-    if Gate.SELECTOR_MERGE not in policy.gates:
-        return constraints
-    return merge_match_label_keys(constraints, pod.labels)
-
-
 def _recommend(
     verdict: Verdict, request: AdmissionRequest, policy: Policy, facts: Facts
 ) -> Verdict:
     """Replace a denial or a patch by warnings that describe it."""
     if not verdict.allowed:
-        warning = brief(f"evenspread would deny this: {verdict.message}")
+        warning = shorten_warning(f"evenspread would deny this: {verdict.message}")
         return replace(verdict, allowed=True, message="", warnings=(warning,), held="deny")
-    texts = [*_describe_injection(verdict), *forecast_defaults(request, policy, facts)]
-    warnings = verdict.warnings + tuple(map(brief, texts))
+    injection = verdict.injection if verdict.patch else None
+    additions = describe_additions(injection, labelled=verdict.labelled)
+    texts = [*additions, *forecast_defaults(request, policy, facts)]
+    warnings = verdict.warnings + tuple(map(shorten_warning, texts))
     held = "patch" if verdict.patch else ""
     return replace(verdict, patch=(), warnings=warnings, held=held, recurs=False)
-
-
-def _describe_injection(verdict: Verdict) -> Iterator[str]:
-    injection = verdict.injection
-    if verdict.patch and injection and injection.entries:
-        keys = ", ".join(injection.keys)
-        yield f"evenspread would add the defaults of profile {injection.profile}: {keys}"
-
-
-def brief(text: str) -> str:
-    """Shorten a warning to what kube-apiserver passes on, without control characters."""
-    line = printable(text)
-    return line if len(line) <= WARNING_CHARACTERS else f"{line[: WARNING_CHARACTERS - 3]}..."

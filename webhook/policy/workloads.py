@@ -11,7 +11,7 @@ import msgspec
 
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import ObjectMeta, PodSpec, PodTemplate
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import FieldPath
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +46,7 @@ class Workload(msgspec.Struct, frozen=True, rename="camel", gc=False):
     spec: WorkloadSpec | None = None
     template: PodTemplate | None = None
 
-    def pod_template(self, path: TemplatePath) -> PodTemplate | None:
+    def pod_template(self, path: FieldPath) -> PodTemplate | None:
         """
         Find the pod template.
 

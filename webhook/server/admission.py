@@ -1,5 +1,5 @@
 """
-The admission listener: ``POST /mutate`` and ``POST /validate``, and nothing else.
+The admission listener: ``POST /mutate``, ``POST /validate`` and ``POST /bind``, nothing else.
 
 ``Admission.answer`` is the entry point; from the socket to a rule there are five frames. Decoding,
 judging and encoding never wait. Facts that the caches lack are fetched before, within the caller's
@@ -8,10 +8,10 @@ timeout. A review so large that it would delay others is decoded and judged in a
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -19,21 +19,24 @@ from aiohttp.http_exceptions import HttpProcessingError
 from certs.clients import Clients
 from webhook import admission
 from webhook.errors import OverloadError, ReviewError
-from webhook.policy import probe
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.facts import Facts
-from webhook.policy.request import AdmissionRequest, Hook
-from webhook.policy.verdict import UNTOUCHED, Verdict, judge
+from webhook.policy.request import AdmissionRequest, AnyHook, BindHook, Hook
+from webhook.policy.verdict import Verdict
 from webhook.server.http.body import Bodies, read_target
 from webhook.server.http.endpoint import HttpConnection, HttpEndpoint
 from webhook.server.http.limits import Limits
 from webhook.server.http.responses import JSON, ReviewResponse, reply, text_reply
-from webhook.server.review_thread import Freeze, ReviewThread
+from webhook.server.review_thread import ReviewThread
+from webhook.server.reviews import ReviewContext, decide, decode_only, fetch
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.logs import Log, Throttle, log_bug
 from webhook.telemetry.metrics import Metrics
 
-HOOK_PATHS: Final = {"/mutate": Hook.MUTATE, "/validate": Hook.VALIDATE}
+HOOK_PATHS: Final[Mapping[str, AnyHook]] = {
+    "/mutate": Hook.MUTATE,
+    "/validate": Hook.VALIDATE,
+    "/bind": BindHook.BIND,
+}
 
 REJECTION_REASONS = {
     403: "client",
@@ -47,50 +50,15 @@ REJECTION_REASONS = {
 
 HEADERS = {405: {"Allow": "POST"}}  # headers that an error reply has besides its text, by status
 
+LOGGED_PATH_CHARACTERS = 100  # of a refused request; our own paths with their timeout have 20
+
 Result = TypeVar("Result")
 
-Fetch: TypeAlias = Callable[[AdmissionRequest, Policy, float], Awaitable[Facts] | None]
-"""
-Gets facts that the caches lack for a request; None if there is nothing to wait for.
 
-Takes the timeout of the caller in seconds; raises NotSyncedError while there are no facts at all.
-"""
-
-
-def nothing_to_fetch(_request: AdmissionRequest, _policy: Policy, _timeout: float) -> None:
-    """Fetch nothing, because all facts come from files."""
-
-
-class ReviewContext(NamedTuple):
-    """
-    What verdicts depend on besides the request.
-
-    Attributes:
-        policy: The policy in force.
-        facts: The known facts of the cluster.
-        fetch: Called before each verdict.
-        probe_verdict: The verdict on probes, from ``webhook.policy.probe.build_probe_verdict``.
-        freeze: Creates a context in which the facts do not change, for the thread that reads them.
-    """
-
-    policy: Policy
-    facts: Facts
-    fetch: Fetch = nothing_to_fetch
-    probe_verdict: Verdict = UNTOUCHED
-    freeze: Freeze = nullcontext
-
-
-def _decide(request: AdmissionRequest, hook: Hook, context: ReviewContext) -> tuple[Verdict, bytes]:
-    """Judge a request and write the response."""
-    verdict = probe.judge_probe(request, hook, context.probe_verdict)
-    if verdict is None:
-        verdict = judge(request, hook, context.policy, context.facts)
-    return verdict, admission.encode(request, verdict)
-
-
-def _decode(bodies: list[bytes | bytearray], policy: Policy) -> AdmissionRequest:
-    """Decode the one body in a list, and remove it so that its memory is freed meanwhile."""
-    return admission.decode(bodies.pop(), policy.pod_templates)
+def _describe(request: web.BaseRequest, connection: HttpConnection, uid: str) -> dict[str, str]:
+    """Name a request in the log, with the beginning of its path."""
+    about = {"peer": connection.peer, "path": request.raw_path[:LOGGED_PATH_CHARACTERS]}
+    return {**about, "uid": uid} if uid else about
 
 
 class Observers(NamedTuple):
@@ -178,15 +146,15 @@ class Admission(HttpEndpoint):
                 review = admission.decode(body, context.policy.pod_templates)
             uid = review.uid
             self.callers.prove(connection, started)
-            if (missing := context.fetch(review, context.policy, timeout)) is not None:
+            if (missing := fetch(review, hook, context, timeout)) is not None:
                 context = context._replace(facts=await self._wait(missing, left))
-            if long:
+            if long and hook is not BindHook.BIND:  # only the event loop may change ranks
                 verdict, written = await self._decide_long(review, hook, context, left)
             else:
-                verdict, written = _decide(review, hook, context)
+                verdict, written = decide(review, hook, context)
             response = self._answer(request, written)
         except Exception as error:  # noqa: BLE001  # the caller needs an answer, whatever failed
-            response = self._refuse(error, uid)
+            response = self._refuse(error, _describe(request, connection, uid))
         else:
             self._observe(review, hook, verdict, self.clock() - started)
         finally:
@@ -196,24 +164,25 @@ class Admission(HttpEndpoint):
             response.force_close()
         return response
 
-    def refused(self, reason: str) -> None:
+    def refused(self, reason: str, peer: str) -> None:
         """Count a connection that never became a request."""
-        self._turn_away(reason)
+        self._turn_away(reason, peer=peer)
 
-    def failed(self, status: int, error: BaseException | None) -> None:
+    def failed(self, status: int, error: BaseException | None, peer: str) -> None:
         """Count invalid HTTP, and log an exception that ``answer`` should have handled."""
-        self._turn_away("malformed" if status < web.HTTPInternalServerError.status_code else "bug")
+        is_bug = status >= web.HTTPInternalServerError.status_code
+        self._turn_away("bug" if is_bug else "malformed", peer=peer, status=status)
         if error is not None and not isinstance(error, HttpProcessingError):
             log_bug(self._log, error)
 
-    def _admit(self, connection: HttpConnection, request: web.BaseRequest) -> tuple[Hook, float]:
+    def _admit(self, connection: HttpConnection, request: web.BaseRequest) -> tuple[AnyHook, float]:
         """Check everything but the body, the client first."""
         if self._clients is not None and connection not in self._known:
             raise ReviewError("the client certificate has none of the required names", 403)
         target = read_target(request.raw_path)
         hook = HOOK_PATHS.get(target.path)
         if hook is None:
-            raise ReviewError("not found: reviews go to /mutate and /validate", 404)
+            raise ReviewError("not found: reviews go to /mutate, /validate and /bind", 404)
         if request.method != hdrs.METH_POST:
             raise ReviewError("reviews must be sent by POST", 405)
         headers = request.headers
@@ -230,14 +199,14 @@ class Admission(HttpEndpoint):
         self, bodies: list[bytes | bytearray], policy: Policy, seconds: float
     ) -> AdmissionRequest:
         """Decode the one body in a list, which is empty afterwards, in the thread."""
-        work = partial(_decode, bodies, policy)
+        work = partial(decode_only, bodies, policy)
         run = self._thread.run(work, nullcontext, self.limits.queued)
         return await self._wait(run, seconds)
 
     async def _decide_long(
-        self, review: AdmissionRequest, hook: Hook, context: ReviewContext, seconds: float
+        self, review: AdmissionRequest, hook: AnyHook, context: ReviewContext, seconds: float
     ) -> tuple[Verdict, bytes]:
-        work = partial(_decide, review, hook, context)
+        work = partial(decide, review, hook, context)
         return await self._wait(self._thread.run(work, context.freeze), seconds)
 
     async def _wait(self, work: Awaitable[Result], seconds: float) -> Result:
@@ -267,7 +236,7 @@ class Admission(HttpEndpoint):
         return ReviewResponse(body) if stays else reply(200, body, JSON)
 
     def _observe(
-        self, review: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+        self, review: AdmissionRequest, hook: AnyHook, verdict: Verdict, seconds: float
     ) -> None:
         """Count and log a verdict; a failure here does not change the answer."""
         try:
@@ -278,27 +247,32 @@ class Admission(HttpEndpoint):
             if (missed := self._throttle.admit()) is not None:
                 log_bug(self._log, error, uid=review.uid, missed=str(missed))
 
-    def _refuse(self, error: Exception, uid: str) -> web.StreamResponse:
-        """Build the reply to a request without a verdict: the one mapping of errors to statuses."""
+    def _refuse(self, error: Exception, about: dict[str, str]) -> web.StreamResponse:
+        """
+        Build the reply to a request without a verdict: the one mapping of errors to statuses.
+
+        Args:
+            about: Names the request in the log.
+        """
         match error:
             case ReviewError():
-                self._turn_away(
-                    REJECTION_REASONS.get(error.status, "malformed"), status=error.status
-                )
+                reason = REJECTION_REASONS.get(error.status, "malformed")
+                self._turn_away(reason, status=error.status, problem=str(error), **about)
                 return self._refusal(error)
             case OverloadError():
-                self._turn_away(error.bound)
+                self._turn_away(error.bound, status=503, problem=str(error), **about)
                 return text_reply(503, str(error), {"Retry-After": str(self.limits.retry_after)})
             case TimeoutError():
-                self._turn_away("late", uid=uid)
+                self._turn_away("late", status=504, **about)
                 return text_reply(504, "the answer would come too late")
             case ConnectionError():
-                self._turn_away("disconnected", uid=uid)
+                self._turn_away("disconnected", **about)
                 return text_reply(400, "the connection is gone")
             case _:
-                self._turn_away("bug")
+                uid = about.get("uid", "")
+                self._turn_away("bug", status=500, **about)
                 log_bug(self._log, error, uid=uid)
-                return text_reply(500, f"a bug in evenspread; its log tells more of request {uid}")
+                return text_reply(500, f"a bug in evenspread: see its log about request {uid}")
 
     def _refusal(self, error: ReviewError) -> web.StreamResponse:
         response = text_reply(error.status, str(error), HEADERS.get(error.status))

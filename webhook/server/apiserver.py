@@ -42,9 +42,9 @@ async def connect_api_server(settings: Settings) -> "AsyncGenerator[Api | None]"
     if settings.standalone:
         yield None
         return
-    if settings.cluster:
+    if settings.facts:
         problem = "replaces a live cluster: add --standalone, or leave it out"
-        raise ConfigError(problem, "--cluster")
+        raise ConfigError(problem, "--facts")
     # Imported in cluster mode only: this takes 0.6 s and 55 MiB.
     from webhook.cluster.client import Api, ApiAccess  # noqa: PLC0415
 

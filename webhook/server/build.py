@@ -17,12 +17,11 @@ from certs.serving import LiveContext
 from certs.source import CertificateSource
 from webhook import __version__
 from webhook.cluster.caches import Start
-from webhook.config import Configuration
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
-from webhook.server.admission import Admission, Observers, ReviewContext
+from webhook.server.admission import Admission, Observers
 from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
 from webhook.server.audits.schedule import build_audits
@@ -30,11 +29,13 @@ from webhook.server.certificate import admitted_clients, build_certificate, chec
 from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FactsSource, FileFacts, LiveFacts
+from webhook.server.facts import FactsSource, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
+from webhook.server.leader import build_leader
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
+from webhook.server.reviews import ReviewContext
 from webhook.server.supervisor import Supervisor
 
 
@@ -46,7 +47,8 @@ class Server:
     Attributes:
         watcher: Watches the configuration files.
         events: None without a cluster.
-        audits: The task that makes audits; None if the settings require none.
+        leader: The task that does the work of one replica; None without a cluster, or outside of
+            a pod without a namespace.
     """
 
     context: ServerContext
@@ -57,7 +59,7 @@ class Server:
     enforcement: Enforcement
     watcher: ConfigurationWatcher
     events: EventRecorder | None
-    audits: Start | None
+    leader: Start | None
 
     def background(self) -> Iterator[tuple[str, Start]]:
         """List the tasks that run as long as the server does, each with its name."""
@@ -76,8 +78,8 @@ class Server:
                 api, self.context, self.events, lambda: self.admission.context.policy.pod_templates
             )
             yield "registration", partial(watcher.run, limits.config_poll)
-        if self.audits is not None:
-            yield "election", self.audits
+        if self.leader is not None:
+            yield "election", self.leader
         if api is not None and not self.context.settings.kube_version:
             use = self.watcher.use_version
             yield "version", partial(follow_version, api, limits.version_poll, use)
@@ -115,13 +117,16 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     def use_current_facts() -> None:  # called only after the start, when ``enforcement`` is there
         enforcement.use_current_facts()
 
-    facts = _build_facts(context, configuration, sources.version, use_current_facts)
+    watched = WatchedKinds(configuration.owner_selectors, policy.keeps_spread)
+    facts = _build_facts(context, watched, sources.version, use_current_facts)
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
-    watcher = ConfigurationWatcher(sources, configuration, enforcement.reload, enforcement.refuse)
+    watcher = ConfigurationWatcher(
+        sources, configuration, enforcement.reload, enforcement.refuse, now=context.now
+    )
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
-    audits = build_audits(context, lambda: watcher.sources)
+    audits = build_audits(context, lambda: watcher.sources, events)
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
     readiness.checks += check_configuration, partial(check_certificate, certificate)
@@ -137,14 +142,16 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         enforcement=enforcement,
         watcher=watcher,
         events=events,
-        audits=audits,
+        leader=build_leader(
+            context, audits, facts.find_ranks, events, lambda: enforcement.repairs_ranks
+        ),
     )
 
 
 def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:
     """Report an invalid newer version; the server stays ready, by the one in force."""
-    detail = "" if watcher.valid else "the files were changed, and are invalid"
-    return {"configuration": ReadinessCondition(ok=True, detail=detail)}
+    problem = watcher.problem
+    return {"configuration": ReadinessCondition(ok=True, detail=problem, degraded=bool(problem))}
 
 
 def _policy_sources(settings: Settings, version: Version) -> PolicySources:
@@ -161,21 +168,23 @@ def _policy_sources(settings: Settings, version: Version) -> PolicySources:
 
 def _build_facts(
     context: ServerContext,
-    configuration: Configuration,
+    watched: WatchedKinds,
     version: Version,
     changed: Callable[[], None],
 ) -> FactsSource:
-    owners, metrics, log = configuration.owner_selectors, context.metrics, context.log
+    metrics, log = context.metrics, context.log
     if context.api is None:
-        return FileFacts(context.settings.cluster, owners, metrics, log, changed)
+        return FileFacts(context.settings.facts_paths, watched, metrics, log, changed)
     environment = build_reflector_environment(context.api, version, metrics, log)
-    return LiveFacts(owners, environment, metrics, changed)
+    return LiveFacts(watched, environment, metrics, changed)
 
 
 def _build_admission(
     context: ServerContext, policy: Policy, facts: FactsSource, live: LiveContext
 ) -> Admission:
     probe_verdict = build_probe_verdict(__version__, context.replica)
-    review = ReviewContext(policy, facts.facts, facts.fetch, probe_verdict, facts.freeze)
+    review = ReviewContext(
+        policy, facts.facts, facts.fetch, probe_verdict, facts.freeze, facts.find_ranks
+    )
     observers = Observers(context.metrics, context.log, context.verdict_log)
     return Admission(review, context.limits, observers, live.context, live.clients)

@@ -24,8 +24,8 @@ from certs.serving import LiveContext
 from certs.source import CertificateSource, Notice, SourceEnvironment
 from certs.standalone import standalone_source
 from certs.state import Lifetimes
-from webhook.config.durations import parse_lifetimes
-from webhook.config.files import read_text
+from webhook.config.filetext import read_text
+from webhook.config.lifetimes import parse_lifetimes
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.server.context import ServerContext

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.config.settings import Settings
 from webhook.server.http.limits import Limits
 from webhook.server.verdict_log import VerdictLog

@@ -7,18 +7,23 @@ or call the API server.
 """
 
 from webhook import __version__
-from webhook.config import Configuration
+from webhook.config.configuration import Configuration
 from webhook.config.summary import advise
 from webhook.errors import ConfigError
-from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.server.admission import Admission
 from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FactsSource
+from webhook.server.facts import FactsSource, WatchedKinds
 
 
 class Enforcement:
-    """The policy and the facts in force."""
+    """
+    The policy and the facts in force.
+
+    Attributes:
+        repairs_ranks: Whether ranks of pods are corrected after the pods are bound.
+    """
 
     def __init__(
         self,
@@ -28,6 +33,7 @@ class Enforcement:
         events: EventRecorder | None,
     ) -> None:
         """Change nothing yet: the listener keeps the review context that it was built with."""
+        self.repairs_ranks = False
         self._admission = admission
         self._facts = facts
         self._metrics = context.metrics
@@ -42,10 +48,13 @@ class Enforcement:
             self._log.warning("configuration", message=message)
 
     def apply_policy(self, configuration: Configuration, policy: Policy) -> None:
-        """Put a policy in force, and follow the custom controllers of its configuration."""
+        """Put a policy in force, and watch the kinds that it needs."""
         self._admission.context = self._admission.context._replace(policy=policy)
+        self.repairs_ranks = (
+            configuration.scale_down_repair and policy.keeps_spread and policy.mode is Mode.APPLY
+        )
         self._metrics.show_policy(__version__, policy)
-        self._facts.follow(configuration.owner_selectors)
+        self._facts.follow(WatchedKinds(configuration.owner_selectors, policy.keeps_spread))
         self.advise()
 
     def use_current_facts(self) -> None:

@@ -7,6 +7,7 @@ to know which one it uses. Nothing here decides a verdict.
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,18 +22,32 @@ from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
+from webhook.cluster.pods import PodStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.config.models import OwnerSelector
 from webhook.errors import ConfigError
 from webhook.policy.facts import Facts
-from webhook.server.admission import Fetch, nothing_to_fetch
+from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.health import Conditions, ReadinessCondition
 from webhook.server.review_thread import Freeze
+from webhook.server.reviews import Fetch, nothing_to_fetch
 from webhook.telemetry.logs import Log
 from webhook.telemetry.metrics import Metrics
 
-Owners: TypeAlias = Sequence[OwnerSelector]
+
+@dataclass(frozen=True, slots=True)
+class WatchedKinds:
+    """
+    The kinds that a configuration needs besides those that are always read.
+
+    Attributes:
+        owners: The custom controllers.
+        pods: Whether pods are ranked when they are bound.
+    """
+
+    owners: Sequence[OwnerSelector]
+    pods: bool = False
 
 
 class FileFacts:
@@ -51,22 +66,28 @@ class FileFacts:
     freeze: Freeze = nullcontext
 
     def __init__(
-        self, path: str, owners: Owners, metrics: Metrics, log: Log, changed: Callable[[], object]
+        self,
+        paths: Sequence[str],
+        watched: WatchedKinds,
+        metrics: Metrics,
+        log: Log,
+        changed: Callable[[], object],
     ) -> None:
         """
         Read the files.
 
         Args:
-            path: A file or a folder; empty for no facts.
+            paths: Files and folders; empty for no facts.
             changed: Called when ``facts`` becomes another object.
 
         Raises:
             ConfigError: There is no such file or folder.
         """
-        if path and not Path(path).exists():
-            raise ConfigError(f"there is no file or folder {path!r}", "--cluster")
-        self._path = path
-        self._owners = owners
+        for path in paths:
+            if not Path(path).exists():
+                raise ConfigError(f"there is no file or folder {path!r}", "--facts")
+        self._paths = tuple(paths)
+        self._watched = watched
         self._metrics = metrics
         self._log = log
         self._changed = changed
@@ -77,10 +98,15 @@ class FileFacts:
         count = sum(size for _, size in _sizes(self.facts))
         return {"facts": ReadinessCondition(ok=True, detail=f"{count} objects from files")}
 
-    def follow(self, owners: Owners) -> None:
-        """Read the files again if the custom controllers have changed."""
-        if owners != self._owners:
-            self._owners = owners
+    def find_ranks(self) -> PodStore | BindingResult:
+        """Return the store that ranks pods; ``OFF`` if none are ranked."""
+        pods = self.facts.pod_store
+        return BindingResult.OFF if pods is None else pods
+
+    def follow(self, watched: WatchedKinds) -> None:
+        """Read the files again if other kinds are needed."""
+        if watched != self._watched:
+            self._watched = watched
             self.facts = self._read()
             self._changed()
 
@@ -91,7 +117,8 @@ class FileFacts:
         """Do nothing: the files are not watched."""
 
     def _read(self) -> Cluster:
-        loaded = load_cluster([self._path] if self._path else [], owners=self._owners)
+        pod_clock = time.monotonic if self._watched.pods else None
+        loaded = load_cluster(self._paths, owners=self._watched.owners, pod_clock=pod_clock)
         for problem in loaded.problems:
             self._log.warning("unreadable", message=str(problem))
         self._metrics.cache_objects.clear()
@@ -106,9 +133,9 @@ def _sizes(cluster: Cluster) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _CacheSet:
-    """One set of caches, for one set of custom controllers."""
+    """One set of caches, for one set of kinds."""
 
-    owners: Owners
+    watched: WatchedKinds
     caches: Caches
     fallback: OwnerFallback
 
@@ -117,8 +144,9 @@ class LiveFacts:
     """
     A live cluster, watched by caches.
 
-    The kinds of a set of caches are fixed. A change of the custom controllers therefore needs
-    another set, which is filled while the old one serves; for these seconds both take memory.
+    The kinds of a set of caches are fixed. A change of the custom controllers, or of whether pods
+    are ranked, therefore needs another set, which is filled while the old one serves; for these
+    seconds both take memory.
 
     Attributes:
         freeze: Pauses the reflectors.
@@ -126,7 +154,7 @@ class LiveFacts:
 
     def __init__(
         self,
-        owners: Owners,
+        watched: WatchedKinds,
         environment: ReflectorEnvironment,
         metrics: Metrics,
         changed: Callable[[], object],
@@ -141,9 +169,9 @@ class LiveFacts:
         self.freeze: Freeze = environment.slicer.still
         self._metrics = metrics
         self._changed = changed
-        self._wanted = owners
+        self._wanted = watched
         self._change_requested = asyncio.Event()
-        self._now = self._prepare(owners)
+        self._now = self._prepare(watched)
         self._show()
 
     @property
@@ -163,9 +191,16 @@ class LiveFacts:
             for reflector in self._now.caches.reflectors
         }
 
-    def follow(self, owners: Owners) -> None:
-        """Fill other caches if the custom controllers have changed; the last call wins."""
-        self._wanted = owners
+    def find_ranks(self) -> PodStore | BindingResult:
+        """Return the store that ranks pods, or why there is none."""
+        if not self._now.watched.pods:
+            return BindingResult.OFF
+        ranks = self._now.caches.ranks
+        return BindingResult.NOT_LISTED if ranks is None else ranks
+
+    def follow(self, watched: WatchedKinds) -> None:
+        """Fill other caches if other kinds are needed; the last call wins."""
+        self._wanted = watched
         self._change_requested.set()
 
     async def complete(self) -> None:
@@ -179,7 +214,7 @@ class LiveFacts:
                 running = _fill(self._now.caches, group, supervise)
                 while True:
                     self._change_requested.clear()
-                    if self._wanted == self._now.owners:
+                    if self._wanted == self._now.watched:
                         await self._change_requested.wait()
                     else:
                         running = await self._replace(running, group, supervise)
@@ -198,7 +233,7 @@ class LiveFacts:
         await asyncio.wait((filled, changed), return_when=asyncio.FIRST_COMPLETED)
         for task in (filled, changed):
             task.cancel()
-        if not all(reflector.synced.is_set() for reflector in fresh.caches.reflectors):
+        if not fresh.caches.synced:
             filling.cancel()
             return running
         self._switch_to(fresh)
@@ -215,8 +250,10 @@ class LiveFacts:
             self._now = before
             raise
 
-    def _prepare(self, owners: Owners) -> _CacheSet:
-        caches = Caches(Cluster(owners, NamespaceQuota()), self._environment)
+    def _prepare(self, watched: WatchedKinds) -> _CacheSet:
+        pod_clock = self._environment.clock if watched.pods else None
+        cluster = Cluster(watched.owners, NamespaceQuota(), pod_clock=pod_clock)
+        caches = Caches(cluster, self._environment)
         looked_up = self._metrics.lookups
         fallback = OwnerFallback(
             caches,
@@ -224,7 +261,7 @@ class LiveFacts:
             lambda result: looked_up.labels(result).inc(),
             self._environment.clock,
         )
-        return _CacheSet(owners, caches, fallback)
+        return _CacheSet(watched, caches, fallback)
 
     def _show(self) -> None:
         """Read the cache metrics from the caches in use at each scrape."""
@@ -246,7 +283,9 @@ def _fill(caches: Caches, group: asyncio.TaskGroup, supervise: Supervise) -> asy
 
 def _condition(cache: Reflector) -> ReadinessCondition:
     if not cache.synced.is_set():
-        return ReadinessCondition(ok=False, detail=cache.problem or "not listed yet")
+        optional = not cache.resource.required
+        detail = cache.problem or "not listed yet"
+        return ReadinessCondition(ok=optional, detail=detail, degraded=optional)
     age = f", updated {cache.age:.0f} s ago" if cache.age is not None else ""
     problem = f"; {cache.problem}" if cache.problem else ""
     detail = f"{len(cache.resource.store)} objects{age}{problem}"

@@ -30,10 +30,12 @@ class ReadinessCondition:
     Attributes:
         ok: Whether the server may be ready.
         detail: A few words for people; never a secret.
+        degraded: Whether something is wrong that does not make the server unready.
     """
 
     ok: bool
     detail: str = ""
+    degraded: bool = False
 
 
 Conditions: TypeAlias = Mapping[str, ReadinessCondition]
@@ -93,10 +95,10 @@ class Health(HttpEndpoint):
             return reply(200, self._metrics.exposition(), EXPOSITION)
         return self._ready(query)
 
-    def refused(self, reason: str) -> None:
+    def refused(self, reason: str, peer: str) -> None:
         """Do nothing: probes are repeated."""
 
-    def failed(self, status: int, error: BaseException | None) -> None:
+    def failed(self, status: int, error: BaseException | None, peer: str) -> None:
         """Do nothing: probes are repeated."""
 
     def _ready(self, query: str) -> web.StreamResponse:
@@ -113,4 +115,5 @@ def _listed(conditions: Conditions) -> Iterator[str]:
     for name, condition in conditions.items():
         detail = f": {condition.detail}" if condition.detail else ""
         mark, word = ("+", "ok") if condition.ok else ("-", "failed")
+        word = "degraded" if condition.ok and condition.degraded else word
         yield printable(f"[{mark}]{name} {word}{detail}")

@@ -9,11 +9,13 @@ which is no event on the file that was opened.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
-from webhook.config import Configuration, gates_in_force, load, policy
+from webhook.config.configuration import Configuration, policy
+from webhook.config.files import load
+from webhook.config.gates import gates_in_force
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
@@ -76,15 +78,17 @@ class ConfigurationWatcher:
 
     Attributes:
         sources: The sources of the next reload.
-        valid: Whether the configuration in force is that of the files.
+        problem: Why the files, which have changed, are not in force; empty if they are.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what tests replace: the clock and the reader
         self,
         sources: PolicySources,
         configuration: Configuration,
         enforce: Callable[[Configuration, Policy], None],
         refuse: Callable[[ConfigError], None],
+        *,
+        now: Callable[[], datetime],
         read: Read = read_policy,
     ) -> None:
         """
@@ -94,6 +98,7 @@ class ConfigurationWatcher:
             configuration: The one in force.
             enforce: Puts another one in force.
             refuse: Reports an invalid one.
+            now: The wall clock: aware, UTC.
             read: Reads the files; replaced in tests of its exceptions.
         """
         self.sources = sources
@@ -102,7 +107,9 @@ class ConfigurationWatcher:
         self._enforce = enforce
         self._report_refusal = refuse
         self._read_policy = read
-        self.valid = True
+        self._now = now
+        self._since = now()  # when the configuration in force was read
+        self.problem = ""
 
     async def run(
         self, interval_s: float, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
@@ -157,7 +164,8 @@ class ConfigurationWatcher:
             raise
         self._files = configuration.files
         self._seen = self._fingerprints()
-        self.valid = True
+        self._since = self._now()
+        self.problem = ""
         self._enforce(configuration, read)
 
     @property
@@ -165,7 +173,11 @@ class ConfigurationWatcher:
         return self.sources.config or self.sources.scheduler_config
 
     def _refuse(self, error: ConfigError) -> None:
-        self.valid = False
+        first, *others = str(error).splitlines() or [""]
+        more = f" (and {len(others)} more)" if others else ""
+        self.problem = (
+            f"{first}{more}; the configuration of {self._since:%Y-%m-%d %H:%M} UTC stays in force"
+        )
         self._report_refusal(error)
 
     def _fingerprints(self) -> list[Fingerprint]:

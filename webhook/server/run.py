@@ -29,7 +29,7 @@ import uvloop
 from webhook import __version__
 from webhook.cluster.caches import Start
 from webhook.cluster.protocol import describe_error
-from webhook.config import load
+from webhook.config.files import load
 from webhook.config.settings import Settings
 from webhook.errors import EvenspreadError
 from webhook.server.allocator import RecordReader, limit_fragmentation
@@ -44,7 +44,7 @@ from webhook.server.http.limits import Limits
 from webhook.server.loop import Loop
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import Log, LogFormat, forward_library_logs, make_log
+from webhook.telemetry.logs import Log, LogFormat, Throttle, forward_library_logs, make_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ async def serve(  # noqa: PLR0913  # what tests replace: limits, signals and the
     require_c_parser()
     limits, stop = limits or Limits(), stop or StopRequest(os._exit)
     with (
-        _logging(settings, now) as (log, verdict_log, lines),
+        _logging(settings, limits, now) as (log, verdict_log, lines),
         _bound(settings) as (callers, probes),
     ):
         stop.listen()
@@ -226,16 +226,17 @@ def _bound(settings: Settings) -> Generator[tuple[Sockets, Sockets]]:
 
 @contextmanager
 def _logging(
-    settings: Settings, now: Callable[[], datetime]
+    settings: Settings, limits: Limits, now: Callable[[], datetime]
 ) -> Generator[tuple[Log, VerdictLog, LineWriter]]:
     loop = asyncio.get_running_loop()
     lines = LineWriter(sys.stderr.buffer, loop.call_soon, loop.call_later)
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     log_format = LogFormat(settings.log_format)
     log = make_log(log_format, lines, now, level)
+    throttle = Throttle(limits.reviews_logged, time.monotonic)
     try:
         with forward_library_logs(log):
-            yield log, VerdictLog(log_format, lines, now, level), lines
+            yield log, VerdictLog(log_format, lines, now, throttle, level), lines
     finally:
         lines.finish(time.monotonic)
 

@@ -1,5 +1,5 @@
 """
-The log lines of verdicts: denials, injections, dropped fields.
+The log lines of verdicts: denials, injections, dropped fields; at level debug, every verdict.
 
 ``VerdictLog.write`` is the entry point. Nearly every pod creation of a cluster writes a line, so
 this module does without structlog: a chain of processors takes three times as long as the
@@ -16,12 +16,13 @@ import msgspec
 
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.model import GroupKind
-from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.request import AdmissionRequest, AnyHook
+from webhook.policy.scaledown.ranks import KEEP_SPREAD
 from webhook.policy.verdict import Verdict
 from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import RENDERERS, LogFormat, render_line
+from webhook.telemetry.logs import RENDERERS, LogFormat, Throttle, render_line
 
-INFO = "info"
+DEBUG, INFO = "debug", "info"
 MOST_LOGGED = 10  # findings or drops of one review; more would not help a reader
 
 
@@ -32,6 +33,8 @@ class LineStart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         event: ``denied``, ``violates`` (reported, not denied), ``dropped`` or ``injected``.
         dry_run: Whether the API server stores nothing; only written if it is true.
+        missed: How many reviews with a denial or a dropped field were not logged since the last
+            such line, because they were too many; only written if there are some.
     """
 
     time: datetime
@@ -40,6 +43,7 @@ class LineStart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     uid: str
     name: str
     dry_run: bool = False
+    missed: int = 0
 
 
 class VerdictMembers(msgspec.Struct, frozen=True, gc=False):
@@ -66,11 +70,58 @@ class DroppedFieldMembers(VerdictMembers, frozen=True, gc=False):
     entry: int | None
 
 
-class InjectionMembers(VerdictMembers, frozen=True, gc=False):
-    """The topology keys of the added constraints."""
+class InjectionMembers(VerdictMembers, frozen=True, omit_defaults=True, gc=False):
+    """
+    The topology keys of the added constraints.
+
+    Attributes:
+        label: The value of the label ``evenspread.io/scale-down`` that is added too.
+    """
 
     profile: str
     keys: tuple[str, ...]
+    label: str = ""
+
+
+class LabelMembers(VerdictMembers, frozen=True, gc=False):
+    """The value of the label ``evenspread.io/scale-down`` that alone is added."""
+
+    profile: str
+    label: str
+
+
+class ReviewMembers(VerdictMembers, frozen=True, omit_defaults=True, gc=False):
+    """
+    A review of any verdict.
+
+    Attributes:
+        defaults: Result for the defaults of a new pod: ``injected``, ``in-place``, or why there
+            are none, as in ``evenspread_defaults_skipped_total``; empty if no pod is created.
+        profile: The profile that applies; empty if none does.
+        label: The value of the label ``evenspread.io/scale-down`` that is added; empty if none is.
+    """
+
+    operation: str
+    defaults: str
+    profile: str
+    label: str = ""
+
+
+class BindingMembers(VerdictMembers, frozen=True, gc=False):
+    """
+    The binding of a pod to a node.
+
+    Attributes:
+        result: As in ``evenspread_bindings_total``.
+        node: The name of the node.
+        domain: Its topology domain; empty if the pod got no rank.
+        rank: The rank of the pod in the domain; 0 if it got none.
+    """
+
+    result: str
+    node: str
+    domain: str
+    rank: int
 
 
 _encode = msgspec.json.Encoder().encode
@@ -98,6 +149,7 @@ class VerdictLog:
         format: LogFormat,  # noqa: A002  # the flag's own name
         lines: LineWriter,
         clock: Callable[[], datetime],
+        throttle: Throttle,
         level: int = logging.INFO,
     ) -> None:
         """
@@ -105,22 +157,42 @@ class VerdictLog:
 
         Args:
             clock: The wall clock: aware, UTC.
-            level: The lowest level that is written; these lines are ``info``.
+            throttle: Limits the reviews with a denial or a dropped field, which one user can repeat
+                without end; a pod that gets defaults is created.
+            level: The lowest level that is written; these lines are ``info``, and one for each
+                review is ``debug``.
         """
         self._lines = lines
         self._clock = clock
-        self._enabled = level <= logging.INFO
+        self._throttle = throttle
+        self._enabled, self._verbose = level <= logging.INFO, level <= logging.DEBUG
         self._format, self._is_json = format, format is LogFormat.JSON  # compare once only
 
-    def write(self, request: AdmissionRequest, hook: Hook, verdict: Verdict) -> None:
-        """Write the lines of one review; none if it is simply allowed."""
+    def write(self, request: AdmissionRequest, hook: AnyHook, verdict: Verdict) -> None:
+        """Write the lines of one review; none if it is simply allowed, except at level debug."""
         if self._enabled and (verdict.patch or verdict.findings or verdict.drops or verdict.held):
-            now = self._clock()
-            build = _line_ends if verdict.recurs else _line_ends.__wrapped__
+            self._write_lines(request, hook, verdict)
+        if self._verbose:
+            event, members = _describe_review(request, hook, verdict)
+            end = LineEnd(event, members, _encode_safely(members)[1:])
             uid, name, dry_run = request.uid, request.shown_name, request.dry_run
-            for end in build(verdict, hook, request.kind, request.namespace):
-                start = LineStart(now, INFO, end.event, uid, name, dry_run)
-                self._lines.take(self._render(start, end))
+            start = LineStart(self._clock(), DEBUG, end.event, uid, name, dry_run)
+            self._lines.take(self._render(start, end))
+
+    def _write_lines(self, request: AdmissionRequest, hook: AnyHook, verdict: Verdict) -> None:
+        missed = 0
+        if verdict.findings or verdict.drops:
+            admitted = self._throttle.admit()
+            if admitted is None:
+                return
+            missed = admitted
+        now = self._clock()
+        build = _line_ends if verdict.recurs else _line_ends.__wrapped__
+        uid, name, dry_run = request.uid, request.shown_name, request.dry_run
+        for end in build(verdict, hook, request.kind, request.namespace):
+            start = LineStart(now, INFO, end.event, uid, name, dry_run, missed)
+            self._lines.take(self._render(start, end))
+            missed = 0
 
     def _render(self, start: LineStart, end: LineEnd) -> bytes:
         if self._is_json:
@@ -133,7 +205,7 @@ class VerdictLog:
 
 @lru_cache(CACHED_INJECTIONS)
 def _line_ends(
-    verdict: Verdict, hook: Hook, kind: GroupKind, namespace: str
+    verdict: Verdict, hook: AnyHook, kind: GroupKind, namespace: str
 ) -> tuple[LineEnd, ...]:
     """Build the ends of all lines of a review; cached for verdicts that recur."""
     about = (hook.value, str(kind), namespace, verdict.outcome)
@@ -153,9 +225,41 @@ def _list_members(
         yield event, ViolationMembers(*about, rules, fields)
     for drop in verdict.drops[:MOST_LOGGED]:
         yield "dropped", DroppedFieldMembers(*about, drop.gate.value, drop.field, drop.entry)
+    injection, label = verdict.injection, _label_of(verdict)
+    if injection is None or not (verdict.patch or verdict.held):
+        return
+    if injection.entries and not injection.is_in_place:
+        yield "injected", InjectionMembers(*about, injection.profile, injection.keys, label)
+    elif verdict.labelled:
+        yield "labelled", LabelMembers(*about, injection.profile, label)
+
+
+def _label_of(verdict: Verdict) -> str:
+    return KEEP_SPREAD if verdict.labelled else ""
+
+
+def _describe_review(
+    request: AdmissionRequest, hook: AnyHook, verdict: Verdict
+) -> tuple[str, VerdictMembers]:
+    """Return the event and the members of the line of a review of any verdict."""
+    about = (hook.value, str(request.kind), request.namespace, verdict.outcome)
+    ranking, binding = verdict.ranking, request.binding
+    if ranking is not None and binding is not None:
+        result, domain, rank = ranking.result.value, ranking.domain, ranking.rank
+        return "binding", BindingMembers(*about, result, binding.node, domain, rank)
+    defaults, profile = _describe_defaults(verdict)
+    label = _label_of(verdict)
+    return "reviewed", ReviewMembers(*about, request.operation, defaults, profile, label)
+
+
+def _describe_defaults(verdict: Verdict) -> tuple[str, str]:
+    """Describe the result for the defaults of a new pod, and name the profile."""
     injection = verdict.injection
-    if injection is not None and injection.entries and (verdict.patch or verdict.held):
-        yield "injected", InjectionMembers(*about, injection.profile, injection.keys)
+    if injection is None:
+        return "", ""
+    if injection.skip:
+        return injection.skip.value, injection.profile
+    return "in-place" if injection.is_in_place else "injected", injection.profile
 
 
 def _encode_safely(members: msgspec.Struct) -> bytes:

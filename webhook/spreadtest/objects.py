@@ -17,10 +17,11 @@ from webhook.errors import SourceError
 from webhook.manifests import Document
 from webhook.manifests.files import read_file
 from webhook.policy.model import GroupKind, group_of
-from webhook.policy.paths import FieldPath, TemplatePath, is_object
+from webhook.policy.paths import FieldPath, is_object
+from webhook.policy.places import TemplatePlaces
 from webhook.spreadtest.schema import ObjectReference
 
-Templates = Mapping[GroupKind, TemplatePath]
+Templates = Mapping[GroupKind, TemplatePlaces]
 
 MOST_LISTED_OBJECTS = 5  # objects of a file that a message lists; more would hide the right one
 

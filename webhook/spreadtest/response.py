@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from webhook import admission
-from webhook.admission.offline import OfflineResult, OfflineReview, answer_review, follow_up_review
+from webhook.admission.offline import OfflineResult, OfflineReview, answer_in_turn
 from webhook.errors import ReviewError
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.paths import CONSTRAINTS_IN_POD, find_value
+from webhook.policy.paths import constraints_path, find_value
 from webhook.policy.request import Hook
 
 
@@ -63,13 +63,8 @@ def call_webhooks(
     Raises:
         ManifestError: A recorded AdmissionReview is invalid.
     """
-    results: list[OfflineResult] = []
     try:
-        for hook in hooks:
-            request = follow_up_review(request, results[-1]) if results else request
-            results.append(answer_review(request, hook, policy, facts))
-            if not results[-1].verdict.allowed:
-                break
+        results = answer_in_turn(request, hooks, policy, facts)
     except ReviewError as error:
         if request.recorded:
             problem = f"the server would answer {error.status}: {error}"
@@ -98,7 +93,7 @@ def _combine(results: Sequence[OfflineResult]) -> CaseResponse:
         # A user sees each warning once. Source: apiserver pkg/endpoints/filters/warning.go
         # ``AddWarning``.
         warnings=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.warnings)),
-        constraints=find_value(last.after, (*(last.request.path or ()), *CONSTRAINTS_IN_POD)) or [],
+        constraints=find_value(last.after, constraints_path(last.request.path or ())) or [],
         injected=tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
         if injection
         else (),

@@ -147,7 +147,7 @@ def format_differences(case: CaseResult) -> Iterator[str]:
     for mismatch in case.mismatches:
         yield from _format_mismatch(mismatch)
     for text in case.messages:
-        yield f"said: {text}"
+        yield f"message: {text}"
 
 
 def _format_mismatch(mismatch: Mismatch) -> Iterator[str]:

@@ -19,11 +19,10 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from webhook.config.messages import find_repeated_names, format_value, refusal, refuse, suggest_word
-from webhook.config.models import StrictModel
+from webhook.config.models import StrictModel, version_validator
 from webhook.config.spread import GateName
-from webhook.errors import VersionError
 from webhook.policy.api.rules import API_RULES
-from webhook.policy.api.versions import NEWEST_VERSION, parse_version
+from webhook.policy.api.versions import parse_version
 from webhook.policy.catalogue import API_WARNINGS, DEFAULT_ACTIONS, TOO_MANY_CONSTRAINTS
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.paths import is_object
@@ -58,23 +57,6 @@ def _path_or(what: str, types: Any) -> BeforeValidator:
         return value
 
     return BeforeValidator(check, json_schema_input_type=types)
-
-
-def _check_version(value: Any) -> Any:
-    """Refuse an unknown version; YAML reads a version without quotes as a number."""
-    if not isinstance(value, str):
-        raise refusal(
-            f'must be a text, not {format_value(value)}: write it in quotes, as "{NEWEST_VERSION}"'
-        )
-    try:
-        version = parse_version(value)
-    except VersionError as error:
-        raise refusal(error.problem) from error
-    if version > NEWEST_VERSION:
-        raise refusal(
-            f'{value} is newer than the supported versions: write "{NEWEST_VERSION}", or remove it'
-        )
-    return value
 
 
 def _one_of(known: tuple[str, ...], what: str) -> AfterValidator:
@@ -116,7 +98,7 @@ class ObjectReference(_Part):
 _Configured = Annotated[Any, _path_or("a SpreadConfiguration", str | Object)]
 _Requested = Annotated[Any, _path_or("an object", str | ObjectReference | Object)]
 _ClusterPart = Annotated[Any, _path_or("an object", str | Object)]
-_KubeVersion = Annotated[str, BeforeValidator(_check_version, json_schema_input_type=str)]
+_KubeVersion = Annotated[str, version_validator(parse_version)]
 _RuleId = Annotated[
     str, _one_of(RULE_IDS, "rule"), Field(json_schema_extra={"enum": list(RULE_IDS)})
 ]

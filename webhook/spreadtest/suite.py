@@ -16,25 +16,25 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.admission.offline import (
-    BOTH,
-    HOOK_CHOICES,
     OfflineReview,
     build_reviews,
     update_review,
 )
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
-from webhook.config import Configuration, check, gates_in_force, load, policy
-from webhook.config.configuration import ConfiguredGate
-from webhook.config.files import read_text as read_configuration_text
+from webhook.config.configuration import Configuration, ConfiguredGate, check, policy
+from webhook.config.files import load
+from webhook.config.filetext import read_text as read_configuration_text
+from webhook.config.gates import gates_in_force
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, read_documents
 from webhook.manifests.files import find_files, read_text
+from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.paths import FieldPath, is_object
-from webhook.policy.request import Hook
+from webhook.policy.request import BOTH, HOOK_CHOICES, Hook
 from webhook.spreadtest import schema
 from webhook.spreadtest.objects import SuiteObjects, resolve_path
 from webhook.spreadtest.schema import SUITE_API_VERSION, SUITE_KIND, SpreadTest
@@ -53,12 +53,15 @@ class SuiteText:
     text: str
 
 
-def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
+def find_suites(
+    paths: Iterable[str], path_filter: PathFilter = NO_FILTER
+) -> Iterator[SuiteText | SourceError]:
     """
     Find suites.
 
     Args:
         paths: Folders, and files that contain suites.
+        path_filter: Leaves out what is found in a folder.
 
     Yields:
         Suites in the order of their names, and files that cannot be read.
@@ -67,7 +70,7 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
         ConfigError: One of the paths has no suite.
     """
     for path in paths:
-        found = list(_find_at(Path(path)))
+        found = list(_find_at(Path(path), path_filter))
         if not found:
             is_folder = Path(path).is_dir()
             problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
@@ -77,8 +80,8 @@ def find_suites(paths: Iterable[str]) -> Iterator[SuiteText | SourceError]:
         yield from found
 
 
-def _find_at(root: Path) -> Iterator[SuiteText | SourceError]:
-    for item in find_files(root):
+def _find_at(root: Path, path_filter: PathFilter) -> Iterator[SuiteText | SourceError]:
+    for item in find_files(root, path_filter):
         if isinstance(item, SourceError):
             yield item
         if not isinstance(item, str):

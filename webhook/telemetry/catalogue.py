@@ -80,6 +80,11 @@ DROPPED = _counter(
     "Fields dropped because their feature gate is off.",
     ("gate",),
 )
+BINDINGS = _counter(
+    "evenspread_bindings_total",
+    "Bindings of pods to nodes; result is ranked, or why the pod got no rank.",
+    ("result",),
+)
 CONNECTIONS = _gauge(
     "evenspread_connections",
     "Open connections of the admission port, including those in their TLS handshake.",
@@ -154,7 +159,13 @@ REGISTRATION_DRIFT = _gauge(
 )
 SKEW = _gauge(
     "evenspread_skew",
-    "Pods in a workload's fullest domain above the global minimum, at the last audit.",
+    "Pods in a workload's fullest domain above the emptiest one, as they are or as its constraint "
+    "counts them, whichever is larger, at the last audit.",
+    ("namespace", "workload", "topology_key"),
+)
+UNCOUNTED_PODS = _gauge(
+    "evenspread_uncounted_pods",
+    "Pods of the workload that its constraint does not count; absent without a constraint.",
     ("namespace", "workload", "topology_key"),
 )
 MAX_SKEW = _gauge(
@@ -177,6 +188,10 @@ AUDIT_ROWS_LEFT_OUT = _gauge(
     "evenspread_audit_rows_left_out",
     "Pairs of workload and topology key without evenspread_skew: the 2000 most uneven have it.",
 )
+AUDIT_NAMESPACES_LEFT_OUT = _gauge(
+    "evenspread_audit_namespaces_left_out",
+    "Namespaces that the last audit left out, because they need more memory than --audit-memory.",
+)
 AUDIT_TIME = _gauge(
     "evenspread_audit_timestamp_seconds",
     "End of the last audit; NaN if this replica has made none.",
@@ -187,6 +202,12 @@ AUDIT_DURATION = _gauge(
 )
 AUDITS = _counter(
     "evenspread_audits_total", "Completed audits; result is success or failure.", ("result",)
+)
+RANK_REPAIRS = _counter(
+    "evenspread_rank_repairs_total",
+    "Ranks of pods that this replica corrected; reason contested: another client writes the cost, "
+    "and the pod keeps it.",
+    ("reason",),
 )
 AUDIT_LEADER = _gauge("evenspread_audit_leader", "1 if this replica makes the audits, else 0.")
 TASKS = _gauge(
@@ -212,7 +233,16 @@ FEATURES = _gauge(
     ("name", "stage"),
 )
 
-AUDITED = (SKEW, MAX_SKEW, DOMAINS, AUDIT_FINDINGS, AUDIT_WORKLOADS, AUDIT_ROWS_LEFT_OUT)
+AUDITED = (
+    SKEW,
+    UNCOUNTED_PODS,
+    MAX_SKEW,
+    DOMAINS,
+    AUDIT_FINDINGS,
+    AUDIT_WORKLOADS,
+    AUDIT_ROWS_LEFT_OUT,
+    AUDIT_NAMESPACES_LEFT_OUT,
+)
 """The metrics of an audit; only the replica that made the last audit has samples of them."""
 
 METRICS = tuple(value for value in dict(globals()).values() if isinstance(value, Metric))

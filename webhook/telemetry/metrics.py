@@ -33,9 +33,9 @@ from prometheus_client.registry import Collector
 
 from webhook.policy.api.gates import Stage
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import BINDING, BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
-from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.request import AdmissionRequest, AnyHook, BindHook, Hook
 from webhook.policy.verdict import UNTOUCHED, Verdict
 from webhook.telemetry import catalogue
 from webhook.telemetry.catalogue import BUCKETS, Metric
@@ -122,7 +122,7 @@ class Metrics:
             ``expiry`` (by type and source), ``in_sync`` and ``registration_drift`` (by kind).
         rejected: A counter by reason; ``restarts`` and ``skipped`` by kind and reason; ``lookups``,
             ``reloads`` and ``audits`` by result; ``rotations`` by type and result;
-            ``task_restarts`` by task; ``telemetry_failures``.
+            ``rank_repairs`` by reason; ``task_restarts`` by task; ``telemetry_failures``.
         audited: The metrics of the last audit in text format; without samples if this replica has
             made no audit.
         event_loop_lag: A histogram.
@@ -159,6 +159,7 @@ class Metrics:
         self.reloads = self._counter(catalogue.CONFIG_RELOADS)
         self.rotations = self._counter(catalogue.CERTIFICATE_ROTATIONS)
         self.audits = self._counter(catalogue.AUDITS)
+        self.rank_repairs = self._counter(catalogue.RANK_REPAIRS)
         self.audit_leader = self._gauge(catalogue.AUDIT_LEADER)
         self.audit_time = self._gauge(catalogue.AUDIT_TIME)
         self.audit_duration = self._gauge(catalogue.AUDIT_DURATION)
@@ -171,22 +172,25 @@ class Metrics:
         self._features = self._gauge(catalogue.FEATURES)
         self._zone_left_out = self._local(catalogue.ZONE_LEFT_OUT)
         self._requests = self._local(catalogue.REQUESTS)
-        self._durations = LocalHistogram(catalogue.DURATION, Hook, BUCKETS)
+        self._durations = LocalHistogram(catalogue.DURATION, (*Hook, *BindHook), BUCKETS)
         self.registry.register(self._durations)
         self._applied = self._local(catalogue.APPLIED)
         self._skipped = self._local(catalogue.SKIPPED)
         self._findings = self._local(catalogue.FINDINGS)
         self._dropped = self._local(catalogue.DROPPED)
+        self._bindings = self._local(catalogue.BINDINGS)
 
     def count_review(
-        self, request: AdmissionRequest, hook: Hook, verdict: Verdict, seconds: float
+        self, request: AdmissionRequest, hook: AnyHook, verdict: Verdict, seconds: float
     ) -> None:
         """Count one answered review; a dry run applies no defaults and denies no object."""
         kind = self._kinds.get(request.kind, OTHER_LABEL)
         operation = request.operation if request.operation in OPERATIONS else OTHER_LABEL
         self._requests.count(hook, kind, operation, verdict.outcome, DRY_RUN[request.dry_run])
         self._durations.observe(hook, seconds)
-        if verdict is not UNTOUCHED and not request.dry_run:
+        if verdict.ranking is not None:
+            self._bindings.count(verdict.ranking.result)
+        elif verdict is not UNTOUCHED and not request.dry_run:
             self._count_reasons(verdict)
 
     def show_policy(self, version: str, policy: Policy) -> None:
@@ -260,4 +264,4 @@ class Metrics:
 
 
 def _names(kinds: Iterable[GroupKind]) -> dict[GroupKind, str]:
-    return {kind: str(kind) for kind in kinds}
+    return {kind: str(kind) for kind in (*kinds, BINDING)}

@@ -32,6 +32,29 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- if $validates }}true{{ end -}}
 {{- end }}
 
+{{/* The profiles whose pods keep their spread when they are scaled down. */}}
+{{- define "evenspread.keepSpread" -}}
+{{- $found := list -}}
+{{- range .Values.config.profiles -}}
+{{- if eq (toString .scaleDown) "KeepSpread" }}{{ $found = append $found . }}{{ end -}}
+{{- end -}}
+{{ $found | toJson }}
+{{- end }}
+
+{{/* Expressions of the namespaceSelector of all webhooks. */}}
+{{- define "evenspread.namespaces" -}}
+# The own namespace too; otherwise no replica could be created while none answers.
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values:
+    {{- append (include "evenspread.exempt" . | fromJsonArray) .Release.Namespace | uniq | toYaml | nindent 4 }}
+{{- if eq .Values.scope "optIn" }}
+- key: evenspread.io/enabled
+  operator: In
+  values: ["true"]
+{{- end }}
+{{- end }}
+
 {{/* The volume with the CA of client certificates; empty without one. */}}
 {{- define "evenspread.clientCA" -}}
 {{- with .Values.certificate -}}
@@ -56,11 +79,14 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- end -}}
 {{- $templates := list -}}
 {{- range .Values.podTemplates }}{{ $templates = append $templates (omit . "resource") }}{{ end -}}
+{{- $lists := list -}}
+{{- range .Values.constraintLists }}{{ $lists = append $lists (omit . "resource") }}{{ end -}}
 {{- $owners := list -}}
 {{- range .Values.ownerSelectors }}{{ $owners = append $owners (omit . "resource") }}{{ end -}}
 {{- $written := merge (dict
   "profiles" $profiles
   "podTemplates" $templates
+  "constraintLists" $lists
   "ownerSelectors" $owners
   "exempt" (dict "namespaces" (include "evenspread.exempt" . | fromJsonArray))
 ) .Values.config -}}

@@ -48,7 +48,7 @@ def _collected(scratch: Path, helm: Path) -> Iterator[tuple[str, list[Path]]]:
 def _audit(projects: Iterator[tuple[str, list[Path]]], scratch: Path) -> int:
     cluster = scratch / "cluster.yaml"
     cluster.write_text(json.dumps(audits.nodes()))
-    ways = {"no cluster": (), "3 zones": ("--cluster", str(cluster))}
+    ways = {"no cluster": (), "3 zones": ("--facts", str(cluster))}
     outcomes_of: dict[str, list[audits.Outcome]] = {way: [] for way in ways}
     for module, parts in projects:
         for way, options in ways.items():

@@ -6,11 +6,17 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
-from tests.audit.world import EVERYTHING, audit, finding, report
+from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report
 from tests.chromium import PATIENCE_MS, launched, needs_browser
 from webhook.audit.renderers import render_report
-from webhook.audit.renderers.html import color_class, color_strength
-from webhook.audit.report import AuditReport, AuditSeverity, DomainCount, SpreadReport
+from webhook.audit.renderers.html import build_bars
+from webhook.audit.report import (
+    AuditReport,
+    AuditSeverity,
+    DomainCount,
+    SpreadReport,
+    UncountedPods,
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def test_the_workload_that_is_furthest_from_even_comes_first() -> None:
     even = replace(
         uneven,
         name="balanced",
-        spreads=tuple(replace(spread, skew=0) for spread in uneven.spreads),
+        spreads=tuple(replace(spread, skew=0, own_skew=0) for spread in uneven.spreads),
     )
 
     page = render_report(replace(report, workloads=(even, uneven)), "html")
@@ -156,7 +162,7 @@ def test_an_empty_report_has_no_finding() -> None:
 
     text = render_report(replace(made, workloads=()), "html")
 
-    assert "Nothing is wrong." in text
+    assert "No findings." in text
     assert "No workload has two running pods." in text
 
 
@@ -168,23 +174,73 @@ def test_one_is_no_plural() -> None:
 
 STRICT = SpreadReport(
     topology_key="zone", when_unsatisfiable="DoNotSchedule", max_skew=1, minimum=0, floor="",
-    skew=2, domains=3,
-    cells=(DomainCount("a", 1, 2), DomainCount("b", 1, 1), DomainCount("c", 1, 0)),
+    skew=2, own_skew=2, domains=3, own=3, counted=3,
+    cells=(DomainCount("a", 1, 2, 2), DomainCount("b", 1, 1, 1), DomainCount("c", 1, 0, 0)),
 )  # fmt: skip
 FREE = replace(STRICT, max_skew=None, when_unsatisfiable="")
 
 
 @pytest.mark.parametrize(
-    ("row", "classes"),
+    ("row", "tones"),
     [(STRICT, ["over", "limit", "fine"]), (FREE, ["free"] * 3)],
     ids=["with a limit", "without a limit"],
 )
 def test_a_domain_is_colored_by_its_distance_to_the_limit(
-    row: SpreadReport, classes: list[str]
+    row: SpreadReport, tones: list[str]
 ) -> None:
-    assert [color_class(row, cell) for cell in row.cells] == classes
-    assert [color_strength(row, cell) for cell in row.cells] == ["1.00", "0.50", "0.00"]
+    (bar,) = build_bars(row)
+
+    assert [cell.tone for cell in bar.cells] == tones
+    assert [cell.strength for cell in bar.cells] == ["1.00", "0.50", "0.00"]
 
 
-def test_domains_without_pods_have_no_color() -> None:
-    assert color_strength(replace(STRICT, cells=()), DomainCount("a", 1, 0)) == "0.00"
+def test_without_domains_the_bar_is_empty() -> None:
+    (bar,) = build_bars(replace(STRICT, cells=()))
+
+    assert bar.cells == ()
+
+
+def test_counts_that_differ_have_a_bar_of_their_own_which_is_not_fine() -> None:
+    part = replace(
+        STRICT,
+        skew=0,
+        counted=0,
+        uncounted=UncountedPods(pending=1, unselected=2),
+        cells=(DomainCount("a", 1, 0, 2), DomainCount("b", 0, 0, 0)),
+    )
+
+    where, counted = build_bars(part)
+
+    assert where.label == "where its 3 pods are"
+    assert [(cell.value, cell.tone) for cell in where.cells] == [
+        ("a", "over"), ("b", "fine"), ("1 Pending", "outside"),
+    ]  # fmt: skip
+    assert counted.label.startswith("what the constraint counts: 0 of 3 pods (1 Pending, 2 not ")
+    assert [(cell.value, cell.tone) for cell in counted.cells] == [("a", "part")]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1600])
+def test_both_bars_are_readable_at_any_width(browser: Any, tmp_path: Path, width: int) -> None:
+    opened = Opened(browser, tmp_path, audit(MISCOUNTED))
+    opened.page.set_viewport_size({"width": width, "height": 900})
+
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+    bars = opened.page.locator(".picture .heat").all()
+    assert [bar.inner_text().split() for bar in bars] == [
+        ["4", "zone-a", "0", "zone-b", "0", "zone-c"],
+        ["0", "zone-a", "0", "zone-b", "0", "zone-c"],
+    ]
+    cells = "[...document.querySelectorAll('.picture .cell')]"
+    assert opened.page.evaluate(f"{cells}.filter(c => c.scrollWidth > c.clientWidth)") == []
+
+
+@needs_browser
+def test_a_domain_at_the_limit_is_not_red(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, tmp_path, report(spreads=(STRICT,)))
+    colour = "cell => getComputedStyle(cell).backgroundColor"
+
+    over, limit, _ = (cell.evaluate(colour) for cell in opened.page.locator(".picture .cell").all())
+
+    assert over.startswith("rgba(200, 50, 40")
+    assert limit.startswith("rgba(214, 150, 20")

@@ -1,6 +1,7 @@
 import jsonschema
 import msgspec
 import pytest
+import yaml
 
 from tests.audit.world import EVERYTHING, audit
 from tests.schemas import describe_schema
@@ -22,3 +23,11 @@ def test_equal_reports_are_equal_bytes_and_end_with_a_line_break(output: str) ->
 
     assert first == second
     assert first.endswith("\n")
+
+
+def test_yaml_has_the_same_content() -> None:
+    report = audit(EVERYTHING)
+
+    assert yaml.safe_load(render_report(report, "yaml")) == msgspec.json.decode(
+        render_report(report, "json")
+    )

@@ -9,12 +9,14 @@ from junitparser import JUnitXml
 
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook.audit.renderers import junit, render_report
+from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.errors import ManifestError, SourceError
 from webhook.policy.escape import printable, printable_lines
 
 
 def read(made: AuditReport, threshold: AuditSeverity | None = AuditSeverity.DENY) -> Any:
-    return JUnitXml.fromstring(render_report(made, "junit", threshold).encode())
+    return JUnitXml.fromstring(render_report(made, "junit", RenderOptions(threshold)).encode())
 
 
 def cases(suites: Any) -> Iterable[Any]:
@@ -48,6 +50,18 @@ def test_the_threshold_decides_what_is_a_failure(
     made = report(finding(), finding(severity=AuditSeverity.AUDIT))
 
     assert read(made, threshold).failures == failures
+
+
+def test_unreadable_files_are_errors() -> None:
+    problems = (ManifestError("b.yaml", 3, "invalid YAML"), SourceError("c.yaml", "not text"))
+    suites: Any = JUnitXml.fromstring(
+        render_report(report(finding()), "junit", RenderOptions(problems=problems)).encode()
+    )
+
+    assert (suites.tests, suites.errors, suites.failures) == (3, 2, 0)
+    *_, unreadable = suites
+    assert [case.name for case in unreadable] == ["b.yaml", "c.yaml"]
+    assert [case.result[0].message for case in unreadable] == ["invalid YAML", "not text"]
 
 
 def test_a_failure_contains_where_what_and_what_instead() -> None:

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,14 @@ import pytest
 
 from tests.audit import multitool
 from tests.audit.world import EVERYTHING, audit, finding, report
+from webhook import PROJECT_ADDRESS
 from webhook.audit.renderers import render_report
-from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.audit.rendering import RenderOptions, SuggestedFix, TextReplacement, finding_key
+from webhook.audit.report import AuditReport, AuditSeverity, ExemptionSource
+from webhook.manifests.edits import TextRegion
 from webhook.policy.catalogue import CATALOGUE
+
+RULES = Path(__file__).parents[3] / "docs/rules.md"
 
 REPORTS = {
     "of manifests": audit(EVERYTHING),
@@ -83,10 +89,18 @@ def test_findings_point_to_file_and_line() -> None:
     }
 
 
-def test_exempted_findings_are_suppressed_with_their_reason() -> None:
-    (result,) = run_of(report(exempted=(finding(reason="by contract"),)))["results"]
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [(ExemptionSource.ANNOTATION, "inSource"), (ExemptionSource.PROJECT, "external")],
+)
+def test_exempted_findings_are_suppressed_with_their_reason(
+    source: ExemptionSource, kind: str
+) -> None:
+    exempted = finding(reason="by contract", exempted_by=source)
 
-    assert result["suppressions"] == [{"kind": "inSource", "justification": "by contract"}]
+    (result,) = run_of(report(exempted=(exempted,)))["results"]
+
+    assert result["suppressions"] == [{"kind": kind, "justification": "by contract"}]
 
 
 def test_every_result_names_a_rule_of_the_list() -> None:
@@ -95,3 +109,41 @@ def test_every_result_names_a_rule_of_the_list() -> None:
 
     assert rules == list(CATALOGUE)
     assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
+
+
+def test_fixes_are_replacements_in_the_file() -> None:
+    made = report(finding(), source="a dir/web.yaml", line=1)
+    (workload,) = made.workloads
+    replacement = TextReplacement(TextRegion(7, 3, 8, 1), "a: 1\n")
+    fix = SuggestedFix("wrote a: 1", (replacement,))
+    options = RenderOptions(fixes={finding_key(workload, workload.findings[0]): fix})
+
+    log = msgspec.json.decode(render_report(made, "sarif", options))
+
+    (written,) = log["runs"][0]["results"][0]["fixes"]
+    region = {"startLine": 7, "startColumn": 3, "endLine": 8, "endColumn": 1}
+    assert written == {
+        "description": {"text": "The edits of evenspread fix: wrote a: 1."},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": "a%20dir/web.yaml"},
+                "replacements": [{"deletedRegion": region, "insertedContent": {"text": "a: 1\n"}}],
+            }
+        ],
+    }
+
+
+def test_a_finding_without_a_fix_has_none() -> None:
+    (result,) = run_of(report(finding()))["results"]
+
+    assert "fixes" not in result
+
+
+def test_every_rule_has_an_address_in_the_documentation() -> None:
+    headings = re.findall(r"^#+ (.*)$", RULES.read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    for rule in run_of(report())["tool"]["driver"]["rules"]:
+        page, _, anchor = rule["helpUri"].partition("#")
+        assert page == f"{PROJECT_ADDRESS}/blob/main/docs/rules.md"
+        assert anchor in anchors or not rule["id"].startswith("TSC"), rule["id"]

@@ -3,14 +3,17 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from tests.apiserver import ApiServer
+from tests.apiserver import ApiServer, refuse
+from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.config import OwnerSelector
+from webhook.config.models import OwnerSelector
+from webhook.errors import ApiError
 from webhook.manifests import Document, parse
 from webhook.policy.kinds import DEPLOYMENT, POD
 from webhook.policy.model import GroupKind
 
+SERVER = ServerOptions(kubeconfig="kubeconfig")
 FLEET = GroupKind("example.io", "Fleet")
 OWNERS = (OwnerSelector(FLEET, ("spec", "selector")),)
 OBJECTS = """\
@@ -56,7 +59,7 @@ def cluster(request: pytest.FixtureRequest, api: ApiServer) -> Iterator[ClusterR
         yield manifest_cluster(OBJECTS)[0]
         return
     api.add(*yaml.safe_load_all(OBJECTS))
-    with open_cluster("kubeconfig", "", OWNERS) as opened:
+    with open_cluster(SERVER, manifest_cluster("")[0], OWNERS) as opened:
         yield opened
 
 
@@ -94,6 +97,8 @@ def test_all_objects_of_a_kind_are_listed(cluster: ClusterReader) -> None:
     found = cluster.all_of(DEPLOYMENT, "shop")
 
     assert [value["spec"]["replicas"] for value in found] == [2]
+    assert [value["kind"] for value in cluster.all_of(FLEET, "shop")] == ["Fleet"]
+    assert cluster.all_of(GroupKind("example.io", "Boat"), "shop") == []
 
 
 def test_manifests_know_the_namespaces_of_a_name() -> None:
@@ -104,14 +109,14 @@ def test_manifests_know_the_namespaces_of_a_name() -> None:
 
 
 def test_an_api_server_is_not_searched_for_namespaces(api: ApiServer) -> None:
-    with open_cluster("kubeconfig", "", ()) as cluster:
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
         assert cluster.namespaces_of(POD, "web-1") == []
 
     assert api.requests == []
 
 
 def test_facts_of_an_api_server_are_read_once(api: ApiServer) -> None:
-    with open_cluster("kubeconfig", "", ()) as cluster:
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
         facts = cluster.facts("shop")
         requests = len(api.requests)
 
@@ -139,3 +144,68 @@ def test_objects_without_names_are_kept_apart() -> None:
     cluster, _ = manifest_cluster(f"{nameless}---\n{nameless}")
 
     assert len(cluster.pods("shop")) == 2
+
+
+def test_objects_of_manifests_replace_those_of_the_live_cluster(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(OBJECTS))
+    text = OBJECTS.replace("replicas: 2", "replicas: 5").replace(
+        "app: web}}\nspec", "app: db}}\nspec"
+    )
+    other = "---\n" + OBJECTS.split("---\n")[2].replace("web-1", "web-2")
+
+    with open_cluster(SERVER, manifest_cluster(text + other)[0], ()) as cluster:
+        deployments = cluster.all_of(DEPLOYMENT, "shop")
+        found = cluster.find(DEPLOYMENT, "shop", "web")
+        pods = {pod.metadata.name: pod.metadata.labels for pod in cluster.pods("shop")}
+
+    assert [value["spec"]["replicas"] for value in deployments] == [5]
+    assert found == deployments[0]
+    assert pods == {"web-1": {"app": "db"}, "web-2": {"app": "web"}}
+
+
+def test_facts_of_both_are_united(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(OBJECTS))
+    node = OBJECTS.split("---\n", maxsplit=1)[0].replace("n1", "n2")
+
+    with open_cluster(SERVER, manifest_cluster(node)[0], ()) as cluster:
+        facts = cluster.facts("shop")
+
+    assert sorted(node.name for node in facts.node_store) == ["n1", "n2"]
+    assert len(list(facts.services("shop", {"app": "web"}))) == 1
+
+
+def test_without_a_server_there_are_only_manifests() -> None:
+    manifests, _ = manifest_cluster(OBJECTS)
+
+    with open_cluster(None, manifests, ()) as cluster:
+        assert cluster is manifests
+
+
+def test_namespaces_are_those_of_objects_and_of_namespaces(api: ApiServer) -> None:
+    net = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "net"}}
+    nameless = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    manifests, _ = manifest_cluster(OBJECTS, "typo")
+    own, _ = manifest_cluster(OBJECTS + nameless + f"---\n{net}\n", "ops")
+    api.add({**net, "metadata": {"name": "live"}})
+
+    with open_cluster(SERVER, manifests, ()) as cluster:
+        assert cluster.namespaces() == {"live", "shop"}
+    assert manifests.namespaces() == {"shop"}
+    assert own.namespaces() == {"shop", "ops", "net"}
+
+
+def test_namespaces_that_may_not_be_listed_are_unknown(api: ApiServer) -> None:
+    api.answers["GET /api/v1/namespaces"] = refuse("namespaces is forbidden")
+
+    with open_cluster(SERVER, manifest_cluster(OBJECTS)[0], ()) as cluster:
+        assert cluster.namespaces() == set()
+
+
+def test_other_errors_of_namespaces_are_raised(api: ApiServer) -> None:
+    api.answers["GET /api/v1/namespaces"] = refuse("down", 500)
+
+    with (
+        open_cluster(SERVER, manifest_cluster(OBJECTS)[0], ()) as cluster,
+        pytest.raises(ApiError, match="500"),
+    ):
+        cluster.namespaces()

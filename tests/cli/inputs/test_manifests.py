@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli import files
-from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, facts_from
+from tests.cli.inputs.test_kustomize import install
+from webhook.cli.inputs.kustomize import KustomizeFolder
+from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs
+from webhook.policy.kinds import POD
 
 
 @pytest.fixture
@@ -30,6 +33,33 @@ def test_objects_are_read_and_the_rest_is_recorded(
     assert "\nskipped " in err
 
 
+# script of kustomize, kinds of all objects, sources of problems
+BUILDS: dict[str, tuple[str, list[str], list[str]]] = {
+    "a build": (
+        """echo '{apiVersion: v1, kind: Service, metadata: {name: web}}'""",
+        *(["Pod", "Service"], []),
+    ),
+    "a failed build": ("exit 1", ["Pod"], ["kustomize build base"]),
+}
+
+
+@pytest.mark.parametrize(("script", "kinds", "problems"), BUILDS.values(), ids=BUILDS.keys())
+def test_objects_that_kustomize_builds_follow_those_of_files(
+    script: str,
+    kinds: list[str],
+    problems: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    install(tmp_path, "kustomize", script)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "pod.yaml").write_text(files.POD)
+    inputs = Inputs([KustomizeFolder("base"), str(tmp_path / "pod.yaml")])
+
+    assert [document.kind for document in inputs.objects()] == kinds
+    assert [problem.source for problem in inputs.problems] == problems
+
+
 def test_strict_makes_errors_of_files_without_objects(folder: Path) -> None:
     inputs = Inputs([str(folder)], strict=True)
 
@@ -37,22 +67,13 @@ def test_strict_makes_errors_of_files_without_objects(folder: Path) -> None:
     assert (len(inputs.problems), inputs.skipped) == (2, [])
 
 
-def test_without_a_path_the_documents_are_the_cluster(folder: Path) -> None:
-    (folder / "node.yaml").write_text(files.NODE)
-    inputs = Inputs([str(folder / "node.yaml")])
-
-    cluster = facts_from("", list(inputs.objects()), (), inputs)
-
-    assert [node.name for node in cluster.node_store] == ["n1"]
-
-
-def test_a_path_names_the_cluster_and_its_problems(folder: Path) -> None:
+def test_facts_are_read_likewise(folder: Path) -> None:
     (folder / "node.yaml").write_text(files.NODE)
     inputs = Inputs([])
 
-    cluster = facts_from(str(folder), [], (), inputs)
+    found = list(inputs.facts_objects([str(folder / "node.yaml"), str(folder)]))
 
-    assert [node.name for node in cluster.node_store] == ["n1"]
+    assert [document.kind for document in found].count("Node") == 2
     assert (len(inputs.problems), len(inputs.skipped)) == (1, 1)
 
 
@@ -87,3 +108,94 @@ def test_the_standard_input_is_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) ->
 
     assert read.piped == files.POD.encode()
     assert read.texts == {STDIN_SOURCE: files.POD}
+
+
+@pytest.mark.parametrize("script", ["echo '{apiVersion: v1, kind: Pod}'", "exit 1"])
+def test_what_kustomize_builds_has_a_text_and_no_file(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "kustomize", script)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    read = InputFiles([KustomizeFolder("base")], strict=False)
+
+    text = {"kustomize build base": "{apiVersion: v1, kind: Pod}\n"}
+    assert (read.texts, len(read.problems)) == (({}, 1) if script == "exit 1" else (text, 0))
+    assert read.originals == {}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_nothing_to_work_on_is_reported(strict: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = Inputs(["-", "a"], strict=strict)
+
+    inputs.report_nothing("pod")
+    inputs.report_nothing("pod", "the cluster")
+
+    inputs.report()
+    assert capsys.readouterr().err.splitlines() == (
+        ["error: stdin, a: contains no pod"]
+        if strict
+        else ["warning: stdin, a: contains no pod", "warning: the cluster: contains no pod"]
+    )
+
+
+def test_namespaces_and_kinds_of_files_are_known(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(files.POD + "---\n" + files.NODE)
+
+    read = InputFiles([str(tmp_path)], strict=False)
+
+    assert read.namespaces == {"", "shop"}
+    assert {str(kind.kind) for kind in read.kinds} == {"Pod", "Node", "Deployment"}
+
+
+TWICE = "apiVersion: v1\nkind: {kind}\nmetadata: {{name: a, name: b}}\n"
+
+
+def test_strict_makes_duplicate_keys_problems_unless_they_are_findings(tmp_path: Path) -> None:
+    for kind in ("Service", "Pod"):
+        (tmp_path / f"{kind}.yaml").write_text(TWICE.format(kind=kind))
+    path = str(tmp_path)
+
+    for strict, judged, expected in (
+        (False, None, 0),
+        (True, None, 2),
+        (True, {POD: ()}, 1),
+    ):
+        inputs = Inputs([path], strict=strict, judged=judged)
+        assert len(list(inputs.objects())) == 2
+        assert len(inputs.problems) == expected
+        read = InputFiles([path], strict=strict, judged=judged)
+        assert len(read.problems) == expected
+
+
+def test_a_problem_names_the_key_and_all_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(TWICE.format(kind="Service").replace(", ", ",\n  "))
+
+    inputs = Inputs([str(tmp_path)], strict=True)
+
+    assert list(inputs.objects())
+    assert [problem.problem for problem in inputs.problems] == [
+        "duplicate key 'name': lines 3 and 4"
+    ]
+
+
+CLUSTER = """\
+apiVersion: postgresql.cnpg.io/v1
+kind: Cluster
+metadata: {name: pg}
+spec:
+  topologySpreadConstraints:
+  - {topologyKey: zone}
+"""
+
+
+def test_a_kind_with_constraints_that_are_not_judged_is_noted_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(f"{CLUSTER}---\n{CLUSTER}")
+
+    for judged, notes in ((None, 0), ({POD: ()}, 1)):
+        inputs = Inputs([str(tmp_path)], judged=judged)
+        assert len(list(inputs.objects())) == 2
+        inputs.report()
+        assert capsys.readouterr().err.count("note: ") == notes

@@ -1,25 +1,38 @@
+import json
 from typing import Any
 
 import pytest
 
+from tests.build import job_set
 from tests.cli import files
 from webhook.cli.inputs.cluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import (
     ExplainSubject,
+    controller_of,
     decode_template,
     find,
     find_in_manifests,
+    find_kinds,
     is_controlled_by,
     is_same_template,
+    name_of,
+    namespace_of,
     parse_subject,
     read_workload,
     revision_of,
     selector_of,
 )
+from webhook.config.configuration import Configuration
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests import Document, read_documents
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD, REPLICA_SET
+from webhook.manifests import Document, parse, read_documents
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    DEPLOYMENT,
+    POD,
+    REPLICA_SET,
+    SHIPPED_TEMPLATES,
+)
 from webhook.policy.model import GroupKind, LabelSelector
 
 CONTROLLER = GroupKind("", "ReplicationController")
@@ -71,7 +84,8 @@ def test_invalid_subjects_are_errors(text: str, message: str) -> None:
 def test_an_object_of_the_cluster_is_found(documents: list[Document]) -> None:
     cluster = ManifestCluster(documents, (), Inputs([]))
 
-    assert str(find("deploy/web", "shop", BUILT_IN_TEMPLATES, cluster)) == "Deployment shop/web"
+    (found,) = find("deploy/web", "shop", BUILT_IN_TEMPLATES, cluster)
+    assert str(found) == "Deployment shop/web"
 
 
 MISSING = {
@@ -131,6 +145,7 @@ def test_a_workload_with_a_type_error_outside_of_its_template_is_an_error() -> N
 SELECTORS: dict[str, tuple[GroupKind, Any, LabelSelector | None]] = {
     "of a Deployment": (DEPLOYMENT, {"matchLabels": {"a": "b"}}, LabelSelector({"a": "b"})),
     "of a ReplicationController": (CONTROLLER, {"a": "b"}, LabelSelector({"a": "b"})),
+    "with a null value": (CONTROLLER, {"a": None}, LabelSelector({"a": ""})),
     "missing": (CONTROLLER, None, None),
     "of a wrong type": (DEPLOYMENT, 1, None),
 }
@@ -170,3 +185,68 @@ def test_the_revision_of_a_replica_set(text: str, revision: int) -> None:
     metadata = {"annotations": {"deployment.kubernetes.io/revision": text}}
 
     assert revision_of({"metadata": metadata}) == revision
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("deploy", True), ("PODS", True), ("rollout.argoproj.io", True), ("web-1", False)],
+)
+def test_words_that_name_kinds(word: str, expected: bool) -> None:
+    assert bool(find_kinds(word, Configuration().pod_templates)) is expected
+
+
+def test_every_template_of_an_object_is_a_subject() -> None:
+    (document,) = parse(json.dumps(job_set(a=[], b=[])), "job.json")
+    assert isinstance(document, Document)
+
+    found = list(find_in_manifests([document], "", "default", SHIPPED_TEMPLATES))
+
+    assert [read_workload(item).part for item in found] == ["a", "b"]
+
+
+UNUSABLE: dict[str, tuple[Any, str]] = {
+    "no template": ({}, r"has nothing at spec.replicatedJobs\[\*\].template.spec.template: write"),
+    "a wrong type": ({"replicatedJobs": {}}, r"has nothing at spec.replicatedJobs\[\*\].template"),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_an_object_without_its_templates_is_an_error(spec: Any, message: str) -> None:
+    (document,) = parse(json.dumps({**job_set(), "spec": spec}), "job.json")
+    assert isinstance(document, Document)
+
+    (found,) = find_in_manifests([document], "", "default", SHIPPED_TEMPLATES)
+
+    with pytest.raises(SourceError, match=message):
+        decode_template(found)
+
+
+def test_an_object_with_a_bare_list_has_no_template_to_explain(documents: list[Document]) -> None:
+    cluster = ManifestCluster(documents, (), Inputs([]))
+    places = {DEPLOYMENT: ("spec", "topologySpreadConstraints")}
+
+    with pytest.raises(SourceError, match="has a list of constraints, but no pod template"):
+        find("deploy/web", "shop", places, cluster)
+
+
+def test_the_name_and_the_controller_of_an_object() -> None:
+    owner = {"kind": "Deployment", "name": "web", "controller": True}
+    value = {"metadata": {"name": "web-1", "ownerReferences": [owner]}}
+    controller = controller_of(value)
+
+    assert name_of(value) == "web-1"
+    assert controller is not None
+    assert controller.name == "web"
+    assert (name_of({}), controller_of({"metadata": 1})) == ("", None)
+
+
+def test_the_revision_of_a_rollouts_replica_set() -> None:
+    metadata = {"annotations": {"rollout.argoproj.io/revision": "8"}}
+
+    assert revision_of({"metadata": metadata}) == 8
+
+
+def test_the_namespace_of_an_object_is_the_one_that_it_names() -> None:
+    named = {"metadata": {"namespace": "shop"}}
+
+    assert (namespace_of(named), namespace_of({})) == ("shop", "")

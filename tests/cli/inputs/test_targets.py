@@ -10,7 +10,11 @@ from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.manifests import Document, parse
+from webhook.policy.explain.caveats import ALWAYS_IGNORED, VOLUMES
+from webhook.policy.explain.daemons import DaemonPods
+from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.model import LabelSelector
 
 NODES = """\
 apiVersion: v1
@@ -41,7 +45,11 @@ spec: {{selector: {{matchLabels: {{app: web}}}}, template: {HASHED}}}
 POD = """\
 apiVersion: v1
 kind: Pod
-metadata: {name: %s, namespace: shop, labels: {app: web}}
+metadata:
+  name: %s
+  namespace: shop
+  labels: {app: web, pod-template-hash: h1}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-h1, controller: true}]
 spec: {nodeName: n1}
 ---
 """
@@ -69,6 +77,8 @@ defaultConstraints:
 """
 
 
+NOW = 1_800_000_000.0
+
 read_defaults = partial(read_policy, kube_version="", allow_locked_gates=True)
 PLAIN = read_defaults(feature_gates="", config="")
 
@@ -89,8 +99,9 @@ def build(
 ) -> PlacementTarget:
     """Build the target of an object of this cluster."""
     cluster = ManifestCluster(documents(NODES + text), (), Inputs([]))
-    builder = TargetBuilder(policy, cluster, replaces=replaces)
-    return builder.build(find(subject, "shop", BUILT_IN_TEMPLATES, cluster))
+    builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW)
+    (found,) = find(subject, "shop", BUILT_IN_TEMPLATES, cluster)
+    return builder.build(found)
 
 
 def skews(target: PlacementTarget) -> list[int]:
@@ -102,13 +113,31 @@ def test_a_pod_is_placed_without_itself() -> None:
     target = build("web-1", WEB + PODS)
 
     assert (target.subject, target.runs_on) == ("Pod shop/web-1", "n1")
-    assert (target.replicas, target.running) == (2, {"n1": 1})
+    assert (target.replicas, target.running) == (2, {"n1": 2})
+    census = target.situation.census, target.present.census
+    assert [one.count("shop", LabelSelector({"app": "web"})) for one in census] == [
+        {"n1": 1}, {"n1": 2}
+    ]  # fmt: skip
 
 
 def test_a_pod_without_labels_has_no_others_like_it() -> None:
-    target = build("web-1", PODS.replace(", labels: {app: web}", ""))
+    target = build("web-1", PODS.replace("  labels: {app: web, pod-template-hash: h1}\n", ""))
 
-    assert (target.replicas, target.running) == (1, {})
+    assert (target.replicas, target.running) == (1, {"n1": 1})
+
+
+# changes of the pod web-1, number of pods like it that run
+ABSENT = {
+    "Pending": ("spec: {nodeName: n1}", "spec: {}"),
+    "finished": ("spec: {nodeName: n1}", "spec: {nodeName: n1}\nstatus: {phase: Failed}"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), ABSENT.values(), ids=ABSENT.keys())
+def test_a_pod_that_does_not_count_on_a_node_is_missing(old: str, new: str) -> None:
+    target = build("web-1", (POD % "web-1").replace(old, new) + POD % "web-2")
+
+    assert (target.replicas, target.running) == (2, {"n1": 1})
 
 
 def test_a_pod_without_a_spec_runs_nowhere() -> None:
@@ -139,13 +168,13 @@ def test_a_workload_without_a_selector_counts_pods_by_the_labels_of_its_template
 
 
 # ReplicaSets, hash in the labels of the next pod
-REVISIONS: dict[str, tuple[str, str | None]] = {
-    "no ReplicaSet yet": ("", None),
+REVISIONS: dict[str, tuple[str, str]] = {
+    "no ReplicaSet yet": ("", HASH),
     "a ReplicaSet with the same template": (REVISION % ("h1", 1, "web"), "h1"),
-    "a ReplicaSet of another Deployment": (REVISION % ("h1", 1, "other"), None),
+    "a ReplicaSet of another Deployment": (REVISION % ("h1", 1, "other"), HASH),
     "a ReplicaSet with another template": (
         (REVISION % ("h1", 1, "web")).replace("containers: []", "containers: [], nodeName: x"),
-        None,
+        HASH,
     ),
     "the newest of two": (
         REVISION % ("h1", 1, "web")
@@ -156,7 +185,7 @@ REVISIONS: dict[str, tuple[str, str | None]] = {
 
 
 @pytest.mark.parametrize(("text", "label"), REVISIONS.values(), ids=REVISIONS.keys())
-def test_the_next_pod_is_one_of_the_newest_replica_set(text: str, label: str | None) -> None:
+def test_the_next_pod_is_one_of_the_newest_replica_set(text: str, label: str) -> None:
     incoming = build("deploy/web", WEB + text).situation.pod
 
     assert incoming.labels.get("pod-template-hash") == label
@@ -202,6 +231,46 @@ def test_our_webhook_patches_a_pod_of_a_manifest(configured: RequestedPolicy) ->
     pod = next(find_in_manifests(documents(POD % "web-3"), "", "shop", BUILT_IN_TEMPLATES))
     unbound = replace(pod, value={**pod.value, "spec": {}})
 
-    target = TargetBuilder(configured, cluster, replaces=False).build(unbound)
+    target = TargetBuilder(configured, cluster, replaces=False, now=NOW).build(unbound)
 
     assert skews(target) == [7]
+
+
+@pytest.mark.parametrize(("written", "keeps"), [("KeepSpread", True), ("None", False)])
+def test_the_profile_of_a_workload_may_keep_its_spread(
+    written: str, keeps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ranks.yaml").write_text(f"{CONFIG}  scaleDown: {written}\n")
+    policy = read_defaults(feature_gates="", config="ranks.yaml")
+
+    assert build("deploy/web", WEB, policy).keeps_spread is keeps
+    assert not build("deploy/web", WEB).keeps_spread
+
+
+def test_a_daemon_set_has_its_pods_by_node_and_tolerates_cordons() -> None:
+    pods = PODS.replace("kind: ReplicaSet, name: web-h1", "kind: DaemonSet, name: web")
+    target = build("ds/web", WEB.replace("kind: Deployment", "kind: DaemonSet") + pods)
+
+    assert (target.subject, target.name) == ("DaemonSet shop/web", "DaemonSet shop/web")
+    assert target.daemon == DaemonPods({"n1": "web-1"})
+    assert (target.pods, target.running) == (None, {"n1": 2})
+    tolerations = target.situation.pod.demands.tolerations or ()
+    assert "node.kubernetes.io/unschedulable" in {item.key for item in tolerations}
+
+
+def test_pods_of_a_workload_have_what_decides_on_their_removal() -> None:
+    target = build("deploy/web", WEB + PODS)
+
+    assert target.pods is not None
+    assert [pod.metadata.name for pod in target.pods.pods] == ["web-1", "web-2"]
+    assert target.pods.now == NOW
+
+
+def test_what_the_pod_uses_is_a_caveat() -> None:
+    claims = WEB.replace("kind: Deployment", "kind: StatefulSet").replace(
+        "{replicas: 4,", "{replicas: 4, volumeClaimTemplates: [{}],"
+    )
+
+    assert build("deploy/web", WEB).caveats == ALWAYS_IGNORED
+    assert build("sts/web", claims).caveats == (*ALWAYS_IGNORED, VOLUMES)

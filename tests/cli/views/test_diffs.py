@@ -3,19 +3,21 @@ from collections.abc import Iterable
 import pytest
 from msgspec.structs import replace
 
-from tests.build import default, facts, policy, profile
+from tests.build import default, facts, policy, profile, selector
 from tests.cli import files
 from webhook.admission.offline import answer_review, build_reviews
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.diffs import REASONS, show_answer, show_diff, style_of
+from webhook.cli.views.diffs import REASONS, name_subject, show_answer, show_diff, style_of
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.inject import SkipReason
-from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
+from webhook.policy.facts import NoFacts
 from webhook.policy.kinds import POD
 from webhook.policy.request import Hook
 
 PROFILES = policy(profile(name="zones", constraints=(default(),)))
 COMPLETING = policy(profile(name="zones", complete_selectors=True))
+KEEPING = policy(profile(name="zones", scale_down=ScaleDown.KEEP_SPREAD))
 NULL_SELECTOR = files.VALID.replace("    labelSelector: {matchLabels: {app: web}}\n", "")
 
 
@@ -46,7 +48,7 @@ def test_the_first_line_is_the_verdict(
 ) -> None:
     (review,) = build_reviews(documents(files.POD + constraints), {POD: ()})
 
-    show_answer(review, answer_review(review, hook, rules, facts(app="web")), hook, Terminal())
+    show_answer(review, [answer_review(review, hook, rules, facts(app="web"))], Terminal())
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"pod.yaml:1: Pod shop/web-1: {sentence}"
@@ -54,14 +56,69 @@ def test_the_first_line_is_the_verdict(
     assert any(": denied: spec." in line for line in lines) is sentence.startswith("denied")
 
 
+@pytest.mark.parametrize(("constraints", "lacks"), [("", True), (files.VALID, False)])
+def test_a_namespace_that_a_profile_needs_is_named(
+    constraints: str, capsys: pytest.CaptureFixture[str], *, lacks: bool
+) -> None:
+    prod = profile(name="prod", namespace_selector=selector(tier="prod"), constraints=(default(),))
+    everywhere = policy(*((prod,) if lacks else (profile(name="zones", constraints=(default(),)),)))
+    (review,) = build_reviews(documents(files.POD + constraints), {POD: ()})
+    answer = answer_review(review, Hook.MUTATE, everywhere, NoFacts())
+
+    show_answer(review, [answer], Terminal(), lacks_namespace=True)
+
+    shown = capsys.readouterr().out
+    assert ("no profile matches it; namespace shop is not among the facts" in shown) is lacks
+    assert ("not among the facts" in shown) is lacks
+
+
+def test_a_label_without_defaults_is_shown_with_its_profile(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: web, controller: true}"
+    owned = files.POD.replace("spec:", f"  ownerReferences: [{owner}]\nspec:") + files.VALID
+    (review,) = build_reviews(documents(owned), {POD: ()})
+
+    show_answer(review, [answer_review(review, Hook.MUTATE, KEEPING, NoFacts())], Terminal())
+
+    heading, *diff = capsys.readouterr().out.splitlines()
+    assert heading == "pod.yaml:1: Pod shop/web-1: patched by profile zones"
+    assert [line for line in diff if line.startswith("+ ")] == [
+        "+    evenspread.io/scale-down: keep-spread"
+    ]
+
+
 def test_warnings_follow_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     (review,) = build_reviews(documents(files.POD), {POD: ()})
     recommends = replace(PROFILES, mode=Mode.RECOMMEND)
     result = answer_review(review, Hook.MUTATE, recommends, facts(app="web"))
 
-    show_answer(review, result, Hook.MUTATE, Terminal())
+    show_answer(review, [result, result], Terminal())
 
-    assert capsys.readouterr().out.splitlines()[1].startswith("    warning: evenspread would ")
+    _, warning = capsys.readouterr().out.splitlines()
+    assert warning.startswith("    warning: evenspread would ")
+
+
+def test_a_denial_by_the_second_webhook_is_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    (review,) = build_reviews(documents(files.POD), {POD: ()})
+    (broken,) = build_reviews(documents(files.POD + files.BROKEN), {POD: ()})
+    first = answer_review(review, Hook.MUTATE, PROFILES, facts(app="web"))
+    second = answer_review(broken, Hook.VALIDATE, PROFILES, facts(app="web"))
+
+    show_answer(review, [first, second], Terminal())
+
+    heading, *_ = capsys.readouterr().out.splitlines()
+    assert heading == "pod.yaml:1: Pod shop/web-1: denied by validate with 422"
+
+
+def test_a_created_pod_is_named_after_its_workload() -> None:
+    (review,) = build_reviews(documents(files.POD), {POD: ()})
+    result = answer_review(review, Hook.MUTATE, PROFILES, facts(app="web"))
+
+    created = replace(review, creator="Deployment shop/web")
+
+    assert name_subject(review, result) == "Pod shop/web-1"
+    assert name_subject(created, result) == "pod of Deployment shop/web"
 
 
 def test_an_unchanged_object_has_no_diff(capsys: pytest.CaptureFixture[str]) -> None:

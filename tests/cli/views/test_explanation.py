@@ -1,7 +1,10 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from tests.chromium import PATIENCE_MS, launched, needs_browser
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
@@ -9,21 +12,36 @@ from webhook.cli.views.explanation import (
     MOST_COLUMNS,
     MOST_TABLE_ROWS,
     bar,
+    choose_tone,
+    describe_absence,
     render_page,
     show,
 )
 from webhook.policy.explain.changes import SuggestedChange
+from webhook.policy.explain.daemons import DaemonReport, MissingPod
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
     Explanation,
     NodeExplanation,
     NodeGroup,
+    Refusal,
+    explain_refusal,
 )
-from webhook.policy.explain.rollout import Rollout
+from webhook.policy.explain.replicaskew import DomainReplicas, SkewChange
+from webhook.policy.explain.rollout import Rollout, ScaleDownReport
 
 ZONE = "topology.kubernetes.io/zone"
 FULL = "█" * BAR
+ROLLOUT = Rollout(
+    sentence="3 of 4 replicas would run",
+    edits=(),
+    replicas=4,
+    running=2,
+    placed={"n1": 1},
+    pending=1,
+    skews=(),
+)
 
 
 def constraint(*domains: DomainRow, **changes: Any) -> ConstraintExplanation:
@@ -92,7 +110,7 @@ def test_a_hard_constraint_shows_its_domains_and_their_skew(
         "1 of 1 node can take it",
         "  node  score  raw",
         "  n1    100    7    best",
-        "not considered: resources, ports, volumes, pod affinity",
+        "not considered: resources, anti-affinity of other pods",
     ]
 
 
@@ -175,17 +193,7 @@ def test_nodes_without_scores_have_dashes_and_long_names_are_cut(
 
 
 def test_a_rollout_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
-    rollout = Rollout(
-        sentence="3 of 4 replicas would run",
-        edits=(),
-        replicas=4,
-        running=2,
-        placed={"n1": 1},
-        pending=1,
-        skews=(),
-    )
-
-    lines = text_of(explanation(), capsys, rollout)
+    lines = text_of(explanation(), capsys, ROLLOUT)
 
     assert lines[:6] == [
         "3 of 4 replicas would run",
@@ -250,3 +258,156 @@ def test_text_of_objects_is_escaped() -> None:
 
     assert "<script" not in page
     assert "Pod &lt;script&gt;\\x1b" in page
+
+
+AT_LIMIT = (
+    DomainRow("a", 1, 0, 3, skew=4, fits=False),
+    DomainRow("b", 1, 0, 1, skew=2, fits=False),
+    DomainRow("c", 1, 0, 0, skew=1, fits=True),
+)
+
+
+def test_only_a_domain_above_the_limit_is_red() -> None:
+    part = constraint(*AT_LIMIT)
+
+    assert [choose_tone(part, row) for row in AT_LIMIT] == ["over", "full", "bar"]
+
+
+def test_no_domain_of_a_soft_constraint_is_red() -> None:
+    part = replace(constraint(*AT_LIMIT), when_unsatisfiable="ScheduleAnyway")
+
+    assert {choose_tone(part, row) for row in AT_LIMIT} == {"bar"}
+
+
+TITLES = {
+    "nothing": ((), None, "nothing"),
+    "one object": (("Pod shop/web",), None, "Pod shop/web"),
+    "several": (("Pod a/b",) * 5, None, "Pod a/b, Pod a/b, Pod a/b and 2 more"),
+    "a scenario": (("Pod a/b",), ROLLOUT, "What if: Pod a/b"),
+}
+
+
+@pytest.mark.parametrize(("names", "rollout", "title"), TITLES.values(), ids=TITLES)
+def test_the_title_names_the_objects(
+    names: tuple[str, ...], rollout: Rollout | None, title: str
+) -> None:
+    page = render_page([(explanation(), rollout)], names)
+
+    assert f"<title>{title} - evenspread explain</title>" in page
+
+
+@needs_browser
+def test_a_column_at_the_limit_is_not_red(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(render_page([(explanation(constraint(*AT_LIMIT)), None)]), encoding="utf-8")
+    with launched() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(file.as_uri())
+        colour = "bar => getComputedStyle(bar).fill"
+        found = [bar.evaluate(colour) for bar in page.locator("svg rect:not(.out)").all()]
+
+    assert found == ["rgb(180, 35, 24)", "rgb(214, 150, 20)", "rgb(59, 125, 216)"]
+
+
+def test_missing_pods_of_a_daemon_set_are_listed_and_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missing = tuple(
+        MissingPod(f"n{number:02}", "", "not created", "" if number else "zone: skew 2 > maxSkew 1")
+        for number in range(MOST_TABLE_ROWS + 3)
+    )
+    report = DaemonReport(len(missing), 0, missing, ("g1",))
+    rejected = (NodeGroup("node(s) had untolerated taint gpu", 1, ("g1",)),)
+    explained = explanation(constraint(*AT_LIMIT), daemon=report, rejected=rejected)
+
+    lines = text_of(explained, capsys)
+
+    assert lines[2] == "missing pods, each of which is pinned to its node"
+    assert lines[4] == "  n00        not created  cannot be placed: zone: skew 2 > maxSkew 1"
+    assert "  n01        not created  can be placed" in lines
+    assert "  ... and 3 more" in lines
+    assert "  needs no pod: 1 node(s) had untolerated taint gpu: g1" in lines
+    assert "  has a pod and needs none: g1" in lines
+    assert "for the pod of node n00" in lines
+    assert "<td>cannot be placed: zone: skew 2 &gt; maxSkew 1</td>" in render_page(
+        [(explained, None)]
+    )
+
+
+def test_a_daemon_set_with_all_pods_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = text_of(explanation(daemon=DaemonReport(1, 1, (), ())), capsys)
+
+    assert lines[2:] == ["not considered: resources, anti-affinity of other pods"]
+
+
+def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = ScaleDownReport(
+        sentence="2 of 2 pods have a rank by zone",
+        topology_key=ZONE,
+        configured=True,
+        pods=2,
+        ranked=2,
+        removed=(),
+    )
+    rollout = replace(
+        ROLLOUT, removed=("web-1", "web-2"), notes=("it is not known",), scale_down=ranks
+    )
+
+    lines = text_of(explanation(), capsys, rollout)
+
+    assert lines[4:7] == [
+        "  removed  web-1, web-2",
+        "  note     it is not known",
+        "  ranks    2 of 2 pods have a rank by zone",
+    ]
+    page = render_page([(explanation(), rollout)])
+    assert "2 are removed" in page
+    assert '<p class="soft">Note: it is not known.</p>' in page
+
+
+def test_a_refusal_is_all_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = (Refusal("TSC001", "a", "b"), Refusal("TSC003", "c", "d"))
+
+    show(explain_refusal("Pod shop/x", refused), None, Terminal())
+
+    assert capsys.readouterr().out.splitlines() == [
+        "Pod shop/x is refused by kube-apiserver: a: b (TSC001, TSC003)",
+        "  also c: d (TSC003)",
+        "nothing is placed: first correct what kube-apiserver refuses",
+    ]
+
+
+def test_replicas_are_shown_beside_counted_pods(capsys: pytest.CaptureFixture[str]) -> None:
+    domains = (DomainReplicas("", 1, 0), DomainReplicas("a", 3, 2))
+    skews = (SkewChange(0, ZONE, 0, 0, 0, 3, domains), SkewChange(1, ZONE, 0, 0))
+    end = Explanation(subject="it", sentence="can", placeable=True)
+
+    show(end, replace(ROLLOUT, skews=skews), Terminal())
+
+    zones = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  zone")]
+    assert zones == ["  zone     its own pods: a 3 (counted 2), (none) 1 (counted 0)"]
+
+
+def test_a_missing_pod_that_others_keep_away(capsys: pytest.CaptureFixture[str]) -> None:
+    pod = MissingPod("a2", "", "not created", "", "zone: skew 2 > maxSkew 1")
+    report = DaemonReport(desired=1, running=0, missing=(pod,), unneeded=())
+    found = Explanation(subject="it", sentence="lacks", placeable=False, daemon=report)
+
+    show(found, None, Terminal())
+
+    fate = "cannot be placed after the others: zone: skew 2 > maxSkew 1"
+    assert fate in capsys.readouterr().out
+    assert fate in render_page([(found, None)]).replace("&gt;", ">")
+
+
+ABSENCES: dict[str, tuple[dict[str, str], str]] = {
+    "placed by kube-scheduler": ({}, "spreading allows every node"),
+    "bound by its template": ({"bound_to": "a1"}, "none is evaluated"),
+    "another scheduler": ({"scheduler": "volcano"}, "those of volcano are not known"),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), ABSENCES.values(), ids=ABSENCES)
+def test_the_absence_of_constraints_is_described(changes: dict[str, str], words: str) -> None:
+    assert words in describe_absence(explanation(**changes))

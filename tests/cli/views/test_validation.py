@@ -2,16 +2,17 @@ from typing import Any
 
 import pytest
 
+from tests.audit import world
 from tests.build import gates
 from tests.cli import files
-from webhook.cli.views.validation import ValidationReport, causes, reports_on
+from webhook.cli.views.validation import ValidationReport, causes, report_strict_errors, reports_on
 from webhook.manifests import Document, parse
 from webhook.policy.api import rules
 from webhook.policy.api.predict import APART
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import Constraint
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.policy.model import Constraint, GroupKind
 
 LIST = "spec.topologySpreadConstraints"
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
@@ -92,6 +93,12 @@ TYPES: dict[str, tuple[str, str, str, str]] = {
         "expected an integer, got a string",
         "write the number without quotes",
     ),
+    "a fraction": (
+        files.POD + files.TYPE_ERROR.replace('"1"', "1.5"),
+        f"{LIST}[0].maxSkew",
+        "expected an integer, got a number",
+        "write an integer, such as 1",
+    ),
     "a list for an object": (
         f"{DEPLOYMENT}spec: []",
         "spec",
@@ -115,6 +122,14 @@ def test_a_type_error_is_a_bad_request(text: str, field: str, problem: str, fix:
     assert found.message.endswith(f" cannot be handled as a {found.kind}: {field}: {problem}")
     (cause,) = found.causes
     assert (cause.field, cause.message, cause.rule, cause.fix) == (field, problem, "", fix)
+
+
+def test_a_version_is_named_without_its_group_as_by_kube_apiserver() -> None:
+    found = report(f"{DEPLOYMENT}spec: []")
+
+    assert found.message.startswith(
+        'Deployment in version "v1" cannot be handled as a Deployment: spec: '
+    )
 
 
 def test_warnings_have_lines() -> None:
@@ -166,3 +181,163 @@ def test_several_servers_give_a_report_each() -> None:
     old, new = reports_on(read(files.POD + files.BROKEN), BUILT_IN_TEMPLATES, servers)
 
     assert (old.denied, new.denied) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (world.STORED_POD, []),
+        (world.STORED_POD.replace("uid: 9f0c2f3e, ", ""), ["TSC008"]),
+        (world.STORED_POD.replace("values: [web]", "values: [shop]"), ["TSC008"]),
+    ],
+    ids=["from a cluster", "from a manifest", "with another value"],
+)
+def test_the_keys_of_a_pod_that_was_stored_are_in_its_selector(text: str, rules: list[str]) -> None:
+    assert [cause.rule for cause in report(text).causes] == rules
+
+
+MERGED_TWICE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys:
+        - pod-template-hash
+        - app
+"""
+
+
+@pytest.mark.parametrize(
+    ("minor", "strict", "code", "causes", "warnings"),
+    [
+        (33, False, 422, [15], []),
+        (34, False, 201, [], [15]),
+        (34, True, 422, [15], []),
+    ],
+)
+def test_a_template_whose_pods_are_refused_has_warnings_and_with_strict_causes(
+    minor: int, strict: bool, code: int, causes: list[int], warnings: list[int]
+) -> None:
+    servers = [gates(Version(1, minor))]
+    (found,) = reports_on(read(MERGED_TWICE), BUILT_IN_TEMPLATES, servers, strict=strict)
+
+    assert (found.code, bool(found.stored)) == (code, code == 201)
+    assert [cause.line for cause in found.causes] == causes
+    assert [notice.line for notice in found.warnings] == warnings
+    assert {one.rule for one in found.causes} | {one.rule for one in found.warnings} == {"TSC008"}
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  replicatedJobs:
+  - template: {spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a}]}}}}
+  - template:
+      spec:
+        template:
+          spec:
+            topologySpreadConstraints:
+            - maxSkew: 0
+              topologyKey: zone
+              whenUnsatisfiable: DoNotSchedule
+"""
+AT_JOB = "spec.replicatedJobs[{}].template.spec.template.spec.topologySpreadConstraints[0].{}"
+
+
+def report_shipped(text: str) -> ValidationReport:
+    (found,) = reports_on(read(text), SHIPPED_TEMPLATES, [gates(NEWEST_VERSION)])
+    return found
+
+
+def test_the_templates_of_an_object_are_reported_together() -> None:
+    found = report_shipped(JOB_SET)
+
+    assert found.code == 422
+    assert [(cause.field, cause.line) for cause in found.causes] == [
+        (AT_JOB.format(0, "maxSkew"), 6),
+        (AT_JOB.format(0, "whenUnsatisfiable"), 6),
+        (AT_JOB.format(1, "maxSkew"), 12),
+    ]
+
+
+def test_the_stored_constraints_of_all_templates_are_reported() -> None:
+    text = JOB_SET.replace("maxSkew: 0", "maxSkew: 2").replace(
+        "{topologyKey: a}", "{topologyKey: a, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}"
+    )
+
+    found = report_shipped(text)
+
+    assert [stored["maxSkew"] for stored in found.stored] == [1, 2]
+    assert [notice.field for notice in found.warnings] == [
+        AT_JOB.format(0, "labelSelector"),
+        AT_JOB.format(1, "labelSelector"),
+    ]
+
+
+def test_a_type_error_in_a_list_of_templates_has_its_line() -> None:
+    found = report_shipped(JOB_SET.replace("maxSkew: 0", "maxSkew: x"))
+
+    (cause,) = found.causes
+    assert (found.code, cause.field, cause.line) == (400, AT_JOB.format(1, "maxSkew"), 12)
+
+
+def test_a_null_selector_in_a_bare_list_is_no_warning() -> None:
+    kind = GroupKind("postgresql.cnpg.io", "Cluster")
+    listed = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}"
+    text = (
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: db}\n"
+        f"spec: {{topologySpreadConstraints: [{listed}]}}\n"
+    )
+    places = {kind: ("spec", "topologySpreadConstraints")}
+
+    (found,) = reports_on(read(text), places, [gates(NEWEST_VERSION)])
+
+    assert (found.judged, found.denied, found.warnings, len(found.stored)) == (True, False, (), 1)
+
+
+MISSPELT = files.POD + files.VALID + "    minDomain: 3\n"
+
+
+@pytest.mark.parametrize(("strict", "code"), [(False, 201), (True, 400)], ids=["lax", "strict"])
+def test_an_unknown_field_is_a_warning_or_a_cause(strict: bool, code: int) -> None:
+    document = read(MISSPELT)
+
+    found = report_strict_errors(document, BUILT_IN_TEMPLATES[document.group_kind], strict=strict)
+    (whole,) = reports_on(document, BUILT_IN_TEMPLATES, [gates()], strict=strict)
+
+    assert found is not None
+    for one in (found, whole):
+        (notice,) = one.causes if strict else one.warnings
+        assert (one.code, notice.rule, notice.line) == (code, "TSC011", 15)
+        assert notice.fix == "write minDomains"
+
+
+def test_an_exemption_that_the_configuration_forbids_has_no_effect() -> None:
+    exempt = "  annotations: {evenspread.io/exempt: TSC011=newer}\n  labels:"
+    document = read(MISSPELT.replace("  labels:", exempt, 1))
+    forbidden = frozenset({"TSC011"})
+    places = BUILT_IN_TEMPLATES[document.group_kind]
+
+    found = report_strict_errors(document, places, strict=False, not_exemptible=forbidden)
+    (whole,) = reports_on(document, BUILT_IN_TEMPLATES, [gates()], not_exemptible=forbidden)
+
+    assert found is not None
+    assert found.warnings == whole.warnings != ()
+    assert report_strict_errors(document, places, strict=False) is None
+
+
+def test_an_object_without_strict_errors_has_no_report_of_them() -> None:
+    document = read(files.POD + files.VALID)
+    places = BUILT_IN_TEMPLATES[document.group_kind]
+
+    assert report_strict_errors(document, places, strict=True) is None

@@ -9,6 +9,7 @@ from tests.apiserver import ApiServer, listening, write_kubeconfig
 from webhook.cluster.client.credentials import (
     ApiAccess,
     Connection,
+    default_namespace,
     make_loader,
 )
 from webhook.cluster.protocol import ApiRequest, Response
@@ -144,3 +145,22 @@ async def test_a_new_token_keeps_the_identity_and_other_files_change_it(tmp_path
     assert old.identity == renewed.identity != moved.identity
     token: Any = old.configuration.api_key["BearerToken"]
     assert token == "Bearer second"
+
+
+def test_the_namespace_in_a_pod_is_that_of_its_service_account(tmp_path: Path) -> None:
+    access = service_account(tmp_path)
+    assert default_namespace(access) == ""
+    (tmp_path / "namespace").write_text("shop\n")
+
+    assert default_namespace(access) == "shop"
+
+
+@pytest.mark.parametrize(
+    ("text", "namespace"), [("contexts: [{name: x, context: {namespace: ops}}]", "ops"), ("{", "")]
+)
+def test_the_namespace_of_a_kubeconfig(text: str, namespace: str, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(text)
+
+    assert default_namespace(ApiAccess(kubeconfig=str(kubeconfig), context="x")) == namespace
+    assert default_namespace(ApiAccess(kubeconfig=str(tmp_path / "none"))) == ""

@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from webhook.cluster.client.kubeconfig import DEFAULT_KUBECONFIG, find_kubeconfig, kubeconfig_error
+from webhook.cluster.client.kubeconfig import (
+    DEFAULT_KUBECONFIG,
+    find_kubeconfig,
+    find_namespace,
+    kubeconfig_error,
+    list_contexts,
+)
 from webhook.errors import SourceError
 
 ONE = "current-context: a\ncontexts: [{name: a}]\n"
@@ -94,3 +100,42 @@ def test_the_context_must_exist(named: str, context: str, message: str | None) -
     found = kubeconfig_error(named, context)
 
     assert (found and str(found)) == message
+
+
+SHOPS = """\
+current-context: b
+contexts:
+- {name: a, context: {namespace: shop}}
+- {name: b, context: {namespace: ops}}
+- {name: c, context: {cluster: x}}
+- {name: d}
+"""
+
+# files, requested context, namespace
+NAMESPACES = {
+    "the current context": ("shops.yaml", "", "ops"),
+    "a requested context": ("shops.yaml", "a", "shop"),
+    "a context without a namespace": ("shops.yaml", "c", ""),
+    "a context without an entry": ("shops.yaml", "d", ""),
+    "an unknown context": ("shops.yaml", "e", ""),
+    "a context of the second file": ("one.yaml:shops.yaml", "b", "ops"),
+    "of two current contexts the first counts": ("one.yaml:shops.yaml", "", ""),
+    "no file": ("none.yaml", "", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "context", "namespace"), NAMESPACES.values(), ids=NAMESPACES.keys()
+)
+def test_the_namespace_of_a_context(files: str, context: str, namespace: str) -> None:
+    Path("shops.yaml").write_text(SHOPS)
+
+    assert find_namespace(files, context) == namespace
+
+
+def test_contexts_of_all_files_are_listed_with_their_namespaces(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text("contexts: [{name: x, context: {namespace: shop}}, 1, {name: w}]")
+    second.write_text("contexts: [{name: x, context: {namespace: net}}, {name: z, context: 1}]")
+
+    assert list_contexts(f"{first}:{second}:{tmp_path}/c") == {"x": "shop", "w": "", "z": ""}

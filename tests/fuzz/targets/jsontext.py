@@ -60,8 +60,11 @@ def _fraction(digits: str) -> float:
     return number
 
 
-def member(value: Any, *path: str) -> Any:
-    """Return the value at a path; None if it, or anything above it, is absent or no object."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+def member(value: Any, *path: str | int) -> Any:
+    """Return the value at a path of names and indexes; None if there is none."""
+    for step in path:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
     return value

@@ -22,8 +22,10 @@ from webhook.admission.large import LARGE
 from webhook.errors import ReviewError
 from webhook.policy.defaulting.profiles import FieldDefaults
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, Node
+from webhook.policy.paths import CONSTRAINTS_IN_POD, LIST_NAME, FieldPath, is_constraint_list
+from webhook.policy.places import ENTRIES, TemplatePatterns
 from webhook.policy.request import LONGEST_NAME, AdmissionRequest, Hook
 from webhook.policy.verdict import judge
 
@@ -31,8 +33,8 @@ ROOT = Path(__file__).parents[3]
 SOURCES = tuple(
     ROOT / "webhook" / path
     for path in (
-        "admission/decode.py", "admission/large.py", "admission/encode.py", "policy/nesting.py",
-        "policy/model.py", "policy/workloads.py",
+        "admission/decode.py", "admission/custom.py", "admission/large.py", "admission/encode.py",
+        "policy/nesting.py", "policy/model.py", "policy/places.py", "policy/workloads.py",
     )
 )  # fmt: skip
 """The modules whose words an error may contain."""
@@ -41,8 +43,12 @@ PADDED = 16  # one of so many inputs is read as a large review, too
 
 TEMPLATES = {
     **BUILT_IN_TEMPLATES,
-    GroupKind("argoproj.io", "Rollout"): ("spec", "template"),
+    **SHIPPED_TEMPLATES,
     GroupKind("example.io", "Fleet"): ("spec", "groups", "pod"),
+    GroupKind("postgresql.cnpg.io", "Cluster"): ("spec", LIST_NAME),
+    GroupKind("example.io", "Herd"): TemplatePatterns(
+        (("spec", "groups", ENTRIES, "template"), ("spec", "sets", ENTRIES, LIST_NAME))
+    ),
 }
 POLICIES = (
     build.policy(build.profile()),
@@ -75,6 +81,9 @@ TOKENS = (
     b'"nodeAffinityPolicy":"Honor"', b'"nodeTaintsPolicy":"Ignore"', b'"matchLabelKeys":["app"]',
     b'"nodeName"', b'"schedulerName"', b"null", b"true", b"2147483648", b"-1", b"1.0", b"1e400",
     b'"\\ud800"', b'"\\u0000"', b"[[[[[[[[", b"{}", b"[]", b'""', b"argoproj.io", b"Rollout",
+    b'"kind":{"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"}',
+    b'"kind":{"group":"postgresql.cnpg.io","version":"v1","kind":"Cluster"}',
+    b'"replicatedJobs":[{', b'"leaderWorkerTemplate":{', b'"workerTemplate":{', b'"sets":[{',
 )  # fmt: skip
 
 
@@ -172,18 +181,27 @@ def _check_reading(request: AdmissionRequest, value: Any) -> None:
         request.namespace == (member(written, "namespace") or "")[:LONGEST_NAME],
         "another namespace",
     )
+    for template in (request, *request.siblings):
+        _check_template(template, written)
+
+
+def _check_template(request: AdmissionRequest, written: Any) -> None:
     if request.template is None or request.path is None:
         return
-    pod = member(written, "object", *request.path)
-    expect(isinstance(pod, dict), "a pod template where there is none")
-    _check_labels(request.template.labels, member(pod, "metadata", "labels"))
-    _check_constraints(request.template.constraints, member(pod, "spec", _CONSTRAINTS))
+    found, path = request.template, request.path
+    if not is_constraint_list(path):
+        pod = member(written, "object", *path)
+        expect(isinstance(pod, dict), "a pod template where there is none")
+        _check_labels(found.labels, member(pod, "metadata", "labels"))
+    _check_constraints(found.constraints, _written_list(written, "object", path))
     if request.old is not None:
-        old = member(written, "oldObject", *request.path, "spec", _CONSTRAINTS)
-        _check_constraints(request.old.constraints, old)
+        old_path = path if request.old_path is None else request.old_path
+        _check_constraints(request.old.constraints, _written_list(written, "oldObject", old_path))
 
 
-_CONSTRAINTS = "topologySpreadConstraints"
+def _written_list(written: Any, name: str, path: FieldPath) -> Any:
+    inside = () if is_constraint_list(path) else CONSTRAINTS_IN_POD
+    return member(written, name, *path, *inside)
 
 
 def _check_labels(found: dict[str, str], written: Any) -> None:

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from tests.build import Json
 from tests.policy.advice.subjects import ROLLOUT, workload
 from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES, VALUE_BYTES
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
-from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
 
 LONGEST_NAME = 253  # of an object, RFC 1123
@@ -64,6 +63,8 @@ def constraints(draw: st.DrawFn) -> Json:
         made["matchLabelKeys"] = draw(st.lists(st.sampled_from(free), max_size=2, unique=True))
     if hard and draw(st.booleans()):
         made["minDomains"] = draw(st.sampled_from([1, 2, 3, 2**31 - 1]))
+    if draw(st.booleans()):
+        made["nodeAffinityPolicy"] = draw(st.sampled_from(["Honor", "Ignore"]))
     if draw(st.booleans()):
         made["nodeTaintsPolicy"] = draw(st.sampled_from(["Honor", "Ignore"]))
     return made

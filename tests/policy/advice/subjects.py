@@ -9,20 +9,29 @@ import yaml
 from msgspec.structs import replace
 
 from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, template
+from webhook.cluster.autoscalers import decode_autoscaler
+from webhook.cluster.storageclasses import decode_storage_class
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES, Check
+from webhook.policy.advice.scaling import find_range
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Policy
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, HORIZONTAL_POD_AUTOSCALER
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, Taint
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
+SPOT = Taint(key="spot", effect="NoExecute")
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule")
+OLD = Taint(key="old", effect="PreferNoSchedule")
+TOLERATING: Json = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+BOUND: Json = {"nodeName": "a1"}
 
 RULES: Mapping[str, Check] = {row.id: row.check for row in POLICY_RULES}
 
@@ -65,6 +74,24 @@ def deployed(*constraints: Json | None, **changes: Any) -> Subject:
     return subject(workload(*constraints, **changes))
 
 
+def judged(*constraints: Json, **spec: Any) -> Subject:
+    """Read a Deployment of six replicas; members of its pod's specification by name."""
+    return deployed(*constraints, template_spec=spec)
+
+
+def required(*terms: Sequence[Json]) -> Json:
+    """Make the affinity of a pod that requires one of some terms."""
+    selector = {"nodeSelectorTerms": [{"matchExpressions": list(term)} for term in terms]}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
+    }
+
+
+def among(*values: str, key: str = ZONE) -> Json:
+    """Make a requirement of node affinity: the label has one of these values."""
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
 def node(name: str, zone: str | None = None, *taints: Taint, **labels: str) -> Node:
     """Make a node that carries its name as hostname and, unless it is None, a zone."""
     zoned = {} if zone is None else {ZONE: zone}
@@ -78,6 +105,10 @@ def zones(*names: str) -> list[Node]:
 
 THREE = zones("a1", "a2", "b1", "b2", "c1", "c2")
 """Three zones of two nodes."""
+ONE_ZONE = zones("a1", "a2", "a3")
+NOT_READY_C = [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)]
+TAINTED_C = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
+"""Three zones of one node, the last of which is tainted."""
 
 
 def running(*nodes: str, labels: Json | None = None, **spec: Any) -> RunningPods:
@@ -100,6 +131,7 @@ def audit(
     nodes: Sequence[Node] = THREE,
     pods: Iterable[RunningPods] = (),
     members: Mapping[str, Mapping[str, str]] | None = None,
+    storage_classes: Iterable[StorageClass] = (),
     **known: Any,
 ) -> AdviceContext:
     """Make what an audit knows: nodes, running pods, and the labels of each workload's one pod."""
@@ -110,12 +142,19 @@ def audit(
     for workload_name, labels in (members or {}).items():
         owners.add(NAMESPACE, labels, workload_name)
     context = admission(nodes, **known)
-    return dataclasses.replace(context, cluster=ClusterState(nodes, census, owners))
+    return dataclasses.replace(
+        context, cluster=ClusterState(nodes, census, owners, storage_classes)
+    )
 
 
-def check_rule(rule: str, judged: Subject, context: AdviceContext) -> list[RuleViolation]:
-    """Ask one rule."""
-    return list(RULES[rule](judged, context))
+def check_rule(rule: str, advised: Subject, context: AdviceContext) -> list[RuleViolation]:
+    """List the violations of one rule."""
+    return list(RULES[rule](advised, context))
+
+
+def suggestions(rule: str, advised: Subject, context: AdviceContext) -> list[str]:
+    """List what the violations of one rule suggest to write instead."""
+    return [violation.instead for violation in check_rule(rule, advised, context)]
 
 
 def documents(text: str) -> list[Json]:
@@ -130,8 +169,8 @@ def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject,
     Pods belong to the first document if they carry the labels of its template.
     """
     first, *others = documents(text)
-    judged = subject(first)
-    mine = judged.pod.labels.items()
+    advised = subject(first)
+    mine = advised.pod.labels.items()
     nodes = [_node(obj) for obj in others if obj["kind"] == "Node"] or THREE
     pods = [_running(obj) for obj in others if obj["kind"] == "Pod"]
     own = tuple(pod for pod in pods if mine <= pod.pod.labels.items())
@@ -139,11 +178,23 @@ def from_manifests(text: str, *, config: Policy | None = None) -> tuple[Subject,
         str(workload): workload.pod.labels
         for workload in (subject(other) for other in others if other["kind"] == "Deployment")
     }
-    context = audit(nodes, pods, {str(judged): judged.pod.labels, **members}, config=config)
+    classes = [
+        decode_storage_class(msgspec.json.encode(obj))
+        for obj in others
+        if obj["kind"] == "StorageClass"
+    ]
+    scalers = [
+        decode_autoscaler(HORIZONTAL_POD_AUTOSCALER, msgspec.json.encode(obj))
+        for obj in others
+        if obj["kind"] == HORIZONTAL_POD_AUTOSCALER.kind
+    ]
+    scaling = find_range([scaler for scaler in scalers if scaler], advised.replicas)
+    owners = {str(advised): advised.pod.labels, **members}
+    context = audit(nodes, pods, owners, classes, config=config)
     facts = FakeFacts(
         nodes=nodes, services_of={NAMESPACE: [ServiceSelector("web", {"app": "web"})]}
     )
-    return replace(judged, running=own), dataclasses.replace(context, facts=facts)
+    return replace(advised, running=own, scaling=scaling), dataclasses.replace(context, facts=facts)
 
 
 def _node(obj: Json) -> Node:

@@ -10,11 +10,12 @@ from tests.policy.advice import realistic
 from webhook.admission import decode
 from webhook.policy.advice.admission import advise_request, effective_action
 from webhook.policy.advice.advise import NO_ADVICE
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
-from webhook.policy.defaulting.profiles import ZONE, Policy
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import Node
+from webhook.policy.model import ZONE, Node
 from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.rule_entry import Action
 from webhook.policy.verdict import judge
 
 ELSEWHERE = build.spread(labelSelector={"matchLabels": {"app": "shop"}})

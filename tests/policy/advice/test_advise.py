@@ -1,45 +1,33 @@
-import dataclasses
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.build import (
     NAMESPACE,
     FakeFacts,
-    Json,
+    default,
     gates,
-    kind_of,
     owned_by,
     pod,
     policy,
     profile,
     spread,
 )
-from tests.policy.advice import realistic
-from tests.policy.advice.subjects import admission, audit, deployed, node, subject
-from tests.policy.placement.clusters import node_lists
-from tests.strategies import any_lists, clusters, labels, policies
-from webhook.policy.advice.advise import NO_ADVICE, Advice, advise
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from tests.policy.advice.subjects import GPU, admission, audit, deployed, node, running, subject
+from webhook.policy.advice.advise import NO_ADVICE, Advice, advise, join_advice
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
-from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
+from webhook.policy.advice.findings import LINES
 from webhook.policy.advice.rules import POLICY_RULES
-from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.fielderrors import FORBIDDEN
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
-from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Toleration
+from webhook.policy.model import ObjectMeta
+from webhook.policy.rule_entry import Action
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
 DENYING = {**DEFAULT_ACTIONS, "TSC101": Action.DENY}
@@ -120,6 +108,36 @@ def test_an_exemption_is_listed_with_its_reason() -> None:
     assert exempted.reason == "counted elsewhere"
 
 
+DENIED = advise(deployed(WRONG), admission(config=policy(actions=DENYING)))
+REFUSED = advise(exempt("TSC101"), admission(config=policy(actions=JUST_101)))
+EXEMPTED = advise(exempt("TSC101=why"), admission(config=policy(actions=JUST_101)))
+AUDITED = advise(CONTROLLED, admission(config=policy(actions=JUST_101)))
+
+# advice on each template, rules by what is done about them; None if there is no advice
+JOINED: dict[str, tuple[list[Advice | None], dict[str, list[str]] | None]] = {
+    "no templates": ([], None),
+    "templates without advice": ([None, None], None),
+    "templates without findings": ([NO_ADVICE, NO_ADVICE], {}),
+    "one template with advice": ([None, DENIED], {"denied": ["TSC101"]}),
+    "findings of each kind": (
+        [DENIED, REFUSED, EXEMPTED, AUDITED],
+        {kind: ["TSC101"] for kind in ("denied", "warned", "audited", "exempted", "refused")},
+    ),
+    "findings on two templates, and one refused exemption": (
+        [REFUSED, REFUSED], {"warned": ["TSC101", "TSC101"], "refused": ["TSC101"]}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "expected"), JOINED.values(), ids=JOINED.keys())
+def test_the_advice_on_several_templates_is_joined(
+    parts: list[Advice | None], expected: dict[str, list[str]] | None
+) -> None:
+    joined = join_advice(parts)
+
+    assert (None if joined is None else rules(joined)) == expected
+
+
 def test_an_admission_makes_no_query_that_grows_with_the_cluster() -> None:
     judged = deployed(spread(), spread(topologyKey="kubernetes.io/hostname"))
     uneven = [node("a1", "zone-a"), *(node(f"b{i}", "zone-b") for i in range(5))]
@@ -178,164 +196,20 @@ def test_an_object_has_three_lines_at_most() -> None:
     assert lines[-1] == "and 7 more findings (TSC101): evenspread audit"
 
 
-actions = st.sampled_from(Action)
-tolerations = st.builds(
-    Toleration,
-    key=st.sampled_from([None, "gpu", "spot"]),
-    operator=st.sampled_from([None, "Exists", "x"]),
-)
-kinds = st.sampled_from([*BUILT_IN_TEMPLATES, GroupKind("argoproj.io", "Rollout")])
-specs = st.builds(
-    SubjectSpec,
-    topology_spread_constraints=any_lists,
-    node_selector=st.none() | labels,
-    tolerations=st.none() | st.lists(tolerations, max_size=2).map(tuple),
-    node_name=st.sampled_from(["", "", "n0"]),
-)
-metadata = st.builds(
-    ObjectMeta,
-    name=st.sampled_from(["", "web"]),
-    labels=labels,
-    annotations=st.just({}) | st.builds(lambda text: {EXEMPT_ANNOTATION: text}, st.text()),
-)
-groups = st.builds(
-    RunningPods,
-    st.builds(
-        PodTemplate,
-        st.none() | metadata,
-        st.none() | st.builds(PodSpec, topology_spread_constraints=any_lists),
-    ),
-    st.dictionaries(st.sampled_from(["", "n0", "n1", "gone"]), st.integers(1, 3), min_size=1),
-)
+def test_a_pending_pod_is_part_of_the_finding_that_names_its_cause() -> None:
+    nodes = [node("a1", "zone-a"), node("c1", "zone-c", GPU)]
+    pods = running("a1")
+    judged = replace(deployed(spread()), running=(pods,))
 
+    advice = advise(judged, audit(nodes, [pods]))
+    rows = [row for row in POLICY_RULES if row.id == "TSC106"]
+    alone = advise(judged, audit(nodes, [pods]), rows)
 
-@st.composite
-def subjects(draw: st.DrawFn) -> Subject:
-    """Draw a subject that an API server could send, and many that it never would."""
-    kind = draw(kinds)
-    return Subject(
-        kind=kind,
-        path=BUILT_IN_TEMPLATES.get(kind, ("spec", "template")),
-        pod=SubjectPod(draw(st.none() | metadata), draw(st.none() | specs)),
-        metadata=draw(metadata),
-        namespace=NAMESPACE,
-        replicas=draw(st.none() | st.integers(0, 12)),
-        claims=draw(st.booleans()),
-        recreates=draw(st.booleans()),
-        running=tuple(draw(st.lists(groups, max_size=3))),
-    )
-
-
-@st.composite
-def context(draw: st.DrawFn) -> AdviceContext:
-    """Draw the context of an admission or an audit."""
-    facts, nodes = draw(clusters()), draw(node_lists())
-    known = replace_nodes(facts, nodes)
-    config = draw(policies)
-    if draw(st.booleans()):
-        return AdviceContext(config, known)
-    census, members = Census(), Census()
-    for name in draw(st.lists(st.sampled_from(["n0", "n1", "gone"]), max_size=5)):
-        carried = draw(labels)
-        census.add(NAMESPACE, carried, name)
-        members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Pod/x"])))
-    return AdviceContext(config, known, ClusterState(nodes, census, members))
-
-
-def replace_nodes(facts: FakeFacts, nodes: Sequence[Node]) -> FakeFacts:
-    return FakeFacts(facts.services_of, facts.owners, facts.namespaces, nodes)
-
-
-MEMBERS = {
-    "maxSkew", "topologyKey", "whenUnsatisfiable", "labelSelector", "minDomains",
-    "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys",
-}  # fmt: skip
-
-
-def names_what_there_is(field: str, judged: Subject) -> bool:
-    """Whether a path is that of the list, of an entry that it has, or of a member of one."""
-    if not field.startswith(judged.list_path):
-        return False
-    rest = re.fullmatch(r"(?:\[(\d+)\](?:\.(\w+))?)?", field.removeprefix(judged.list_path))
-    return rest is not None and (
-        rest[1] is None
-        or (int(rest[1]) < len(judged.pod.constraints) and rest[2] in {None, *MEMBERS})
-    )
-
-
-@given(subjects(), context())
-def test_every_rule_has_something_sensible_to_say_about_anything(
-    judged: Subject, known: AdviceContext
-) -> None:
-    for row in POLICY_RULES:
-        for violation in row.check(judged, known):
-            assert names_what_there_is(violation.field, judged)
-            assert violation.problem
-
-
-@given(subjects(), context(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
-def test_advice_can_be_formatted_for_any_object(
-    judged: Subject, known: AdviceContext, configured: Mapping[str, Action]
-) -> None:
-    config = replace(known.policy, actions={**DEFAULT_ACTIONS, **configured})
-    advice = advise(judged, dataclasses.replace(known, policy=config))
-
-    assert len(advice.violations) == len(advice.denied)
-    assert len(advice.lines()) <= LINES
-    assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in advice.lines())
-    if judged.settled or judged.controlled:
-        assert not advice.denied
-
-
-def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
-    """The subject with what violations say to write in the place of what they say it about."""
-    constraints = [msgspec.to_builtins(constraint) for constraint in judged.constraints]
-    for violation in violations:
-        for key, value in yaml.safe_load(violation.instead).items():
-            entry = re.search(r"\[(\d+)\](?:\.(\w+))?$", violation.field)
-            if entry is None:
-                assert key == "topologySpreadConstraints"
-                constraints += value
-            else:
-                assert key == (entry[2] or "maxSkew")
-                constraints[int(entry[1])][key] = value
-    spec = replace(
-        judged.pod.spec or SubjectSpec(),
-        topology_spread_constraints=msgspec.convert(constraints, tuple[Constraint, ...]),
-    )
-    return replace(judged, pod=replace(judged.pod, spec=spec))
-
-
-@st.composite
-def contexts(draw: st.DrawFn) -> AdviceContext:
-    """Draw the context of an audit with nodes that have long names."""
-    nodes = draw(realistic.node_lists())
-    census, members = Census(), Census()
-    for name in draw(
-        st.lists(st.sampled_from([listed.name for listed in nodes] or [""]), max_size=9)
-    ):
-        carried = draw(realistic.labels | st.just({"app": "web"}))
-        census.add(NAMESPACE, carried, name)
-        members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Job/x"])))
-    return AdviceContext(policy(), FakeFacts(nodes=nodes), ClusterState(nodes, census, members))
-
-
-@given(realistic.objects(), contexts())
-def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
-    obj: Json, known: AdviceContext
-) -> None:
-    judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
-    for row in POLICY_RULES:
-        found = row.check(judged, known)
-        violations = [violation for violation in found if not violation.instead.startswith("# ")]
-        first = {(violation.field, violation.problem) for violation in violations}
-
-        again = {
-            (violation.field, violation.problem)
-            for violation in row.check(obeying(judged, violations), known)
-        }
-
-        assert not first & again
+    (finding,) = advice.warned
+    assert (finding.rule, finding.instead) == ("TSC105", "nodeTaintsPolicy: Honor")
+    assert "; now the one node that its pods can go to rejects the next pod" in finding.problem
+    assert rules(advice)["audited"] == ["TSC107"]
+    assert rules(alone) == {"audited": ["TSC106"]}
 
 
 class CountingFacts:
@@ -375,3 +249,12 @@ def count_calls(nodes: int, services: int) -> Counter[str]:
 def test_an_admission_makes_as_many_queries_in_a_large_cluster_as_in_a_small_one() -> None:
     assert count_calls(6, 1) == count_calls(600, 100)
     assert sum(count_calls(6, 1).values()) < 50
+
+
+def test_a_default_of_a_profile_never_denies() -> None:
+    rack = default(topology_key="rack", when_unsatisfiable="DoNotSchedule")
+    giving = policy(profile(constraints=(rack,)), actions={**OFF, "TSC103": Action.DENY})
+
+    advice = advise(deployed(), admission(config=giving, services={"app": "web"}))
+
+    assert rules(advice) == {"warned": ["TSC103"]}

@@ -1,14 +1,13 @@
 from msgspec.structs import replace
 
-from tests.build import NAMESPACE, constraint, gates, policy
-from tests.policy.advice.subjects import GPU, THREE, admission, node, zones
+from tests.build import NAMESPACE, constraint, gates, policy, selector
+from tests.policy.advice.subjects import GPU, NOT_READY, THREE, admission, audit, node, zones
 from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.context import ClusterState, resolve_valid, tolerates_cordons
 from webhook.policy.advice.feasibility import OuterDomain
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import SCHEDULE_ANYWAY, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, Toleration
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.tallies import IncomingPod
 
 ANY = Demands(tolerations=(Toleration(operator="Exists"),))
@@ -27,6 +26,32 @@ def test_cordoned_nodes_are_for_those_that_tolerate_it() -> None:
     assert cordoned in known.schedulable(ANY).nodes
     assert tolerates_cordons(ANY)
     assert not tolerates_cordons(Demands())
+
+
+def test_cordoned_nodes_and_those_that_are_not_ready_form_lasting_domains() -> None:
+    cordoned = Node("c1", {ZONE: "zone-c"}, (UNSCHEDULABLE,), unschedulable=True)
+    known = cluster(*zones("a1"), cordoned, node("d1", "zone-d", NOT_READY), node("e", "e", GPU))
+
+    domains = known.lasting_domains(ZONE, (ZONE,), Demands())
+
+    assert set(domains.sizes) == {"zone-a", "zone-c", "zone-d"}
+
+
+def test_constraints_on_keys_of_no_node_are_left_out() -> None:
+    known, pod = cluster(*zones("a1", "b1")), IncomingPod(NAMESPACE, WEB)
+    constraints = (constraint(topology_key="zones"), constraint())
+
+    whole = known.tally(pod, constraints, gates())
+    some = known.tally_known(pod, constraints, gates())
+
+    assert [tally.spread.index for tally in some.hard] == [1]
+    assert (whole.hard[1].domains.sizes, some.hard[0].domains.sizes) == (
+        {},
+        {"zone-a": 1, "zone-b": 1},
+    )
+    assert known.tally_known(pod, constraints[1:], gates()) == known.tally(
+        pod, constraints[1:], gates()
+    )
 
 
 def test_the_gates_are_those_of_the_policy() -> None:
@@ -93,3 +118,13 @@ def test_other_pods_on_the_same_nodes_are_measured_anew() -> None:
     after = known.with_pods(census, census).tally(pod, (constraint(),), gates())
 
     assert [sum(counted.hard[0].pods.values()) for counted in (before, after)] == [0, 2]
+
+
+def test_the_counts_of_workloads_are_cached_for_the_same_pods() -> None:
+    state = audit(members={"Job/a": {"app": "web"}}).cluster
+    assert state is not None
+    counted = state.count_members(NAMESPACE, selector(app="web"))
+
+    assert counted == {"Job/a": 1}
+    assert state.with_pods(state.census, state.members).members_of is state.members_of
+    assert state.with_pods(state.census, Census()).members_of is not state.members_of

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from tests.build import NAMESPACE, Json, gates, pod, requirement, selector, spread
 from tests.policy.advice.subjects import (
@@ -16,6 +17,7 @@ from webhook.policy.advice.counting import (
     counts_itself,
     counts_no_pod,
     hard_constraints,
+    is_outdated,
     known_selectors,
     may_add,
     next_pod,
@@ -24,6 +26,7 @@ from webhook.policy.advice.counting import (
 )
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
+from webhook.policy.placement.census import Census
 
 HASH = "pod-template-hash"
 PARTS = ("spec", "template")
@@ -49,8 +52,16 @@ def test_labels_that_a_controller_may_add(obj: Json, key: str, expected: bool) -
     assert may_add(subject(obj), key) is expected
 
 
-def test_a_custom_kind_may_add_any_label() -> None:
-    assert may_add(subject(workload(kind=ROLLOUT), PARTS), "anything")
+def test_an_unknown_kind_may_add_any_label() -> None:
+    assert may_add(subject(workload(kind=GroupKind("example.com", "Shards")), PARTS), "anything")
+
+
+def test_the_fields_of_a_rollout_may_add_labels() -> None:
+    strategy = {"blueGreen": {"activeMetadata": {"labels": {"role": "active"}}}}
+    rollout = subject(workload(kind=ROLLOUT, strategy=strategy), PARTS)
+
+    assert may_add(rollout, "role")
+    assert not may_add(rollout, "tier")
 
 
 def test_the_selectors_of_the_next_pod() -> None:
@@ -167,3 +178,40 @@ def test_the_pod_to_place_is_the_next_one_or_has_the_given_labels() -> None:
     assert next_pod(judged).labels == {"rev": "2"}
     assert next_pod(judged, {"rev": "1"}).labels == {"rev": "1"}
     assert next_pod(judged).namespace == NAMESPACE
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "outdated"),
+    [(HASH, "old", True), (HASH, "new", False), ("app", "web", False)],
+)
+def test_a_written_hash_is_outdated_unless_pods_have_it(
+    key: str, value: str, outdated: bool
+) -> None:
+    pods = running("a1", labels={"app": "web", HASH: "new"})
+    judged = replace(deployed(spread()), running=(pods,))
+
+    assert is_outdated(key, value, judged) is outdated
+    assert [what for what, _ in unmet_requirements(selector(**{key: value}), judged)] == (
+        [f"{key}={value}"] if outdated else []
+    )
+
+
+def test_other_workloads_are_sorted_and_leave_out_the_subject() -> None:
+    owners = {name: {"app": "web"} for name in ("Job/b", "Deployment/web", "Job/a")}
+    cluster = audit(members=owners).cluster
+    assert cluster is not None
+
+    others = other_workloads(deployed(), selector(app="web"), cluster)
+
+    assert (list(others.items()), len(others)) == ([("Job/a", 1), ("Job/b", 1)], 2)
+    assert "Deployment/web" not in others
+
+
+def test_workloads_with_the_same_selector_share_one_count() -> None:
+    cluster = audit(members={"Job/a": {"app": "web"}}).cluster
+    assert cluster is not None
+    web = selector(app="web")
+
+    assert cluster.count_members(NAMESPACE, web) is cluster.count_members(NAMESPACE, web)
+    assert cluster.with_pods(cluster.census, Census()).count_members(NAMESPACE, web) == {}
+    assert cluster.count_members(NAMESPACE, web) == {"Job/a": 1}

@@ -4,13 +4,15 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from tests.build import NAMESPACE, Json, kind_of, pod, spread
+from tests.build import NAMESPACE, Json, job_set, kind_of, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
+from webhook.policy.paths import CONSTRAINTS_IN_POD
+from webhook.policy.podlabels import COMPLETION_INDEX
 
 JOB = GroupKind("batch", "Job")
 
@@ -50,6 +52,58 @@ REPLICAS: dict[str, tuple[Json, int | None]] = {
 @pytest.mark.parametrize(("obj", "expected"), REPLICAS.values(), ids=REPLICAS.keys())
 def test_replicas(obj: Json, expected: int | None) -> None:
     assert subject(obj).replicas == expected
+
+
+GIVEN: dict[str, tuple[Json, tuple[str, ...]]] = {
+    "a Deployment": (workload(strategy={"type": "Recreate"}), ()),
+    "a Job": (workload(kind=JOB, completionMode="NonIndexed"), ()),
+    "an indexed Job": (workload(kind=JOB, completionMode="Indexed"), (COMPLETION_INDEX,)),
+    "an indexed CronJob": (cron_job(completionMode="Indexed"), (COMPLETION_INDEX,)),
+    "a Rollout with labels of canary and stable pods": (
+        workload(
+            kind=ROLLOUT,
+            strategy={
+                "canary": {
+                    "canaryMetadata": {"labels": {"role": "canary"}},
+                    "stableMetadata": {"labels": {"role": "stable", "age": "old"}},
+                }
+            },
+        ),
+        ("age", "role"),
+    ),
+    "a Rollout with labels of another type": (
+        workload(kind=ROLLOUT, strategy={"blueGreen": {"activeMetadata": {"labels": ["role"]}}}),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("obj", "expected"), GIVEN.values(), ids=GIVEN.keys())
+def test_labels_that_fields_give_to_pods(obj: Json, expected: tuple[str, ...]) -> None:
+    path = ("spec", "template") if kind_of(obj) == ROLLOUT else None
+
+    assert subject(obj, path).given_labels == expected
+
+
+CLAIMS: dict[str, tuple[Any, tuple[str | None, ...]]] = {
+    "a class": ([{"spec": {"storageClassName": "fast"}}], ("fast",)),
+    "no class": ([{"spec": {}}, {"metadata": {"name": "data"}}], (None, None)),
+    "the class of existing volumes": ([{"spec": {"storageClassName": ""}}], ("",)),
+    "a class in the old annotation": (
+        [{"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "slow"}}}],
+        ("slow",),
+    ),
+    "something else": ([{"spec": {"storageClassName": 5}}, "claim"], (None, None)),
+    "no list": ({"a": 1}, ()),
+    "none": (None, ()),
+}
+
+
+@pytest.mark.parametrize(("templates", "classes"), CLAIMS.values(), ids=CLAIMS.keys())
+def test_the_classes_of_claim_templates(templates: Any, classes: tuple[str | None, ...]) -> None:
+    found = subject(workload(kind=STATEFUL_SET, volumeClaimTemplates=templates))
+
+    assert found.claim_classes == classes
 
 
 def test_the_namespace_of_the_object_counts_where_there_is_no_other() -> None:
@@ -131,6 +185,34 @@ def test_a_custom_kind_holds_its_template_elsewhere() -> None:
     assert found.kind == GroupKind("argoproj.io", "Deployment")
     assert found.kind not in (DEPLOYMENT, ROLLOUT)
     assert found.replicas == 6
+
+
+ENTRIES: dict[str, tuple[int, str | None]] = {
+    "the first": (0, "a"),
+    "the last": (1, "b"),
+    "one that is not there": (2, None),
+}
+
+
+@pytest.mark.parametrize(("index", "job"), ENTRIES.values(), ids=ENTRIES.keys())
+def test_a_template_is_read_from_an_entry_of_a_list(index: int, job: str | None) -> None:
+    path = ("spec", "replicatedJobs", index, "template", "spec", "template")
+    obj = job_set(a=[spread()], b=[spread()])
+
+    found = decode_subject(msgspec.json.encode(obj), JOB_SET, path)
+
+    assert (found and found.pod.labels) == (job and {"job": job})
+
+
+def test_a_bare_list_is_read_as_that_of_a_pod_without_labels() -> None:
+    cluster = GroupKind("postgresql.cnpg.io", "Cluster")
+    obj = {"spec": {"topologySpreadConstraints": [spread(topologyKey="rack")]}}
+
+    found = decode_subject(msgspec.json.encode(obj), cluster, CONSTRAINTS_IN_POD)
+
+    assert found is not None
+    assert [constraint.topology_key for constraint in found.pod.constraints] == ["rack"]
+    assert found.pod.labels == {}
 
 
 @given(pods)

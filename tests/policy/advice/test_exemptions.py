@@ -10,9 +10,11 @@ from webhook.policy.advice.exemptions import (
     parse_exemptions,
 )
 from webhook.policy.advice.findings import AdviceFinding
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 
 LOCKED = frozenset({"TSC104"})
+EXEMPTIBLE = [*STRICT_RULES, *DEFAULT_ACTIONS]
+UNKNOWN = f"is no exemptible rule: write one of {', '.join(EXEMPTIBLE)}"
 
 # annotation, reasons, what is refused and why
 CASES: dict[str, tuple[str, dict[str, str], list[tuple[str, str]]]] = {
@@ -35,12 +37,12 @@ CASES: dict[str, tuple[str, dict[str, str], list[tuple[str, str]]]] = {
     "a comma in a reason": (
         "TSC101=by hand, as agreed",
         {"TSC101": "by hand"},
-        [("as agreed", "is no policy rule: write one of TSC101 to TSC115")],
+        [("as agreed", UNKNOWN)],
     ),
     "a rule of the API": (
         "TSC001=why not",
         {},
-        [("TSC001", "is no policy rule: write one of TSC101 to TSC115")],
+        [("TSC001", UNKNOWN)],
     ),
     "a rule twice": (
         "TSC101=a, TSC101=b",
@@ -70,6 +72,11 @@ def test_exemptions(text: str, reasons: dict[str, str], refused: list[tuple[str,
     ]
 
 
+@pytest.mark.parametrize("rule", STRICT_RULES)
+def test_rules_of_strict_decoding_are_exemptible(rule: str) -> None:
+    assert parse_exemptions({EXEMPT_ANNOTATION: f"{rule}=newer"}, LOCKED) == ({rule: "newer"}, ())
+
+
 def test_without_the_annotation_there_is_no_exemption() -> None:
     assert parse_exemptions({}, LOCKED) == ({}, ())
 
@@ -85,10 +92,25 @@ def test_a_refused_exemption_is_a_finding_of_the_rule_it_names() -> None:
     assert unknown.rule == "exempt"
 
 
-@given(st.text() | st.lists(st.sampled_from([*DEFAULT_ACTIONS, "=", ",", "x", " "])).map("".join))
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("TSC101=other team, TSC110", 'evenspread.io/exempt: "TSC110=REASON"'),
+        ("TSC102=x", "# remove TSC102 from the annotation"),
+        ("TSC101=x, TSC101=y", "# remove TSC101 from the annotation"),
+        ("nonsense=x", 'evenspread.io/exempt: "RULE=REASON"'),
+    ],
+)
+def test_a_refused_exemption_says_what_to_write(text: str, instead: str) -> None:
+    parsed = parse_exemptions({EXEMPT_ANNOTATION: text}, frozenset({"TSC102"}))
+
+    assert [finding.instead for finding in parsed.refused] == [instead]
+
+
+@given(st.text() | st.lists(st.sampled_from([*EXEMPTIBLE, "=", ",", "x", " "])).map("".join))
 def test_any_annotation_can_be_read(text: str) -> None:
     read = parse_exemptions({EXEMPT_ANNOTATION: text}, LOCKED)
 
-    assert read.reasons.keys() <= DEFAULT_ACTIONS.keys() - LOCKED
+    assert read.reasons.keys() <= set(EXEMPTIBLE) - LOCKED
     assert all(reason == reason.strip() != "" for reason in read.reasons.values())
     assert len(read.reasons) + len(read.refused) <= MOST_EXEMPTIONS

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.build import Json, gates, owned_by, pod, policy, spread
 from tests.policy.advice.subjects import (
@@ -10,19 +11,28 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    running,
     subject,
     workload,
 )
+from webhook.policy.advice.advise import advise
+from webhook.policy.advice.fields import JUDGED_KEYS, correct_keys, counts_revisions_together
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Version
-from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
+from webhook.policy.paths import TemplatePath
 
 HASH = "pod-template-hash"
+ROLLOUT_HASH = "rollouts-pod-template-hash"
+REVISION = "controller-revision-hash"
+INDEX = "batch.kubernetes.io/job-completion-index"
 JOB = GroupKind("batch", "Job")
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
+SHARDS = GroupKind("example.com", "Shards")  # a kind whose controller is unknown
 HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
+PARTS: TemplatePath = ("spec", "template")
 
 REVISIONS: dict[str, tuple[Subject, bool]] = {
     "a selector without the hash": (deployed(spread()), True),
@@ -47,7 +57,29 @@ REVISIONS: dict[str, tuple[Subject, bool]] = {
     ),
     "a Job": (subject(workload(spread(), kind=JOB, parallelism=4)), False),
     "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), False),
-    "a custom kind": (subject(workload(spread(), kind=ROLLOUT), ("spec", "template")), False),
+    "a Rollout": (subject(workload(spread(), kind=ROLLOUT), PARTS), True),
+    "a Rollout with the hash of its pods": (
+        subject(workload(spread(matchLabelKeys=[ROLLOUT_HASH]), kind=ROLLOUT), PARTS),
+        False,
+    ),
+    "a Rollout with the hash of Deployments, which is another finding": (
+        subject(workload(spread(matchLabelKeys=[HASH]), kind=ROLLOUT), PARTS),
+        False,
+    ),
+    "a misspelled hash, which is another finding": (
+        deployed(spread(matchLabelKeys=["pod-template-hsh"])),
+        False,
+    ),
+    "a Deployment that a Rollout may refer to": (
+        deployed(spread(matchLabelKeys=[ROLLOUT_HASH])),
+        False,
+    ),
+    "a custom kind": (subject(workload(spread(), kind=SHARDS), PARTS), False),
+    "a Deployment of a Rollout": (replace(deployed(spread()), creator=ROLLOUT), True),
+    "a Deployment of a Rollout, with the hash of its pods": (
+        replace(deployed(spread(matchLabelKeys=[ROLLOUT_HASH])), creator=ROLLOUT),
+        False,
+    ),
     "one replica": (deployed(spread(), replicas=1), False),
     "old pods go first": (deployed(spread(), strategy={"type": "Recreate"}), False),
     "a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), False),
@@ -62,9 +94,9 @@ def test_revisions_that_are_counted_together(judged: Subject, fires: bool) -> No
 
 
 def test_the_hash_is_added_to_the_keys_there_are() -> None:
-    (violation,) = check_rule("TSC107", deployed(spread(matchLabelKeys=["tier"])), admission())
+    (violation,) = check_rule("TSC107", deployed(spread(matchLabelKeys=["app"])), admission())
 
-    assert violation.instead == f"matchLabelKeys: [tier, {HASH}]"
+    assert violation.instead == f"matchLabelKeys: [app, {HASH}]"
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
@@ -73,55 +105,195 @@ def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None
     assert check_rule("TSC107", deployed(spread()), context) == []
 
 
-def stateful(constraint: Json | None, **changes: Any) -> Subject:
-    held: Json = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], **changes}
-    constraints = [] if constraint is None else [constraint]
-    return subject(workload(*constraints, kind=STATEFUL_SET, **held))
+def test_the_suggestion_for_a_rollout_is_the_hash_of_its_pods() -> None:
+    rollout = subject(workload(spread(), kind=ROLLOUT), PARTS)
+
+    (violation,) = check_rule("TSC107", rollout, admission())
+
+    assert violation.instead == f"matchLabelKeys: [{ROLLOUT_HASH}]"
 
 
-VOLUMES: dict[str, tuple[Subject, bool]] = {
-    "a hard zone": (stateful(spread()), True),
-    "the zone by its old name": (
-        stateful(spread(topologyKey="failure-domain.beta.kubernetes.io/zone")),
-        True,
+def keyed(*keys: str, kind: GroupKind = DEPLOYMENT, **changes: Any) -> Subject:
+    """Make a workload with one constraint that has these matchLabelKeys."""
+    obj = workload(spread(matchLabelKeys=list(keys)), kind=kind, **changes)
+    return subject(obj, PARTS if kind in {ROLLOUT, SHARDS, CLONE_SET} else None)
+
+
+def bare(*keys: str, labels: Json | None = None) -> Subject:
+    return subject(pod(spread(matchLabelKeys=list(keys)), labels=labels))
+
+
+CANARY: Json = {"canary": {"canaryMetadata": {"labels": {"role": "canary"}}, "steps": []}}
+SHARD = running("a1", "b1", labels={"app": "web", "shard": "1"})
+
+# subject, what its matchLabelKeys are corrected to; None if there is no finding
+KEYS: dict[str, tuple[Subject, list[str] | None]] = {
+    "the hash of a Deployment": (keyed(HASH), None),
+    "a label of the template": (keyed("app"), None),
+    "no keys": (deployed(spread()), None),
+    "a misspelled hash": (keyed("pod-template-hsh"), [HASH]),
+    "a misspelled label": (
+        keyed("app.kubernetes.io/versoin", labels={"app.kubernetes.io/version": "1"}),
+        ["app.kubernetes.io/version"],
     ),
-    "a soft zone": (stateful(spread(whenUnsatisfiable="ScheduleAnyway")), False),
-    "nodes": (stateful(spread(topologyKey=HOSTNAME)), False),
-    "no volumes": (subject(workload(spread(), kind=STATEFUL_SET)), False),
-    "one replica": (stateful(spread(), replicas=1), False),
-    "another kind": (deployed(spread(), volumeClaimTemplates=[{}]), False),
-    "no constraint": (stateful(None), False),
-    "pods that are written for one node": (
-        stateful(spread(), template_spec={"nodeName": "a1"}),
-        False,
+    "a label without its prefix": (
+        keyed("version", labels={"app.kubernetes.io/version": "1"}),
+        ["app.kubernetes.io/version"],
     ),
-}
+    "a label of another domain with the same name": (
+        keyed("shop.example.com/version", labels={"app.kubernetes.io/version": "1"}),
+        [],
+    ),
+    "a key of nothing": (keyed("tier"), []),
+    "a key of nothing beside another": (keyed("tier", HASH), [HASH]),
+    "a misspelled hash beside the hash": (keyed(HASH, "pod-template-hsh"), [HASH]),
+    "the same misspelled key twice": (keyed("pod-template-hsh", "pod-template-hsh"), [HASH]),
+    "the hash of Deployments on a StatefulSet": (keyed(HASH, kind=STATEFUL_SET), [REVISION]),
+    "misspelled, on a StatefulSet": (keyed("pod-template-hsh", kind=STATEFUL_SET), [REVISION]),
+    "the index on a StatefulSet": (
+        keyed("apps.kubernetes.io/pod-index", kind=STATEFUL_SET),
+        [],
+    ),
+    "the name on a StatefulSet": (
+        keyed("app", "statefulset.kubernetes.io/pod-name", kind=STATEFUL_SET), ["app"]
+    ),
+    "the hash of Deployments on a DaemonSet": (keyed(HASH, kind=DAEMON_SET), [REVISION]),
+    "the hash of Deployments on a Job": (keyed(HASH, kind=JOB), []),
+    "the name of a Job": (keyed("job-name", kind=JOB), None),
+    "the index of a Job that has none": (keyed(INDEX, kind=JOB), []),
+    "the index of an indexed Job": (keyed(INDEX, kind=JOB, completionMode="Indexed"), []),
+    "the uid of a Job": (keyed("batch.kubernetes.io/controller-uid", kind=JOB), None),
+    "the hash of Rollouts": (keyed(ROLLOUT_HASH, kind=ROLLOUT), None),
+    "the hash of Deployments on a Rollout": (keyed(HASH, kind=ROLLOUT), [ROLLOUT_HASH]),
+    "a label that a Rollout gives to its canary": (
+        keyed("role", kind=ROLLOUT, strategy=CANARY), None
+    ),
+    "a label that no Rollout gives": (keyed("role", kind=ROLLOUT), []),
+    "the hash of Rollouts on a Deployment that one may refer to": (keyed(ROLLOUT_HASH), None),
+    "the hash of Rollouts on a StatefulSet": (
+        keyed(ROLLOUT_HASH, kind=STATEFUL_SET), [REVISION]
+    ),
+    "a CloneSet, whose pods carry both": (keyed(HASH, REVISION, kind=CLONE_SET), None),
+    "a label of a service mesh": (keyed("service.istio.io/canonical-revision"), None),
+    "an unknown controller": (keyed("anything", kind=SHARDS), None),
+    "an unknown controller, whose pods carry it": (
+        replace(keyed("shard", kind=SHARDS), running=(SHARD,)), None
+    ),
+    "an unknown controller, whose pods carry a label like it": (
+        replace(keyed("shrd", kind=SHARDS), running=(SHARD,)), ["shard"]
+    ),
+    "an unknown controller, whose pods carry a hash": (
+        replace(
+            keyed(HASH, kind=SHARDS), running=(running("a1", labels={"app": "web", REVISION: "1"}),)
+        ),
+        [REVISION],
+    ),
+    "a label that a webhook gives to running pods": (
+        replace(keyed("shard"), running=(SHARD,)), None
+    ),
+    "a ReplicaSet of its own": (keyed(HASH, kind=REPLICA_SET), []),
+    "a ReplicaSet of a Deployment": (
+        keyed(HASH, kind=REPLICA_SET, labels={"app": "web", HASH: "5d4f"}), None
+    ),
+    "a Deployment of a Rollout with its own hash": (
+        replace(keyed(HASH), creator=ROLLOUT), [ROLLOUT_HASH]
+    ),
+    "a Deployment of a Rollout with both hashes": (
+        replace(keyed(HASH, ROLLOUT_HASH), creator=ROLLOUT), None
+    ),
+    "a pod of its own": (bare(HASH), []),
+    "a pod of a Deployment": (bare(HASH, labels={"app": "web", HASH: "5d4f"}), None),
+    "a part, whose labels stand elsewhere": (keyed("tier", labels={}), None),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("judged", "fires"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_volumes_that_cannot_follow(judged: Subject, fires: bool) -> None:
-    violations = check_rule("TSC108", judged, admission())
+@pytest.mark.parametrize(("judged", "corrected"), KEYS.values(), ids=KEYS.keys())
+def test_keys_that_pods_never_carry(judged: Subject, corrected: list[str] | None) -> None:
+    violations = check_rule("TSC117", judged, admission())
 
-    suggested = ["whenUnsatisfiable: ScheduleAnyway"] if fires else []
-    assert [violation.instead for violation in violations] == suggested
+    listed = f"matchLabelKeys: [{', '.join(corrected or ())}]"
+    instead = listed if corrected else "# leave matchLabelKeys out"
+    assert {one.instead for one in violations} == (set() if corrected is None else {instead})
+    assert check_rule("TSC117", judged, audit()) == violations
 
 
-PATH = "spec.template.spec.topologySpreadConstraints"
+def test_a_finding_names_one_key_and_the_label_to_use() -> None:
+    (one,) = check_rule("TSC117", keyed("app", HASH, kind=STATEFUL_SET), admission())
+    two = check_rule("TSC117", keyed("tier", "shard"), admission())
+
+    assert one.field == "spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[1]"
+    assert one.problem == (
+        f"its pods never carry {HASH}, so kube-scheduler ignores it; they carry {REVISION}"
+    )
+    assert one.brief == f"matchLabelKeys names {HASH}; its pods carry {REVISION}"
+    assert two[0].brief == "matchLabelKeys names tier; its pods never carry it"
+    assert [violation.problem for violation in two] == [
+        "its pods never carry tier, so kube-scheduler ignores it",
+        "its pods never carry shard, so kube-scheduler ignores it",
+    ]
+
+
+def test_a_corrected_key_is_not_one_that_the_selector_has_already() -> None:
+    judged = deployed(spread(labelSelector=HASHED, matchLabelKeys=["pod-template-hsh"]))
+
+    assert correct_keys(judged.constraints[0], judged) == [""]
+
+
+def test_the_pods_of_a_cron_job_carry_the_labels_of_its_jobs() -> None:
+    job = workload(spread(matchLabelKeys=["job-name", HASH]), kind=JOB)
+    cron_job = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "web"},
+        "spec": {"jobTemplate": {"spec": job["spec"]}},
+    }
+
+    (violation,) = check_rule("TSC117", subject(cron_job), admission())
+
+    assert violation.instead == "matchLabelKeys: [job-name]"
+
+
+def test_keys_that_a_gate_holds_back_have_no_effect_anyway() -> None:
+    config = policy(gates=NO_MATCH_LABEL_KEYS)
+
+    advice = advise(keyed("tier"), admission(config=config))
+
+    assert "TSC117" not in {finding.rule for finding in advice.warned}
+
+
+def test_a_warning_names_the_key_and_the_label_in_full() -> None:
+    for kind, revision in ((STATEFUL_SET, REVISION), (ROLLOUT, ROLLOUT_HASH)):
+        advice = advise(keyed(HASH, kind=kind), admission())
+        (line,) = (finding.line for finding in advice.warned if finding.rule == "TSC117")
+
+        assert line.endswith(f"names {HASH}; its pods carry {revision}")
+
+
+def test_the_time_for_many_keys_is_limited() -> None:
+    many = [f"pod-template-hsh{number}" for number in range(JUDGED_KEYS + 5)]
+
+    judged = keyed(*many)
+    corrected = correct_keys(judged.constraints[0], judged)
+
+    assert corrected == [HASH, *[""] * (JUDGED_KEYS - 1), *many[JUDGED_KEYS:]]
+
+
+LIST = "spec.template.spec.topologySpreadConstraints"
 OFF = gates(MinDomainsInPodTopologySpread=False)
-OLD = gates(Version(1, 24))
+OLD_GATES = gates(Version(1, 24))
 
 # constraint, gates, field, why
-CASES: dict[str, tuple[Json, Gates, str, str]] = {
+HELD_BACK: dict[str, tuple[Json, Gates, str, str]] = {
     "a field": (
         spread(minDomains=2),
         OFF,
-        f"{PATH}[0].minDomains",
+        f"{LIST}[0].minDomains",
         "feature gate MinDomainsInPodTopologySpread is off",
     ),
     "a field that this version does not know": (
         spread(nodeTaintsPolicy="Honor"),
-        OLD,
-        f"{PATH}[0].nodeTaintsPolicy",
+        OLD_GATES,
+        f"{LIST}[0].nodeTaintsPolicy",
         (
             "Kubernetes 1.24 does not know it: it came with 1.25, "
             "feature gate NodeInclusionPolicyInPodTopologySpread"
@@ -130,14 +302,14 @@ CASES: dict[str, tuple[Json, Gates, str, str]] = {
     "the whole list": (
         spread(),
         gates(EvenPodsSpread=False),
-        PATH,
+        LIST,
         "feature gate EvenPodsSpread is off",
     ),
 }
 
 
 @pytest.mark.parametrize(
-    ("constraint", "in_force", "field", "why"), CASES.values(), ids=CASES.keys()
+    ("constraint", "in_force", "field", "why"), HELD_BACK.values(), ids=HELD_BACK.keys()
 )
 def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str, why: str) -> None:
     (violation,) = check_rule("TSC111", deployed(constraint), audit(config=policy(gates=in_force)))
@@ -148,3 +320,34 @@ def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str
 @pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])
 def test_a_field_that_is_in_force(constraint: Json) -> None:
     assert check_rule("TSC111", deployed(constraint), audit(config=policy(gates=OFF))) == []
+
+
+GROUP = {"schedulingGroup": {"podGroupName": "workers"}}
+OF_1_35 = {"workloadRef": {"name": "train", "podGroup": "workers"}}
+SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
+
+GANGS: dict[str, tuple[Subject, list[str]]] = {
+    "a hard constraint": (subject(pod(spread(), **GROUP)), ["[0]"]),
+    "a hard constraint in Kubernetes 1.35": (subject(pod(spread(), **OF_1_35)), ["[0]"]),
+    "one of two is hard": (subject(pod(SOFT, spread(), **GROUP)), ["[1]"]),
+    "a soft constraint": (subject(pod(SOFT, **GROUP)), []),
+    "no gang": (subject(pod(spread())), []),
+    "no gang, as the group is null": (subject(pod(spread(), schedulingGroup=None)), []),
+    "a gang that is placed": (subject(pod(spread(), nodeName="n", **GROUP)), []),
+}
+
+
+@pytest.mark.parametrize(("judged", "places"), GANGS.values(), ids=GANGS.keys())
+def test_a_hard_constraint_may_keep_a_gang_pending(judged: Subject, places: list[str]) -> None:
+    found = check_rule("TSC121", judged, admission())
+
+    fields = [f"spec.topologySpreadConstraints{place}.whenUnsatisfiable" for place in places]
+    assert [finding.field for finding in found] == fields
+    assert {finding.instead for finding in found} <= {"whenUnsatisfiable: ScheduleAnyway"}
+
+
+def test_kinds_without_a_surge_count_no_two_revisions() -> None:
+    (constraint,) = keyed("app", kind=STATEFUL_SET).constraints
+
+    assert counts_revisions_together(constraint, keyed("app"))
+    assert not counts_revisions_together(constraint, keyed("app", kind=STATEFUL_SET))

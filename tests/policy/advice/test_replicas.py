@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import (
@@ -14,11 +15,12 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.kinds import DAEMON_SET
-from webhook.policy.model import GroupKind, Node
+from webhook.policy.model import HOSTNAME, GroupKind, Node
 
+RANGE = ReplicaRange(2, 9, "ScaledObject/web")
 JOB = GroupKind("batch", "Job")
 
 BINDING: dict[str, tuple[Subject, bool]] = {
@@ -58,6 +60,35 @@ def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
         violation.instead for violation in check_rule("TSC112", judged, admission())
     ] == suggested
     assert [violation.instead for violation in check_rule("TSC112", judged, audit())] == suggested
+
+
+SCALED: dict[str, tuple[int, list[str]]] = {
+    "as many as the most replicas": (
+        9,
+        ["maxSkew 9 allows all replicas (2 to 9 by ScaledObject/web) in one domain"],
+    ),
+    "fewer than the most replicas": (8, []),
+}
+
+
+@pytest.mark.parametrize(("max_skew", "problems"), SCALED.values(), ids=SCALED.keys())
+@pytest.mark.parametrize("replicas", [None, 1, 3])
+def test_the_most_replicas_of_an_autoscaler_count(
+    max_skew: int, problems: list[str], replicas: int | None
+) -> None:
+    judged = replace(deployed(spread(maxSkew=max_skew), replicas=replicas), scaling=RANGE)
+
+    violations = check_rule("TSC112", judged, audit())
+
+    assert [violation.problem.partition(":")[0] for violation in violations] == problems
+
+
+def test_constraints_must_agree_for_the_most_replicas_of_an_autoscaler() -> None:
+    judged = replace(deployed(spread(), HOST, replicas=3), scaling=RANGE)
+
+    (violation,) = check_rule("TSC109", judged, audit(UNEVEN))
+
+    assert "to place 9 replicas, the most of ScaledObject/web, so that" in violation.problem
 
 
 def test_a_skew_may_bind_where_others_are_counted() -> None:
@@ -148,3 +179,14 @@ def test_the_constraint_on_nodes_is_the_one_to_change(constraints: tuple[Json, J
 
 def test_an_admission_does_not_know_the_zones() -> None:
     assert check_rule("TSC109", deployed(spread(), HOST), admission(UNEVEN)) == []
+
+
+HASHES = {"matchLabelKeys": ["pod-template-hash"]}
+
+
+@pytest.mark.parametrize(("selects", "number"), [("web", 1), ("other", 0)])
+def test_the_pods_of_a_revision_that_has_none_yet_must_agree(selects: str, number: int) -> None:
+    keyed = {**HASHES, "labelSelector": {"matchLabels": {"app": selects}}}
+    judged = deployed(spread(**keyed), spread(topologyKey=HOSTNAME, **keyed))
+
+    assert len(check_rule("TSC109", judged, audit(UNEVEN))) == number

@@ -1,8 +1,9 @@
 import pytest
 
-from tests.policy.advice.subjects import admission, deployed
+from tests.policy.advice.subjects import admission, audit, deployed
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.rule_entry import Action
 
 
 def test_there_is_a_row_for_every_policy_rule_in_order() -> None:
@@ -18,7 +19,17 @@ def test_the_function_of_a_row_names_its_rule(row: PolicyRule) -> None:
 def test_rules_that_warn_run_at_admission_but_for_the_rule_of_dropped_fields() -> None:
     warning = {row.id for row in POLICY_RULES if DEFAULT_ACTIONS[row.id] is Action.WARN}
 
-    assert warning == {"TSC101", "TSC102", "TSC103", "TSC104", "TSC105", "TSC111"}
+    assert warning == {
+        "TSC101",
+        "TSC102",
+        "TSC103",
+        "TSC104",
+        "TSC105",
+        "TSC111",
+        "TSC116",
+        "TSC117",
+        "TSC121",
+    }
     assert {row.id for row in POLICY_RULES if row.scope is RuleScope.DROPPING} == {"TSC111"}
     assert not warning & {row.id for row in POLICY_RULES if row.scope is RuleScope.AUDIT}
 
@@ -30,3 +41,9 @@ def test_rules_that_warn_run_at_admission_but_for_the_rule_of_dropped_fields() -
 )
 def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> None:
     assert list(row.check(deployed(), admission())) == []
+
+
+@pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
+def test_every_rule_runs_in_audits(row: PolicyRule) -> None:
+    assert row.runs(audit())
+    assert row.runs(admission()) is (row.scope is RuleScope.EVERYWHERE)

@@ -1,9 +1,11 @@
+from typing import Any
+
 import pytest
+from msgspec.structs import replace
 
 from tests.build import Json, default, owned_by, pod, policy, profile, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
-    ROLLOUT,
     admission,
     audit,
     check_rule,
@@ -67,9 +69,12 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
         deployed(selecting(expression(HASH, "Exists"), app="web")),
         None,
     ),
-    "a pair that the controller will add": (deployed(selecting(**{HASH: "x"}, app="web")), None),
-    "a label that a custom controller may add": (
-        subject(workload(selecting(revision="x"), kind=ROLLOUT), PATH),
+    "a label that the controller will add": (
+        deployed(selecting({"key": HASH, "operator": "Exists", "values": []}, app="web")),
+        None,
+    ),
+    "a label that an unknown controller may add": (
+        subject(workload(selecting(revision="x"), kind=GroupKind("example.com", "Shards")), PATH),
         None,
     ),
     "matchLabelKeys that the pod carries": (deployed(spread(matchLabelKeys=["app"])), None),
@@ -218,3 +223,24 @@ def test_others_are_named() -> None:
 
 def test_an_admission_does_not_know_the_others() -> None:
     assert check_rule("TSC113", deployed(spread()), admission()) == []
+
+
+HASHED = {"matchLabels": {"app": "web", "pod-template-hash": "6d4c"}}
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_a_written_hash_is_that_of_another_revision(make: Any) -> None:
+    (violation,) = check_rule("TSC101", deployed(spread(labelSelector=HASHED)), make())
+
+    assert violation.problem.endswith(
+        "it requires pod-template-hash=6d4c, and the pod has another pod-template-hash in every "
+        "revision; matchLabelKeys compares it"
+    )
+    assert violation.instead == "labelSelector: {matchLabels: {app: web}}"
+
+
+def test_the_hash_of_the_running_pods_is_no_other() -> None:
+    pods = running("a1", labels={"app": "web", "pod-template-hash": "6d4c"})
+    judged = replace(deployed(spread(labelSelector=HASHED)), running=(pods,))
+
+    assert check_rule("TSC101", judged, audit()) == []

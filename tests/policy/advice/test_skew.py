@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, pod, spread
+from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
     GPU,
     THREE,
@@ -15,10 +15,12 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
+from webhook.policy.advice.advise import advise
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.model import Node
+from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"
@@ -66,6 +68,58 @@ def test_a_skew_that_is_not_kept(
     violations = check_rule("TSC114", judged, audit(THREE, [*pods, OTHERS]))
 
     assert [violation.brief for violation in violations] == reported
+
+
+PLAIN, APART = spread(), spread(matchLabelKeys=[HASH])
+
+
+def old(*nodes: str) -> RunningPods:
+    """Make pods that a rollout is about to delete."""
+    return replace(running(*nodes, labels={"app": "web", HASH: "old"}), replaced=True)
+
+
+def new(*nodes: str) -> RunningPods:
+    """Make pods of the revision that is rolled out."""
+    return running(*nodes, labels={"app": "web", HASH: "new"})
+
+
+# constraint, replicas, running pods, whether the skew will last
+ROLLED_OUT: dict[str, tuple[Json, int, list[RunningPods], bool]] = {
+    "old pods that are uneven": (PLAIN, 3, [old("a1", "a2", "a1"), new("a1", "b1", "c1")], False),
+    "old pods that count apart": (APART, 3, [old("a1", "a2", "a1"), new("a1", "b1", "c1")], False),
+    "new pods that are uneven": (
+        PLAIN, 3, [old("b1", "b2", "c1", "c2"), new("a1", "a2", "a1")], True
+    ),
+    "new pods that count apart, and are uneven": (
+        APART, 3, [old("b1", "c1"), new("a1", "a2", "a1")], True
+    ),
+    "new pods that those to come can even out": (
+        PLAIN, 6, [old("a1", "b1", "c1"), new("a1", "a2", "b1")], False
+    ),
+    "new pods that those to come cannot even out": (
+        PLAIN, 6, [old("b1"), new("a1", "a2", "a1", "a2")], True
+    ),
+    "a new pod without a node": (PLAIN, 4, [old("b1"), new("a1", "a2", "", "")], False),
+    "no rollout, and too few pods": (PLAIN, 6, [new("a1", "a2", "b1")], True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraint", "replicas", "pods", "lasts"), ROLLED_OUT.values(), ids=ROLLED_OUT.keys()
+)
+def test_pods_that_a_rollout_deletes_do_not_count(
+    constraint: Json, replicas: int, pods: list[RunningPods], lasts: bool
+) -> None:
+    judged = replace(deployed(constraint, replicas=replicas), running=tuple(pods))
+
+    assert bool(check_rule("TSC114", judged, audit(THREE, [*pods, OTHERS]))) is lasts
+
+
+def test_a_rollout_whose_newest_revision_is_unknown_is_left_out() -> None:
+    pods = [replace(new("a1", "a2", "a1"), unordered=True), replace(old("b1"), replaced=False)]
+    judged = replace(deployed(PLAIN, replicas=3), running=tuple(pods))
+
+    assert check_rule("TSC114", judged, audit(THREE, pods)) == []
 
 
 def test_the_domains_and_the_minimum_are_reported() -> None:
@@ -141,6 +195,10 @@ def stateful(replicas: int) -> Subject:
 SMALL = zones("a1", "b1", "b2")
 FULL = [running("a1", "b1", "b1")]
 
+ONE = [running("a1")]
+
+NO_NODE = "# let its pods go to some nodes by nodeSelector, affinity and tolerations"
+
 # subject, nodes, pods, field and what to write; nothing if there is a place
 PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] | None]] = {
     "zones want one node and nodes another": (
@@ -148,19 +206,41 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
     ),
     "a domain that never fills": (
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], [running("a1", "b1")],
-        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+        (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor"),
+    ),
+    "two constraints with domains that never fill": (
+        deployed(spread(), HOST), [*zones("a1", "b1"), node("c1", "zone-c", GPU)],
+        [running("a1", "b1")],
+        (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor"),
+    ),
+    "a domain that never fills beside one that is full": (
+        deployed(spread(), spread(topologyKey="rack", minDomains=3)),
+        [node("a1", "zone-a", rack="1"), node("b1", "zone-b", rack="2"),
+         node("c1", "zone-c", GPU, rack="2")],
+        [running("a1", "b1")],
+        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}"),
     ),
     "nodes without the key": (
-        deployed(spread(topologyKey="rack")), SMALL, [],
-        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}"),
+        deployed(spread(topologyKey="rack")), SMALL, [], None,
+    ),
+    "nodes without the key of another constraint": (
+        deployed(spread(topologyKey="rack"), spread(), HOST), SMALL, FULL,
+        (f"{PATH}[1].maxSkew", "maxSkew: 2"),
     ),
     "one node is left": (deployed(spread(), HOST), SMALL, [running("a1", "b1", "b2")], None),
     "a soft constraint": (deployed(spread(whenUnsatisfiable=SOFT)), SMALL, FULL, None),
     "no constraint": (deployed(), SMALL, FULL, None),
     "no node that the pod requires": (
-        deployed(spread(), template_spec={"nodeSelector": {"disk": "ssd"}}), SMALL, [], None
+        deployed(spread(), template_spec={"nodeSelector": {"disk": "ssd"}}), SMALL, [],
+        (PATH, NO_NODE),
+    ),
+    "taints on all nodes": (
+        deployed(spread()), [node("a1", "zone-a", GPU)], [], (PATH, NO_NODE)
     ),
     "no nodes": (deployed(spread()), [], [], None),
+    "a node that is cordoned": (
+        deployed(spread()), [Node("a1", {ZONE: "zone-a"}, unschedulable=True)], [], None
+    ),
     "no replicas": (deployed(spread(), HOST, replicas=0), SMALL, FULL, None),
     "a pod that has its node": (subject(pod(spread(), HOST, nodeName="b1")), SMALL, FULL, None),
     "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), SMALL, FULL, None),
@@ -202,6 +282,19 @@ def test_a_next_pod_that_has_no_place(
     )
 
 
+def test_without_node_policies_another_change_is_suggested() -> None:
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+    nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
+
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, ONE, config=off))
+
+    assert violation.instead == "maxSkew: 2"
+    assert violation.problem == (
+        "the one node that its pods can go to rejects the next pod: "
+        '"topology.kubernetes.io/zone" rejects 1'
+    )
+
+
 def test_the_rejecting_constraints_are_reported() -> None:
     (violation,) = check_rule("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
 
@@ -209,3 +302,60 @@ def test_the_rejecting_constraints_are_reported() -> None:
         "none of the 3 nodes that its pods can go to accepts the next pod: "
         '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
     )
+
+
+def test_pending_pods_have_nothing_to_move() -> None:
+    others = running("a1", "a2")
+    judged = replace(deployed(spread()), running=(running(""),))
+
+    assert check_rule("TSC114", judged, audit(THREE, [others])) == []
+    placed = replace(judged, running=(running("", "a1"),))
+    assert len(check_rule("TSC114", placed, audit(THREE, [others]))) == 1
+
+
+DRAINED_NODE = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)
+DRAINED = [*zones("a1", "b1"), DRAINED_NODE]
+OFF = gates(NodeInclusionPolicyInPodTopologySpread=False)
+UNCORDON = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+MANY = spread(minDomains=5)
+MANY_HOSTS = spread(topologyKey=HOSTNAME, minDomains=9)
+
+# constraints, nodes, gates, changed field and its value
+CAUSES: dict[str, tuple[list[Json], list[Node], Gates, tuple[str, str]]] = {
+    "a cordoned zone": (
+        [spread()], DRAINED, gates(), (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor")
+    ),
+    "a cordoned zone without node policies": ([spread()], DRAINED, OFF, (f"{PATH}[0]", UNCORDON)),
+    "a cordoned zone, and two constraints": (
+        [spread(), HOST], DRAINED, gates(), (f"{PATH}[0]", UNCORDON)
+    ),
+    "too few domains": (
+        [MANY], zones("a1", "b1"), gates(), (f"{PATH}[0].minDomains", "minDomains: 2")
+    ),
+    "too few domains of two keys": (
+        [MANY, MANY_HOSTS], zones("a1", "b1"), gates(),
+        (f"{PATH}[0].whenUnsatisfiable", "whenUnsatisfiable: ScheduleAnyway"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "nodes", "known", "expected"), CAUSES.values(), ids=CAUSES.keys()
+)
+def test_the_cause_is_changed_rather_than_the_skew(
+    constraints: list[Json], nodes: list[Node], known: Gates, expected: tuple[str, str]
+) -> None:
+    context = audit(nodes, [running("a1", "b1")], config=policy(gates=known))
+
+    (violation,) = check_rule("TSC106", deployed(*constraints), context)
+
+    assert (violation.field, violation.instead) == expected
+
+
+def test_too_few_domains_are_one_finding() -> None:
+    advice = advise(deployed(MANY), audit(zones("a1", "b1"), [running("a1", "b1")]))
+
+    found = [one for one in (*advice.warned, *advice.audited) if one.rule in {"TSC104", "TSC106"}]
+
+    assert [one.rule for one in found] == ["TSC104"]
+    assert "; now none of the 2 nodes that its pods can go to accepts" in found[0].problem

@@ -1,10 +1,12 @@
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
 from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, PodAntiAffinity, RunningPods, Subject
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
 
@@ -73,6 +75,25 @@ def test_a_subject_that_never_has_two_pods_is_alone(obj: Json, expected: bool) -
     assert subject(obj).is_alone is expected
 
 
+def test_the_most_replicas_are_those_of_an_autoscaler() -> None:
+    scaled = replace(deployed(replicas=1), scaling=ReplicaRange(1, 6, "ScaledObject/web"))
+
+    assert (scaled.most_replicas, scaled.is_alone) == (6, False)
+    assert (deployed(replicas=1).most_replicas, deployed(replicas=None).most_replicas) == (1, None)
+
+
+def test_the_kind_of_the_creator_is_that_of_the_object_or_of_one_that_refers_to_it() -> None:
+    assert deployed().pods_kind == DEPLOYMENT
+    assert replace(deployed(), creator=ROLLOUT).pods_kind == ROLLOUT
+
+
+def test_a_list_without_a_template_is_bare() -> None:
+    path = ("spec", "topologySpreadConstraints")
+
+    assert replace(deployed(), path=path).is_bare
+    assert not deployed().is_bare
+
+
 def test_an_object_created_by_a_controller_is_controlled() -> None:
     assert subject(pod(owner=owned_by())).controlled
     assert not subject(pod()).controlled
@@ -82,6 +103,11 @@ def test_the_number_of_judged_constraints_is_bounded() -> None:
     many = [spread(topologyKey=f"rack-{i}") for i in range(ADVISED_CONSTRAINTS + 1)]
 
     assert len(deployed(*many).constraints) == ADVISED_CONSTRAINTS
+
+
+def test_another_kind_may_create_its_pods() -> None:
+    assert deployed().pods_kind == DEPLOYMENT
+    assert replace(deployed(), creator=ROLLOUT).pods_kind == ROLLOUT
 
 
 def test_constraints_can_be_replaced() -> None:
@@ -180,3 +206,30 @@ def test_required_and_preferred_terms_are_terms(text: str, keys: list[str]) -> N
     read = msgspec.json.decode(text, type=PodAntiAffinity)
 
     assert [term.topology_key for term in read.terms] == keys
+
+
+OLD_PODS = running("a1", "a2", labels={"app": "web", "hash": "old"})
+NEW_PODS = running("b1", labels={"app": "web", "hash": "new"})
+REVISION = {"hash": "new"}
+
+# running pods, known revision, hash of the next pod
+NEXT_HASHES: dict[str, tuple[tuple[RunningPods, ...], dict[str, str], str | None]] = {
+    "no pod, and none known": ((), {}, None),
+    "no pod of a known revision": ((), REVISION, None),
+    "the largest group": ((OLD_PODS, NEW_PODS), {}, "old"),
+    "a group that is not replaced": ((replace(OLD_PODS, replaced=True), NEW_PODS), {}, "new"),
+    "replaced pods only": ((replace(OLD_PODS, replaced=True),), {}, "old"),
+    "a revision without pods": ((OLD_PODS,), REVISION, "new"),
+    "a revision with pods": ((NEW_PODS,), REVISION, "new"),
+}
+
+
+@pytest.mark.parametrize(
+    ("pods", "revision", "expected"), NEXT_HASHES.values(), ids=NEXT_HASHES.keys()
+)
+def test_the_next_pod_has_the_newest_revision(
+    pods: tuple[RunningPods, ...], revision: dict[str, str], expected: str | None
+) -> None:
+    found = subject(workload(), running=pods, revision=revision)
+
+    assert found.next_labels.get("hash") == expected

@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import Json, pod
-from tests.policy.advice.subjects import deployed, subject
+from tests.policy.advice.subjects import deployed, subject, workload
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     nearest_key,
@@ -11,7 +11,7 @@ from webhook.policy.advice.suggestions import (
     suggest_restart,
     suggest_selector,
 )
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -45,9 +45,13 @@ RESTARTS = {
         replace(deployed(), namespace=""),
         "# kubectl rollout restart deployment/web",
     ),
+    "a Job": (
+        subject(workload(kind=GroupKind("batch", "Job"))),
+        "# delete the pods one after another: those created in their place are spread anew",
+    ),
     "a Pod": (
         subject(pod()),
-        "# delete the pods one after another: those created in their place are spread anew",
+        "# create the pod anew: no controller creates another in its place",
     ),
 }
 

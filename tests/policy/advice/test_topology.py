@@ -1,55 +1,41 @@
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
+    BOUND,
     GPU,
+    NOT_READY_C,
+    ONE_ZONE,
+    TAINTED_C,
     THREE,
+    TOLERATING,
     admission,
+    among,
     audit,
     check_rule,
     deployed,
+    judged,
     node,
+    required,
     subject,
+    suggestions,
     workload,
     zones,
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.kinds import DAEMON_SET
-from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
-SPOT = Taint(key="spot", effect="NoExecute")
-OLD = Taint(key="old", effect="PreferNoSchedule")
-TOLERATING = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+HASH = "pod-template-hash"
 TOLERATING_ALL = {"tolerations": [{"operator": "Exists"}]}
 IN_B = {"nodeSelector": {ZONE: "zone-b"}}
 
 
-def required(*terms: Sequence[Json]) -> Json:
-    """Make the affinity of a pod that requires one of some terms."""
-    selector = {"nodeSelectorTerms": [{"matchExpressions": list(term)} for term in terms]}
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
-    }
-
-
-def among(*values: str, key: str = ZONE) -> Json:
-    return {"key": key, "operator": "In", "values": list(values)}
-
-
-def judged(*constraints: Json, **spec: Any) -> Subject:
-    """Make a Deployment; members of its pod's specification by name."""
-    return deployed(*constraints, template_spec=spec)
-
-
 UNZONED = [*THREE, node("x1"), node("x2")]
 CORDONED = Node("x1", {HOSTNAME: "x1"}, unschedulable=True)
-ONE_ZONE = zones("a1", "a2", "a3")
-BOUND: Json = {"nodeName": "a1"}
 
 # subject, nodes, problem at admission, problem in an audit
 KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
@@ -141,7 +127,6 @@ def least(number: int, **changes: Any) -> Json:
     return spread(minDomains=number, **changes)
 
 
-TAINTED_C = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
 CORDONED_C = [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c", HOSTNAME: "c1"}, unschedulable=True)]
 
 # subject, nodes, suggested minDomains at admission, and in an audit
@@ -158,7 +143,13 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         judged(least(3), **required([among("a1", "b1", key=HOSTNAME)])), THREE, None, 2
     ),
     "more than tolerations leave": (judged(least(3)), TAINTED_C, 2, 2),
-    "a cordoned zone": (judged(least(3)), CORDONED_C, 2, 2),
+    "a cordoned zone": (judged(least(3)), CORDONED_C, 2, None),
+    "as many replicas as there are places": (
+        deployed(least(4, matchLabelKeys=[HASH]), replicas=3), THREE, None, None
+    ),
+    "as many places, which a rollout needs": (deployed(least(4), replicas=3), THREE, 3, 3),
+    "fewer replicas than places": (deployed(least(4, maxSkew=2), replicas=5), THREE, None, None),
+    "a zone that is not ready": (judged(least(3)), NOT_READY_C, None, None),
     "a cordoned zone, tolerated": (judged(least(3), **TOLERATING_ALL), CORDONED_C, None, None),
     "a tainted zone, tolerated": (judged(least(3), **TOLERATING), TAINTED_C, None, None),
     "as many as there are": (judged(least(3)), THREE, None, None),
@@ -189,10 +180,6 @@ def test_fewer_domains_than_min_domains(
     assert suggestions("TSC104", advised, audit(nodes)) == written("minDomains", later)
 
 
-def suggestions(rule: str, advised: Subject, context: AdviceContext) -> list[str]:
-    return [violation.instead for violation in check_rule(rule, advised, context)]
-
-
 def written(key: str, value: object) -> list[str]:
     return [] if value is None else [f"{key}: {value}"]
 
@@ -203,78 +190,9 @@ def test_a_gate_that_is_off_holds_min_domains_back() -> None:
     assert check_rule("TSC104", judged(least(4)), admission(config=config)) == []
 
 
-HOST = spread(topologyKey=HOSTNAME)
-MIXED_C = [*TAINTED_C, node("c2", "zone-c")]
-TWICE_C = [*TAINTED_C, node("c2", "zone-c", GPU, SPOT)]
-OTHER_POOL = [*zones("a1", "b1"), node("c1", "zone-c", GPU, pool="gpu")]
+def test_the_pods_without_a_place_are_named() -> None:
+    (some,) = check_rule("TSC104", deployed(least(4), replicas=4), audit())
+    (rollout,) = check_rule("TSC104", deployed(least(4), replicas=3), audit())
 
-# subject, nodes, whether admission reports it, whether an audit does
-SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
-    "a zone of tainted nodes": (judged(spread()), TAINTED_C, True, True),
-    "a tainted node where nodes are the domains": (judged(HOST), MIXED_C, True, True),
-    "a zone of which some taints are tolerated": (
-        judged(spread(), tolerations=[{"key": "spot", "operator": "Exists"}]), TWICE_C, True, True
-    ),
-    "a policy that looks at affinity alone": (
-        judged(spread(nodeTaintsPolicy="Ignore")), TAINTED_C, True, True
-    ),
-    "affinity that is not looked at": (
-        judged(spread(nodeAffinityPolicy="Ignore"), nodeSelector={"pool": "web"}),
-        [*OTHER_POOL, node("a2", "zone-a", pool="web")], True, True,
-    ),
-    "affinity that does not leave it out": (
-        judged(spread(), **required([among("zone-a", "zone-c")])), TAINTED_C, False, True
-    ),
-    "affinity that leaves it out": (
-        judged(spread(), **required([among("zone-a", "zone-b")])), TAINTED_C, False, False
-    ),
-    "taints are looked at": (judged(spread(nodeTaintsPolicy="Honor")), TAINTED_C, False, False),
-    "a zone of which one node is open": (judged(spread()), MIXED_C, False, False),
-    "the taint is tolerated": (judged(spread(), **TOLERATING), TAINTED_C, False, False),
-    "one of two ways is tolerated": (judged(spread(), **TOLERATING), TWICE_C, False, False),
-    "a taint that keeps no pod away": (
-        judged(spread()), [*zones("a1"), node("c1", "zone-c", OLD)], False, False
-    ),
-    "a soft constraint": (
-        judged(spread(whenUnsatisfiable="ScheduleAnyway")), TAINTED_C, False, False
-    ),
-    "nodes that another constraint leaves out": (
-        judged(spread(), spread(topologyKey="rack")),
-        [node("a1", "zone-a", rack="1"), node("c1", "zone-c", GPU)], False, False,
-    ),
-    "every domain": (judged(spread()), [node("c1", "zone-c", GPU)], False, False),
-    "no nodes": (judged(spread()), [], False, False),
-    "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
-    "one replica": (deployed(HOST, replicas=1), MIXED_C, False, False),
-    "pods that are written for one node": (judged(HOST, **BOUND), MIXED_C, False, False),
-    "a cluster of one zone": (judged(spread()), [*ONE_ZONE, node("a4", "zone-a", GPU)],
-                              False, False),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("advised", "nodes", "soon", "later"), SHUT.values(), ids=SHUT.keys())
-def test_domains_of_tainted_nodes(
-    advised: Subject, nodes: list[Node], soon: bool, later: bool
-) -> None:
-    suggested = ["nodeTaintsPolicy: Honor"]
-
-    assert suggestions("TSC105", advised, admission(nodes)) == (suggested if soon else [])
-    assert suggestions("TSC105", advised, audit(nodes)) == (suggested if later else [])
-
-
-@pytest.mark.parametrize("make", [admission, audit])
-def test_the_domain_and_the_taint_are_named(make: Any) -> None:
-    (violation,) = check_rule("TSC105", judged(spread()), make(TAINTED_C))
-
-    assert violation.problem == (
-        "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
-        f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most'
-    )
-
-
-def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
-    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
-
-    (violation,) = check_rule("TSC105", subject(pod(spread())), admission(TAINTED_C, config=off))
-
-    assert violation.instead.startswith("# leave these nodes out by required node affinity")
+    assert "each takes 1 pod at most, the others stay Pending until" in some.problem
+    assert "1 pod at most, and the additional pods of a rollout stay Pending" in rollout.problem

@@ -9,8 +9,7 @@ from tests import strategies
 from tests.build import constraint, requirement, selector
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.rules import ValidationOptions, check
-from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import HOSTNAME, Constraint, LabelSelector
 
 PATH = "spec.topologySpreadConstraints"
 LEGACY, MERGED = ValidationOptions(merged=False), ValidationOptions(merged=True)

@@ -40,6 +40,7 @@ HISTORY = {
         26: (BETA, True),
         32: (BETA, True),
         33: (GA, True),
+        37: (GA, True),
     },
     Gate.MATCH_LABEL_KEYS: {
         24: (ABSENT, False),

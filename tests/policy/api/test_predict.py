@@ -1,14 +1,17 @@
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import constraint, gates, pod, spread, template, workload
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import (
     DEPRECATED_KEYS,
+    REFUSED,
     PredictedResponse,
     Request,
+    is_stored,
     list_warnings,
     predict_response,
     validation_options,
@@ -18,7 +21,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import API_WARNINGS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
 from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
-from webhook.policy.paths import constraints_field
+from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
@@ -126,6 +129,11 @@ ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]
     "what an update keeps behind a gate is judged by the legacy form": (
         submit(DEPLOYMENT, APART, old=APART), KEYS_OFF, (["TSC008"], [], [])
     ),
+    "a bare list is warned of its labels and not of its selectors": (
+        replace(submit(DEPLOYMENT, OLD_LABEL, UNSELECTING), path=CONSTRAINTS_IN_POD),
+        NEWEST,
+        ([], ["TSC020"], []),
+    ),
 }  # fmt: skip
 
 
@@ -140,6 +148,26 @@ def test_an_object_without_a_template_has_nothing_to_judge() -> None:
     nothing = Request(kind=DEPLOYMENT, path=BUILT_IN_TEMPLATES[DEPLOYMENT], template=None)
 
     assert predict_response(nothing, NEWEST) == PredictedResponse([], (), [], ())
+
+
+def test_parts_of_a_patch_get_no_answer() -> None:
+    blank: dict[str, object] = {"topologyKey": ""}
+    request = replace(
+        submit(DEPLOYMENT, blank, GOOD, UNSELECTING | {"topologyKey": "a"}, blank),
+        unjudged=frozenset({0, 3}),
+    )
+
+    given = predict_response(request, NEWEST)
+
+    assert (given.findings, given.drops) == ([], ())
+    assert [warning.entry for warning in given.warned] == [2]
+    assert len(given.stored) == 2
+
+
+def test_what_a_patch_completes_is_judged() -> None:
+    request = replace(submit(DEPLOYMENT, {}, BAD), unjudged=frozenset({0}))
+
+    assert [one.rule for one in predict_response(request, NEWEST).findings] == ["TSC001"]
 
 
 def test_a_new_pod_is_stored_with_its_merged_keys() -> None:
@@ -164,6 +192,108 @@ def test_keys_are_not_merged_into(request_: Request, in_force: Gates) -> None:
 
     assert stored.label_selector is not None
     assert stored.label_selector.match_expressions == ()
+
+
+def merged(key: str = "app", *values: str, operator: str = "In") -> dict[str, object]:
+    """A constraint over the key app whose selector has an expression, as if it was merged."""
+    expression = {"key": key, "operator": operator, "values": list(values)}
+    return spread(
+        matchLabelKeys=["app"],
+        labelSelector={"matchLabels": {"tier": "x"}, "matchExpressions": [expression]},
+    )
+
+
+# constraint, whether the copy of a stored pod is refused, whether a new pod is
+COPIES: dict[str, tuple[dict[str, object], bool, bool]] = {
+    "the value that was merged": (merged("app", "web"), False, True),
+    "a value of another pod": (merged("app", "shop"), True, True),
+    "two values": (merged("app", "web", "shop"), True, True),
+    "another operator": (merged("app", operator="Exists"), True, True),
+    "another key": (merged("env", "web"), False, False),
+    "a pair": (APART, True, True),
+    "nothing, as stored before keys were merged": (KEYED, False, False),
+    "the merged value, and an expression beside it": (
+        spread(
+            matchLabelKeys=["app"],
+            labelSelector={
+                "matchExpressions": [
+                    {"key": "app", "operator": "Exists"},
+                    {"key": "app", "operator": "In", "values": ["web"]},
+                ]
+            },
+        ),
+        True,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("written", "copy", "new"), COPIES.values(), ids=COPIES.keys())
+def test_a_copy_of_a_stored_pod_has_its_keys_in_the_selector(
+    written: dict[str, object], copy: bool, new: bool
+) -> None:
+    request = submit(POD, written)
+
+    assert bool(predict_response(replace(request, stored=True), NEWEST).findings) is copy
+    assert bool(predict_response(request, NEWEST).findings) is new
+
+
+def test_before_keys_are_merged_a_copy_is_judged_as_a_new_pod() -> None:
+    request = replace(submit(POD, merged("app", "web")), stored=True)
+
+    assert summarize(predict_response(request, LEGACY))[0] == ["TSC008"]
+
+
+HASH = "pod-template-hash"
+BY_HASH = spread(matchLabelKeys=[HASH], labelSelector={"matchLabels": {HASH: "6d4c"}})
+REPEATED = spread(matchLabelKeys=[HASH, "app", "app"], labelSelector={})
+CONTROLLED = replace(submit(POD, APART), kind=GroupKind("example.io", "Web"))
+
+# request, gates, the constraints and keys for which its pods are refused
+REFUSALS: dict[str, tuple[Request, Gates, list[tuple[int, int]]]] = {
+    "a key of the template": (submit(DEPLOYMENT, OLD_LABEL, APART), NEWEST, [(1, 0)]),
+    "a key that the controller adds": (submit(DEPLOYMENT, BY_HASH), NEWEST, [(0, 0)]),
+    "a key that none adds": (submit(STATEFUL_SET, BY_HASH), NEWEST, []),
+    "a repeated key": (submit(DEPLOYMENT, REPEATED), NEWEST, [(0, 2)]),
+    "before keys are merged": (submit(DEPLOYMENT, APART), LEGACY, []),
+    "a pod in place of its unknown controller": (CONTROLLED, NEWEST, []),
+}
+
+
+@pytest.mark.parametrize(("sent", "in_force", "keys"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_the_pods_of_an_accepted_template_are_refused(
+    sent: Request, in_force: Gates, keys: list[tuple[int, int]]
+) -> None:
+    refused = predict_response(sent, in_force).refused
+
+    at = constraints_field(sent.path)
+    fields = [f"{at}[{i}].matchLabelKeys[{j}]" for i, j in keys]
+    assert [one.error.field for one in refused] == fields
+    assert all(one.error.message.endswith(REFUSED) for one in refused)
+
+
+@given(st.lists(strategies.good_json_constraints, max_size=3), strategies.labels)
+def test_what_is_stored_is_accepted_as_a_copy(
+    constraints: list[dict[str, object]], labels: dict[str, str]
+) -> None:
+    obj = pod(*constraints, labels=labels)
+    answer = predict_response(Request(kind=POD, path=(), template=template(obj)), NEWEST)
+    assume(not answer.findings)
+
+    spec = PodSpec(topology_spread_constraints=answer.stored)
+    copied = PodTemplate(template(obj).metadata, spec)
+    again = Request(kind=POD, path=(), template=copied, stored=True)
+
+    assert predict_response(again, NEWEST).findings == []
+    assert predict_response(again, NEWEST).stored == answer.stored
+
+
+@pytest.mark.parametrize(
+    ("uid", "version", "expected"),
+    [("u", "1", True), ("u", None, False), (None, "1", False), ("u", "", False), (1, 2, False)],
+)
+def test_an_object_that_was_stored_has_both(uid: object, version: object, expected: bool) -> None:
+    assert is_stored(uid, version) is expected
 
 
 PATHS = {

@@ -13,8 +13,7 @@ from tests import strategies
 from tests.build import constraint, requirement, selector
 from webhook.policy.api import rules
 from webhook.policy.api.rules import API_RULES, ApiViolation, ValidationOptions, check
-from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import HOSTNAME, Constraint, LabelSelector
 
 PATH = "spec.topologySpreadConstraints"
 LEGACY, MERGED = ValidationOptions(merged=False), ValidationOptions(merged=True)

@@ -1,8 +1,11 @@
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.build import (
     NAMESPACE,
     FakeFacts,
+    Json,
     custom,
     default,
     deployment,
@@ -19,11 +22,14 @@ from tests.build import (
 from webhook.policy.defaulting.forecast import (
     POD_CONTROLLERS,
     ForecastFacts,
+    describe_additions,
     forecast_defaults,
 )
-from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
-from webhook.policy.model import GroupKind, Node, Taint
+from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
+from webhook.policy.defaulting.profiles import Policy, ScaleDown
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
+from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
+from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.request import AdmissionRequest
 
 DEFAULTS = policy(profile(constraints=(default(),)))
@@ -51,7 +57,9 @@ def test_the_pods_of_every_kind_are_selected_by_a_service(kind: GroupKind) -> No
 
 
 def test_every_kind_with_a_controller_is_known() -> None:
-    assert POD_CONTROLLERS.keys() == BUILT_IN_TEMPLATES.keys() - {POD, GroupKind("", "PodTemplate")}
+    built_in = BUILT_IN_TEMPLATES.keys() - {POD, GroupKind("", "PodTemplate")}
+
+    assert POD_CONTROLLERS.keys() >= built_in | {ROLLOUT, JOB_SET, LEADER_WORKER_SET}
 
 
 def owned_only(*kinds: str) -> Policy:
@@ -76,8 +84,18 @@ FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
     "there is no template": (request(deployment(), template=None), DEFAULTS, False),
     "its pods have their own": (request(deployment(spread())), DEFAULTS, False),
     "its pods have another owner": (request(deployment()), owned_only("Deployment"), False),
-    "the owner of its pods is not known": (custom(deployment()), owned_only("ReplicaSet"), False),
+    "a Rollout is new": (custom(deployment()), owned_only("ReplicaSet"), True),
+    "the owner of its pods is not known": (
+        replace(custom(deployment()), kind=GroupKind("apps.kruise.io", "CloneSet")),
+        owned_only("ReplicaSet"),
+        False,
+    ),
     "no profile fits": (request(deployment()), policy(), False),
+    "it holds a bare list of constraints": (
+        custom(deployment(), path=CONSTRAINTS_IN_POD),
+        DEFAULTS,
+        False,
+    ),
 }
 
 
@@ -94,11 +112,23 @@ def test_the_constraints_of_a_warning_are_a_list() -> None:
     assert warned == f"{WARNING}, rack (maxSkew 2, ScheduleAnyway)"
 
 
+@pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
+@pytest.mark.parametrize("own", [(), (spread(),)])
+def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json, ...]) -> None:
+    keeping = policy(profile(constraints=(default(),), scale_down=ScaleDown.KEEP_SPREAD))
+
+    warned = forecast_defaults(request(workload(kind, *own)), keeping, WEB)
+
+    ranked = kind.kind in {"Deployment", "ReplicaSet", "ReplicationController"}
+    label = ("evenspread would label its pods evenspread.io/scale-down: keep-spread",)
+    assert warned == (() if own else (WARNING,)) + (label if ranked else ())
+
+
 def test_the_facts_of_the_cluster_are_passed_on() -> None:
     nodes = [Node("n", {"zone": "a"}, (Taint("k", "v", "NoSchedule"),)), Node("m", {})]
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"a": "b"}}, nodes=nodes)
 
-    forecast = ForecastFacts(known, {"app": "web"})
+    forecast = ForecastFacts(known, LabelSelector({"app": "web"}))
 
     assert forecast.services(NAMESPACE, {"app": "web"}) == known.services_of[NAMESPACE]
     assert forecast.namespace_labels(NAMESPACE) == {"a": "b"}
@@ -121,3 +151,16 @@ def test_a_namespace_is_looked_at_as_for_pods() -> None:
 
     assert forecast_defaults(request(deployment()), asking, known) == (WARNING,)
     assert forecast_defaults(request(deployment()), asking, WEB) == ()
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_what_a_new_pod_would_get_is_described(labelled: bool) -> None:
+    label = ["evenspread would label it evenspread.io/scale-down: keep-spread"]
+
+    assert [*describe_additions(None, labelled=labelled)] == (label if labelled else [])
+    nothing = Injection(skip=SkipReason.NO_PROFILE)
+    assert [*describe_additions(nothing, labelled=labelled)] == (label if labelled else [])
+    zone = InjectedConstraint(Constraint(1, ZONE, "DoNotSchedule"), msgspec.Raw(), "")
+    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone,))
+    defaults = f"evenspread would add the defaults of profile a: {ZONE}"
+    assert [*describe_additions(some, labelled=labelled)] == [defaults, *label][: 1 + labelled]

@@ -26,10 +26,10 @@ from tests.build import (
 )
 from tests.policy.situations import ADDING, DEFAULTS, SYSTEM, WEB
 from webhook.policy.defaulting.inject import Injection, SkipReason, complete_selectors, inject
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Merge, Policy
+from webhook.policy.defaulting.profiles import Merge, Policy
 from webhook.policy.defaulting.selector import SMALL, derive_selector
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.model import MAX_CONSTRAINTS, Constraint, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, MAX_CONSTRAINTS, ZONE, Constraint, LabelSelector, Node
 
 
 def injected(injection: Injection) -> tuple[Constraint, ...]:

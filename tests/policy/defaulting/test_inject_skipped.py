@@ -1,5 +1,7 @@
 """Which pods get no defaults and why, and whose defaults the others get."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -17,14 +19,16 @@ from tests.build import (
 from tests.policy.situations import ADDING, DEFAULTS, SYSTEM, WEB
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import (
+    SKIP_LABEL,
+    Injection,
     SkipReason,
     inject,
     is_mirror,
     profile_of,
     reason_to_leave_alone,
 )
-from webhook.policy.defaulting.profiles import HOSTNAME, Policy, Profile
-from webhook.policy.model import PodTemplate
+from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
+from webhook.policy.model import HOSTNAME, PodTemplate
 
 SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
     "nothing stands in the way": (template(pod()), DEFAULTS, WEB, SkipReason.NONE),
@@ -154,9 +158,14 @@ CHOSEN: dict[str, tuple[tuple[Profile, ...], FakeFacts, str | None]] = {
         "second",
     ),
     "the next, if the Namespace is not known": (
-        (replace(FIRST, namespace_selector=selector()), SECOND),
+        (replace(FIRST, namespace_selector=selector(tier="prod")), SECOND),
         FakeFacts(),
         "second",
+    ),
+    "the first, if it is for all Namespaces": (
+        (replace(FIRST, namespace_selector=selector()), SECOND),
+        FakeFacts(),
+        "first",
     ),
     "the first, if the Namespace has the labels": (
         (replace(FIRST, namespace_selector=selector(tier="prod")), SECOND),
@@ -177,5 +186,71 @@ def test_the_profile_is(profiles: tuple[Profile, ...], known: FakeFacts, name: s
 def test_a_reason_is_a_label_of_a_metric() -> None:
     assert [*SkipReason] == [
         "", "gate-off", "no-spec", "mirror-pod", "bound", "exempt-namespace", "skip-label",
-        "no-profile", "own-constraints", "nothing-to-add", "no-selector",
+        "no-profile", "gang", "own-constraints", "nothing-to-add", "no-selector",
     ]  # fmt: skip
+
+
+KEEPING_PROFILE = profile(scale_down=ScaleDown.KEEP_SPREAD)
+KEEPING = policy(KEEPING_PROFILE)
+
+# pod, policy, whether it is ranked
+RANKED: dict[str, tuple[PodTemplate, Policy, bool]] = {
+    "it gets defaults": (template(pod()), KEEPING, True),
+    "it has its own": (template(pod(spread())), KEEPING, True),
+    "it has its own, and no defaults exist yet": (
+        template(pod(spread())),
+        policy(replace(SYSTEM, scale_down=ScaleDown.KEEP_SPREAD), gates=gates(Version(1, 19))),
+        True,
+    ),
+    "it has none": (template(pod()), policy(replace(KEEPING_PROFILE, constraints=())), False),
+    "it skips evenspread": (template(pod(spread(), labels={SKIP_LABEL: "true"})), KEEPING, False),
+    "its profile keeps nothing": (template(pod(spread())), DEFAULTS, False),
+}
+
+
+@pytest.mark.parametrize(("created", "in_force", "ranks"), RANKED.values(), ids=RANKED.keys())
+def test_a_profile_ranks_pods_with_constraints(
+    created: PodTemplate, in_force: Policy, ranks: bool
+) -> None:
+    assert inject(created, NAMESPACE, in_force, WEB).ranks(created.constraints) is ranks
+
+
+def test_defaults_that_are_taken_back_are_no_constraints() -> None:
+    injection = Injection(skip=SkipReason.NO_SELECTOR, keeps_spread=True, previous={0: "x"})
+
+    assert not injection.ranks(template(pod(spread())).constraints)
+    assert injection.ranks(template(pod(spread(), spread())).constraints)
+
+
+GROUP = {"podGroupName": "workers"}
+REFERENCE = {"name": "train", "podGroup": "workers"}
+
+# specification, policy, reason
+GANGS: dict[str, tuple[dict[str, Any], Policy, SkipReason]] = {
+    "it is of a gang": ({"schedulingGroup": GROUP}, DEFAULTS, SkipReason.GANG),
+    "it is of a gang of Kubernetes 1.35": ({"workloadRef": REFERENCE}, DEFAULTS, SkipReason.GANG),
+    "its group is empty": ({"schedulingGroup": {}}, DEFAULTS, SkipReason.GANG),
+    "its group is null": ({"schedulingGroup": None}, DEFAULTS, SkipReason.NONE),
+    "its reference is null": ({"workloadRef": None}, DEFAULTS, SkipReason.NONE),
+    "its profile includes gangs": (
+        {"schedulingGroup": GROUP},
+        policy(profile(gangs=True)),
+        SkipReason.NONE,
+    ),
+    "no profile fits": ({"schedulingGroup": GROUP}, policy(), SkipReason.NO_PROFILE),
+}
+
+
+@pytest.mark.parametrize(("spec", "in_force", "reason"), GANGS.values(), ids=GANGS.keys())
+def test_a_gang_gets_no_defaults_unless_its_profile_includes_gangs(
+    spec: dict[str, Any], in_force: Policy, reason: SkipReason
+) -> None:
+    assert inject(template(pod(**spec)), NAMESPACE, in_force, WEB).skip is reason
+
+
+def test_a_gang_with_constraints_of_its_own_has_that_reason() -> None:
+    created = template(pod(spread(), schedulingGroup=GROUP))
+
+    assert inject(created, NAMESPACE, DEFAULTS, WEB).skip is SkipReason.OWN_CONSTRAINTS
+    assert inject(created, NAMESPACE, ADDING, WEB).skip is SkipReason.GANG
+    assert inject(created, NAMESPACE, KEEPING, WEB).ranks(created.constraints)

@@ -5,16 +5,15 @@ from msgspec.structs import replace
 
 from tests.build import owned_by, pod, policy, profile, requirement, selector, template
 from webhook.policy.defaulting.profiles import (
-    HOSTNAME,
     SYSTEM_CONSTRAINTS,
-    ZONE,
     FieldDefaults,
     Merge,
     Mode,
     Policy,
     Profile,
+    ScaleDown,
 )
-from webhook.policy.model import PodTemplate
+from webhook.policy.model import HOSTNAME, NAME_LABEL, ZONE, PodTemplate
 
 WEB = template(pod(owner=owned_by("ReplicaSet")))
 BARE = template(pod())
@@ -60,6 +59,14 @@ NAMESPACES = {
     "one that the selector selects": (selector(tier="prod"), {"tier": "prod"}, True),
     "none that it does not": (selector(tier="prod"), {}, False),
     "none that is unknown": (selector(requirement("x", "DoesNotExist")), None, False),
+    "an unknown one by its name": (selector(**{NAME_LABEL: "shop"}), None, True),
+    "none by another name": (selector(**{NAME_LABEL: "other"}), None, False),
+    "a known one by its name": (selector(**{NAME_LABEL: "shop"}), {"tier": "prod"}, True),
+    "none that is unknown, by its name and a label": (
+        selector(tier="prod", **{NAME_LABEL: "shop"}),
+        None,
+        False,
+    ),
 }
 
 
@@ -69,7 +76,7 @@ NAMESPACES = {
 def test_a_profile_fits_a_namespace(
     selected: Any, labels: dict[str, str] | None, expected: bool
 ) -> None:
-    assert profile(namespace_selector=selected).fits_namespace(labels) is expected
+    assert profile(namespace_selector=selected).fits_namespace("shop", labels) is expected
 
 
 def test_a_policy_needs_namespaces_if_a_profile_matches_their_labels() -> None:
@@ -78,6 +85,14 @@ def test_a_policy_needs_namespaces_if_a_profile_matches_their_labels() -> None:
     assert policy(profile(), asking).needs_namespaces
     assert not policy(profile()).needs_namespaces
     assert not policy().needs_namespaces
+
+
+def test_a_policy_keeps_the_spread_if_a_profile_does() -> None:
+    keeping = profile(name="keeping", scale_down=ScaleDown.KEEP_SPREAD)
+
+    assert policy(profile(), keeping).keeps_spread
+    assert not policy(profile()).keeps_spread
+    assert not policy().keeps_spread
 
 
 def test_the_system_defaults_are_those_of_kube_scheduler() -> None:
@@ -93,6 +108,8 @@ def test_a_policy_is_careful_by_default() -> None:
     assert Profile(name="x").constraints == ()
     assert not Profile(name="x").complete_selectors
     assert not Profile(name="x").system
+    assert Profile(name="x").scale_down is ScaleDown.NONE
+    assert not Profile(name="x").gangs
     assert Profile(name="x").merge is Merge.IF_EMPTY
     assert not policy().validates_pods
 
@@ -109,4 +126,5 @@ def test_a_policy_cannot_change() -> None:
 def test_the_words_of_the_configuration_are_fixed() -> None:
     assert [*Mode] == ["apply", "recommend"]
     assert [*Merge] == ["IfEmpty", "PerTopologyKey"]
+    assert [*ScaleDown] == ["None", "KeepSpread"]
     assert [*FieldDefaults] == ["none", "whenUnsatisfiable", "all"]

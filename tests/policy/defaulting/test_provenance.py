@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.build import constraint, default
 from webhook.policy import render
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.defaulting.provenance import Provenance, digest, recognize_constraints
-from webhook.policy.model import Constraint
+from webhook.policy.model import HOSTNAME, Constraint
 
 OURS, THEIRS = constraint(), constraint(topology_key=HOSTNAME)
 

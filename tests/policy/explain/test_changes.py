@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import blocked, scenario, scenarios
 from tests.policy.placement.clusters import GPU, gates, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.changes import find_changes
 from webhook.policy.explain.scenario import (
+    HonorPolicy,
     LowerMinDomains,
     RaiseMaxSkew,
     Scenario,
@@ -16,7 +16,7 @@ from webhook.policy.explain.scenario import (
     Soften,
     apply_all,
 )
-from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.model import HONOR, HOSTNAME, IGNORE, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
 from webhook.policy.placement.spreads import resolve_constraints
@@ -48,6 +48,49 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
     ),
     "the only free zone is tainted": (
         scenario([node("n1", "a"), node("n2", "b", taints=[GPU])], spread_over(), pods={"n1": 1}),
+        [
+            "set nodeTaintsPolicy of constraint 0 (zone) to Honor",
+            "raise maxSkew of constraint 0 (zone) from 1 to 2",
+            "tolerate taint gpu:NoSchedule",
+            "add 1 node with zone=b",
+            "make constraint 0 (zone) ScheduleAnyway",
+        ],
+    ),
+    "zones that the node selector closes count": (
+        scenario(
+            ZONES,
+            spread_over(node_affinity_policy=IGNORE),
+            pods={"n1": 1},
+            demands=Demands(pairs=((ZONE, "a"),)),
+        ),
+        [
+            "set nodeAffinityPolicy of constraint 0 (zone) to Honor",
+            "raise maxSkew of constraint 0 (zone) from 1 to 2",
+            f"take {ZONE}=a out of nodeSelector",
+            "make constraint 0 (zone) ScheduleAnyway",
+        ],
+    ),
+    "a zone is closed by both": (
+        scenario(
+            [*ZONES, node("n3", "c", taints=[GPU])],
+            spread_over(node_affinity_policy=IGNORE),
+            pods={"n1": 1},
+            demands=Demands(pairs=((HOSTNAME, "n1"),)),
+        ),
+        [
+            "set nodeAffinityPolicy of constraint 0 (zone) to Honor",
+            "raise maxSkew of constraint 0 (zone) from 1 to 2",
+            f"take {HOSTNAME}=n1 out of nodeSelector",
+            "make constraint 0 (zone) ScheduleAnyway",
+        ],
+    ),
+    "before Kubernetes knew node policies": (
+        replace(
+            scenario(
+                [node("n1", "a"), node("n2", "b", taints=[GPU])], spread_over(), pods={"n1": 1}
+            ),
+            node_policies=False,
+        ),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
             "tolerate taint gpu:NoSchedule",
@@ -142,6 +185,10 @@ def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:
                 constraints[index] = replace(constraints[index], max_skew=after)
             case LowerMinDomains(index=index, after=after):
                 constraints[index] = replace(constraints[index], min_domains=after)
+            case HonorPolicy(index=index, policy="nodeTaintsPolicy"):
+                constraints[index] = replace(constraints[index], node_taints_policy=HONOR)
+            case HonorPolicy(index=index):
+                constraints[index] = replace(constraints[index], node_affinity_policy=HONOR)
             case Soften(index=index):
                 wish = replace(
                     constraints[index], when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None

@@ -5,17 +5,21 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, gates, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
+from webhook.policy.explain.caveats import ALWAYS_IGNORED
+from webhook.policy.explain.daemons import DaemonPods
 from webhook.policy.explain.explanation import (
     NAMED_NODES,
     ConstraintExplanation,
     DomainRow,
     NodeExplanation,
     NodeGroup,
+    Refusal,
     explain,
+    explain_daemons,
+    explain_refusal,
 )
-from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
-from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 
 NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))
@@ -134,4 +138,43 @@ def test_an_explanation_agrees_with_the_placement(some: Scenario) -> None:
     assert [part.index for part in explained.constraints] == sorted(
         tally.spread.index for tally in (*placement.tallies.hard, *placement.tallies.soft)
     )
-    assert explained.not_modelled == NOT_MODELLED
+    assert explained.not_modelled == ALWAYS_IGNORED
+
+
+def test_a_daemon_set_has_the_constraints_of_its_first_blocked_pod() -> None:
+    gpu = node("g1", "b", taints=[GPU])
+    soft = spread_over(node_affinity_policy="Ignore")
+    question = scenario([node("a1", "a"), node("a2", "a"), node("b1", "b"), gpu], soft,
+                        pods={"a1": 1})  # fmt: skip
+
+    explained = explain_daemons(question, "DaemonSet shop/agent", DaemonPods({"a1": "p"}), ("x",))
+
+    assert not explained.placeable
+    assert [(item.name, item.passes) for item in explained.nodes] == [
+        ("a1", True), ("a2", False), ("b1", True),
+    ]  # fmt: skip
+    assert [group.named for group in explained.rejected] == [("g1",)]
+    assert [row.pods for row in explained.constraints[0].domains] == [1, 0]
+    assert explained.daemon is not None
+    assert len(explained.daemon.missing) == 2
+    assert explained.not_modelled == ("x",)
+
+
+def test_a_daemon_set_without_a_blocked_pod_has_no_constraints() -> None:
+    question = scenario([node("a1", "a")], spread_over())
+
+    explained = explain_daemons(question, "DaemonSet shop/agent", DaemonPods())
+
+    assert (explained.placeable, explained.constraints) == (True, ())
+
+
+def test_what_is_refused_is_not_placed() -> None:
+    found = explain_refusal(
+        "Pod shop/x", (Refusal("TSC001", "a", "b"), Refusal("TSC001", "c", "d"))
+    )
+
+    assert (found.sentence, found.placeable) == (
+        "is refused by kube-apiserver: a: b (TSC001)",
+        False,
+    )
+    assert (found.constraints, found.nodes) == ((), ())

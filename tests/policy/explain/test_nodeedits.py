@@ -3,7 +3,6 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.nodeedits import (
     AddNodes,
     Cordon,
@@ -14,7 +13,7 @@ from webhook.policy.explain.nodeedits import (
     shared_labels,
 )
 from webhook.policy.explain.scenario import REGION, ScenarioEdit
-from webhook.policy.model import Node
+from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 OPEN = node("n1", "a", disk="ssd")

@@ -5,13 +5,13 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.remedies import (
     MOST_TOGETHER,
     Edits,
     add_nodes,
     alone_and_together,
     combine_changes,
+    honor,
     label_nodes,
     loosen_selector,
     lower_min_domains,
@@ -22,7 +22,7 @@ from webhook.policy.explain.remedies import (
     untolerated_taints,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.model import SCHEDULE_ANYWAY, Node, Taint
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node, Taint
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.place import PodPlacement
 
@@ -79,6 +79,26 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     ),
     "there are domains enough": (
         lower_min_domains, scenario(TWO, spread_over(min_domains=2)), []
+    ),
+    "ignored taints are honored, then ignored affinity, then all of it": (
+        honor,
+        scenario(
+            TWO,
+            spread_over(node_affinity_policy="Ignore"),
+            replace(HOST, node_taints_policy="Honor"),
+        ),
+        [
+            ["set nodeTaintsPolicy of constraint 0 (zone) to Honor"],
+            ["set nodeAffinityPolicy of constraint 0 (zone) to Honor"],
+            [
+                "set nodeTaintsPolicy of constraint 0 (zone) to Honor",
+                "set nodeAffinityPolicy of constraint 0 (zone) to Honor",
+            ],
+        ],
+    ),
+    "all is honored": (honor, scenario(TWO, replace(HOST, node_taints_policy="Honor")), []),
+    "there are no node policies": (
+        honor, replace(scenario(TWO, spread_over()), node_policies=False), []
     ),
     "hard constraints become wishes": (
         soften,

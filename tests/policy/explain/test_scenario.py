@@ -6,14 +6,15 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.explain.scenario import (
     REGION,
     SHORT,
     DropAffinity,
     DropSelector,
+    HonorPolicy,
     LowerMinDomains,
     RaiseMaxSkew,
+    Scale,
     Scenario,
     ScenarioEdit,
     Soften,
@@ -22,12 +23,12 @@ from webhook.policy.explain.scenario import (
     full_key,
     short_key,
 )
-from webhook.policy.model import SCHEDULE_ANYWAY, Taint
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Taint
 from webhook.policy.placement.nodes import Demands, RejectionReason, Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
 ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
-ASKED = scenario(
+SCENARIO = scenario(
     [node("n1", "a", taints=[GPU])],
     spread_over(min_domains=3),
     spread_over(HOSTNAME),
@@ -39,6 +40,11 @@ ASKED = scenario(
 def skews(question: Scenario) -> list[tuple[int, int]]:
     """List maxSkew and minDomains of the hard constraints."""
     return [(spread.max_skew, spread.min_domains) for spread in question.spreads.hard]
+
+
+def honored(question: Scenario) -> list[tuple[bool, bool]]:
+    """List whether the hard constraints honor taints and affinity."""
+    return [(spread.honors_taints, spread.honors_affinity) for spread in question.spreads.hard]
 
 
 def soft(question: Scenario) -> list[tuple[int, str, int]]:
@@ -64,6 +70,16 @@ EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, 
         LowerMinDomains(0, ZONE, 3, 2),
         "drop minDomains of constraint 0 (zone) from 3 to 2",
         skews, [(1, 3), (1, 1)], [(1, 2), (1, 1)],
+    ),
+    "taints that are honored": (
+        HonorPolicy(0, ZONE, "nodeTaintsPolicy"),
+        "set nodeTaintsPolicy of constraint 0 (zone) to Honor",
+        honored, [(False, True), (False, True)], [(True, True), (False, True)],
+    ),
+    "affinity that is honored already": (
+        HonorPolicy(1, HOSTNAME, "nodeAffinityPolicy"),
+        "set nodeAffinityPolicy of constraint 1 (hostname) to Honor",
+        honored, [(False, True), (False, True)], [(False, True), (False, True)],
     ),
     "a wish stands in its order, without minDomains": (
         Soften(0, ZONE),
@@ -107,13 +123,13 @@ def test_an_edit(
     after: object,
 ) -> None:
     assert str(edit) == sentence
-    assert look(ASKED) == before
-    assert look(edit.apply(ASKED)) == after
-    assert look(ASKED) == before
+    assert look(SCENARIO) == before
+    assert look(edit.apply(SCENARIO)) == after
+    assert look(SCENARIO) == before
 
 
 def test_a_softened_constraint_is_written_as_soft() -> None:
-    wish = Soften(0, ZONE).apply(ASKED).spreads.soft[0].constraint
+    wish = Soften(0, ZONE).apply(SCENARIO).spreads.soft[0].constraint
 
     assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
 
@@ -121,12 +137,12 @@ def test_a_softened_constraint_is_written_as_soft() -> None:
 def test_edits_are_made_in_order() -> None:
     twice = [RaiseMaxSkew(0, ZONE, 1, 2), RaiseMaxSkew(0, ZONE, 2, 5)]
 
-    assert skews(apply_all(twice, ASKED)) == [(5, 3), (1, 1)]
-    assert apply_all([], ASKED) is ASKED
+    assert skews(apply_all(twice, SCENARIO)) == [(5, 3), (1, 1)]
+    assert apply_all([], SCENARIO) is SCENARIO
 
 
 def test_a_toleration_is_added_to_those_there_are() -> None:
-    both = apply_all([Tolerate(GPU), Tolerate(TAINT)], ASKED)
+    both = apply_all([Tolerate(GPU), Tolerate(TAINT)], SCENARIO)
 
     assert [spread.key for spread in demands(both).tolerations or ()] == ["gpu", "spot"]
 
@@ -190,3 +206,8 @@ def test_well_known_keys_have_short_names(short: str, full: str) -> None:
 
 def test_all_short_names_are_tested() -> None:
     assert KEYS.keys() > SHORT.keys()
+
+
+def test_a_scale_changes_neither_the_pod_nor_the_cluster() -> None:
+    assert Scale(3).apply(SCENARIO) is SCENARIO
+    assert (str(Scale(1)), str(Scale(3))) == ("scale to 1 replica", "scale to 3 replicas")

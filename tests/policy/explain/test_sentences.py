@@ -3,10 +3,9 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.sentences import explain_minimum, rejection_reason, summarize
-from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY
 from webhook.policy.placement.nodes import Demands
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
@@ -67,7 +66,7 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         ),
         "",
         ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
-        "no node meets all of that"),
+        "no node satisfies all of them"),
     ),
 }  # fmt: skip
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gate, Gates, resolve
 from webhook.policy.api.versions import Version
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
+    HOSTNAME,
     SCHEDULE_ANYWAY,
+    ZONE,
     Constraint,
     LabelSelector,
     LabelSelectorRequirement,

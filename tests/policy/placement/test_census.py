@@ -115,6 +115,26 @@ def test_a_copy_grows_on_its_own() -> None:
     assert census.count("shop", SELECTS_WEB) == {"n1": 2, "n2": 1}
 
 
+def test_the_controller_of_a_pod_is_the_managing_owner() -> None:
+    owners = '[{"name":"a"},{"name":"b","controller":true}]'
+    text = f'{{"metadata":{{"ownerReferences":{owners}}}}}'
+    controller = msgspec.json.decode(text, type=ObservedPod).controller
+
+    assert controller is not None
+    assert controller.name == "b"
+    assert ObservedPod().controller is None
+
+
+def test_removed_pods_no_longer_count() -> None:
+    census = Census()
+    census.add_alike("shop", WEB, {"n1": 2, "n2": 1})
+
+    census.remove("shop", WEB, "n1")
+    census.remove("shop", WEB, "n2")
+
+    assert census.count("shop", SELECTS_WEB) == {"n1": 1}
+
+
 @given(placed_pods, selectors)
 def test_counting_groups_is_counting_pods(pods: Placed, selector: LabelSelector) -> None:
     one_by_one = Counter(
@@ -126,3 +146,26 @@ def test_counting_groups_is_counting_pods(pods: Placed, selector: LabelSelector)
     assert census_of(pods).count("shop", selector) == one_by_one
     assert census_of(pods).copy().count("shop", selector) == one_by_one
     assert census_of(pods[::-1]).count("shop", selector) == one_by_one
+
+
+def test_a_census_without_some_pods_is_that_of_the_others() -> None:
+    census = Census()
+    census.add_alike("shop", {"app": "web", "rev": "1"}, {"a": 2, "b": 1})
+    census.add_alike("shop", {"app": "web", "rev": "2"}, {"a": 1})
+    census.add("bank", {"app": "web"}, "a")
+    web = LabelSelector({"app": "web"})
+
+    rest = census.leave_out("shop", [({"app": "web", "rev": "1"}, {"a": 1, "b": 1, "": 3})])
+
+    assert rest.count("shop", web) == {"a": 2}
+    assert census.count("shop", web) == {"a": 3, "b": 1}
+    assert rest.count("bank", web) == {}
+
+
+def test_null_values_of_labels_are_empty() -> None:
+    metadata = {"labels": {"app": None, "x": "y"}, "annotations": {"a": None}}
+
+    pod = msgspec.convert({"metadata": metadata}, ObservedPod)
+
+    assert pod.metadata.labels == {"app": "", "x": "y"}
+    assert pod.metadata.annotations == {"a": ""}

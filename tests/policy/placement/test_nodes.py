@@ -4,6 +4,7 @@ import pytest
 from webhook.policy.model import LabelSelectorRequirement, Node, Taint
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import (
+    PASSING_TAINTS,
     UNSCHEDULABLE,
     Demands,
     NodeRejection,
@@ -14,6 +15,7 @@ from webhook.policy.placement.nodes import (
     find_mismatch,
     find_rejection,
     find_untolerated,
+    lasting_taints,
     render_taint,
     tolerates,
 )
@@ -200,3 +202,31 @@ def test_a_taint_is_written_as_kubectl_reads_it() -> None:
         "gpu=a100:NoSchedule",
         "spot:NoExecute",
     ]
+
+
+@pytest.mark.parametrize("key", sorted(PASSING_TAINTS))
+def test_the_state_of_a_node_rejects_pods_for_now(key: str) -> None:
+    node = Node("a", {}, (Taint(key=key, effect="NoSchedule"), Taint(key=key, effect="NoExecute")))
+
+    assert find_mismatch(node, Demands()) is not None
+    assert find_mismatch(node, Demands().lasting) is None
+    assert lasting_taints(node) == ()
+
+
+def test_other_taints_reject_pods_for_good() -> None:
+    gpu, old = Taint(key="gpu", effect="NoExecute"), Taint(key="old", effect="PreferNoSchedule")
+    node = Node("a", {}, (UNSCHEDULABLE, old, gpu))
+
+    assert find_mismatch(node, Demands().lasting) is not None
+    assert lasting_taints(node) == (gpu,)
+    assert Demands(tolerations=None).lasting == Demands(tolerations=None)
+
+
+def test_null_values_of_a_node_selector_are_empty() -> None:
+    pod = msgspec.convert(
+        {"spec": {"nodeSelector": {"disk": None}, "nodeName": None}}, SchedulingPod
+    )
+
+    assert pod.demands.pairs == (("disk", ""),)
+    assert pod.spec is not None
+    assert pod.spec.node_name == ""

@@ -22,8 +22,7 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
-from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import (
     Demands,

@@ -15,8 +15,7 @@ from tests.policy.placement.clusters import (
     spread_over,
     write_status,
 )
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, Node
 from webhook.policy.placement.scoring import (
     FilterStatus,
     Scores,

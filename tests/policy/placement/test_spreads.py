@@ -179,3 +179,20 @@ def test_a_resolved_constraint_cannot_change() -> None:
         spread.max_skew = 2  # type: ignore[misc]
     with pytest.raises(TypeError):
         SpreadConstraint(spread_over(), 0, "zone", 1, None)  # type: ignore[call-arg]
+
+
+COUNTS = {
+    "equal labels": (LabelSelector({"app": "web"}), True),
+    "other labels": (LabelSelector({"app": "api"}), False),
+    "an empty selector": (LabelSelector(), False),
+    "no selector": (None, False),
+}
+
+
+@pytest.mark.parametrize(("selector", "expected"), COUNTS.values(), ids=COUNTS)
+def test_running_pods_count_if_a_selector_that_is_not_empty_matches(
+    selector: LabelSelector | None, expected: bool
+) -> None:
+    spread = spread_of(spread_over(label_selector=selector))
+
+    assert spread.counts({"app": "web", "tier": "x"}) is expected

@@ -13,8 +13,7 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import resolve_constraints

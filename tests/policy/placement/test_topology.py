@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, KEYS, demands, node, node_lists
-from webhook.policy.defaulting.profiles import ZONE
-from webhook.policy.model import Node
+from webhook.policy.model import ZONE, Node
 from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason
 from webhook.policy.placement.topology import Domains, Topology, carries_keys
 

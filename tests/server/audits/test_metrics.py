@@ -1,19 +1,22 @@
 """What is shown of an audit."""
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.audit.world import EVERYTHING, audit, finding, report
+from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report
 from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
 from webhook.server.audits.metrics import MOST_SKEW_ROWS, AuditGauges, SkewRow, skew_rows
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
+    AUDIT_NAMESPACES_LEFT_OUT,
     AUDIT_ROWS_LEFT_OUT,
     AUDIT_WORKLOADS,
     AUDITED,
     DOMAINS,
     MAX_SKEW,
     SKEW,
+    UNCOUNTED_PODS,
 )
 from webhook.telemetry.exposition import Samples, expose
 
@@ -50,10 +53,24 @@ def test_skew_and_max_skew() -> None:
     assert samples[AUDIT_WORKLOADS] == {(): 3}
 
 
+def test_the_skew_is_that_of_the_pods_even_if_they_are_not_counted() -> None:
+    samples = gauges(audit(MISCOUNTED)).samples()
+
+    assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 4}, {WEB: 1})
+    assert samples[UNCOUNTED_PODS] == {WEB: 4}
+
+
 def test_a_workload_without_constraints_has_no_max_skew() -> None:
     samples = gauges(report(spreads=(spread(2, None),))).samples()
 
     assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {})
+
+
+@pytest.mark.parametrize("mark", ["replaced", "rolling_out"])
+def test_pods_that_a_rollout_deletes_or_evens_out_have_no_series(mark: str) -> None:
+    leaving = replace(spread(9), **{mark: True})
+
+    assert gauges(report(spreads=(leaving, spread(1)))).samples()[SKEW] == {WEB: 1}
 
 
 SEVERAL = {
@@ -100,6 +117,11 @@ def test_of_too_many_workloads_the_most_uneven_are_shown_and_the_rest_counted() 
     assert samples[AUDIT_ROWS_LEFT_OUT] == {(): 27}
 
 
+def test_namespaces_that_were_left_out_are_counted() -> None:
+    assert gauges().samples()[AUDIT_NAMESPACES_LEFT_OUT] == {(): 0}
+    assert gauges().samples(["a", "b"])[AUDIT_NAMESPACES_LEFT_OUT] == {(): 2}
+
+
 def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
     reports = [report(name=f"web-{number}", spreads=(spread(2),)) for number in range(9)]
 
@@ -109,7 +131,8 @@ def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
 def test_the_text_is_as_small_as_documented() -> None:
     rows = [SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_SKEW_ROWS)]
     samples: Samples = {
-        metric: {row.labels: 1.0 for row in rows} for metric in (SKEW, MAX_SKEW, DOMAINS)
+        metric: {row.labels: 1.0 for row in rows}
+        for metric in (SKEW, UNCOUNTED_PODS, MAX_SKEW, DOMAINS)
     }
 
     assert len(expose(samples)) < 2 * 2**20

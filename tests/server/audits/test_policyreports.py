@@ -57,6 +57,17 @@ async def test_a_report_is_created_replaced_and_deleted(group: str) -> None:
     assert server.objects == {}
 
 
+async def test_the_report_of_a_namespace_that_was_left_out_stays() -> None:
+    server = serve_reports()
+    await audited(server, report(finding()))
+    reports = PolicyReportWriter(server, GROUP)
+
+    await reports.read_stored()
+    await reports.delete_stale(["shop"])
+
+    assert [request.method for request in server.writes] == ["POST"]
+
+
 async def test_a_report_that_another_client_changed_is_restored() -> None:
     server = serve_reports()
     await audited(server, report(finding()))
@@ -118,6 +129,45 @@ async def test_a_write_without_an_answer_is_a_problem() -> None:
     assert await audited(server, report(finding())) == [
         "PolicyReport shop/evenspread: cannot be written: gave no answer"
     ]
+
+
+class ShortOfMemory(ApiServer):
+    """An API server whose requests of one method need more memory than there is."""
+
+    def __init__(self, method: str, *objects: Any) -> None:
+        super().__init__()
+        self.define(DIALECTS[GROUP][0].api_version, DIALECTS[GROUP][0].kind)
+        self.add(*objects)
+        self._method = method
+
+    async def send(self, method: str, *args: Any) -> Response:
+        if method == self._method:
+            raise MemoryError
+        return await super().send(method, *args)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+async def test_a_report_without_memory_for_it_is_a_problem_and_stays(method: str) -> None:
+    server = serve_reports()
+    await audited(server, report(finding()))
+    stored = [server.objects[REPORT]] if method == "PUT" else []
+    short = ShortOfMemory(method, *stored)
+
+    (problem,) = await audited(short, report(finding(), finding()))
+
+    needs = "cannot be written: it needs more memory than an audit may use"
+    assert problem == f"PolicyReport shop/evenspread: {needs}: allow more by --audit-memory"
+    assert short.writes == []
+
+
+async def test_without_memory_for_the_stored_reports_nothing_is_written() -> None:
+    short = ShortOfMemory("GET")
+
+    (problem,) = await audited(short, report(finding()))
+
+    needs = "cannot be read: a page needs more memory than an audit may use"
+    assert problem == f"policyreports {needs}: allow more by --audit-memory"
+    assert short.writes == []
 
 
 ABSENCES = {

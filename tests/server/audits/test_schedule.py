@@ -11,21 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from tests.apiserver import listening, write_kubeconfig
+from tests.apiserver import ApiServer, listening, write_kubeconfig
 from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.apiserver import connect_api_server
-from webhook.server.audits.election import Clocks
 from webhook.server.audits.messages import AuditFailure, AuditResult
 from webhook.server.audits.schedule import (
+    AuditObservers,
     AuditSchedule,
     build_audits,
     pause_after,
 )
 from webhook.server.context import ServerContext
+from webhook.server.election import Clocks
+from webhook.server.events import EventRecorder
 from webhook.server.reload import PolicySources
 from webhook.telemetry.catalogue import SKEW
 from webhook.telemetry.exposition import expose
@@ -63,6 +66,7 @@ class FakeAudits:
     """A clock that advances when a task waits, and audits with prescribed results."""
 
     def __init__(self, *outcomes: AuditResult | AuditFailure | Exception) -> None:
+        self.events: EventRecorder | None = None
         self.metrics = Metrics()
         self.begun: list[float] = []
         self._outcomes = list(outcomes)
@@ -97,7 +101,12 @@ class FakeAudits:
         log = make_log(
             LogFormat.JSON, LineWriter(self._stream, lambda write: write()), lambda: BEGIN
         )
-        auditor = AuditSchedule(self.audit, timedelta(minutes=10), clocks, self.metrics, log)
+        auditor = AuditSchedule(
+            self.audit,
+            timedelta(minutes=10),
+            clocks,
+            AuditObservers(self.metrics, log, self.events),
+        )
         return asyncio.create_task(auditor.work())
 
 
@@ -126,6 +135,28 @@ async def test_audits_begin_an_interval_apart_and_are_shown_until_work_ends() ->
     assert world.value("audit_leader") == 0
     assert math.isnan(world.value("audit_timestamp_seconds") or 0)
     assert b"# TYPE evenspread_skew gauge" in nothing
+
+
+async def test_namespaces_that_were_left_out_are_reported_when_they_change() -> None:
+    some = replace(DONE, left_out=("a", "b", "c", "d", "e", "f"))
+    world = FakeAudits(some, some, DONE, replace(DONE, left_out=("a",)))
+    server = ApiServer()
+    server.define("v1", "Event")
+    world.events = EventRecorder(server, server_context(namespace="ns"))
+    writing = asyncio.create_task(world.events.run())
+
+    task = world.start()
+    await settled(lambda: len(server.writes) == 2)
+    await ended(task)
+    await ended(writing)
+
+    advice = "which need more memory than an audit may use: allow more by --audit-memory"
+    messages = [f"left out a, b, c, d, e and 1 more, {advice}", f"left out a, {advice}"]
+    assert [line["message"] for line in world.log if line["level"] == "warning"] == messages
+    events = [json.loads(request.body) for request in server.writes]
+    assert [(event["reason"], event["message"]) for event in events] == [
+        ("AuditIncomplete", message) for message in messages
+    ]
 
 
 async def test_of_an_audit_that_fails_the_one_before_is_shown_on() -> None:
@@ -222,17 +253,13 @@ def test_audits_need_a_cluster() -> None:
         build_audits(server_context(audit_interval="10m"), lambda: SOURCES)
 
 
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/evenspread-audit"
-
-
-async def test_the_holder_of_the_lease_starts_an_audit(tmp_path: Path) -> None:
+async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
     stream = io.BytesIO()
     async with listening() as server:
-        server.put(LEASE, {"metadata": {"name": "evenspread-audit"}})
         file = write_kubeconfig(tmp_path, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, audit_interval="10m", namespace="ns")
-            audits = build_audits(context, lambda: SOURCES, ("/nowhere/python",))
+            audits = build_audits(context, lambda: SOURCES, command=("/nowhere/python",))
             assert audits is not None
             task = asyncio.ensure_future(audits())
             await settled(lambda: "audit" in {line["event"] for line in logged(stream)})

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 import uvloop
 
-from tests.apiserver import ApiServer, Fault, Request, refuse
+from tests.apiserver import ApiServer, Fault, Json, Request, refuse
 from tests.audit.world import EVERYTHING, NODES, serve_objects
 from tests.server.serving import settled
 from webhook.cluster.protocol import FailureReason
@@ -144,20 +144,24 @@ async def test_a_configuration_that_is_wrong_fails_it(tmp_path: Path) -> None:
     assert "none.yaml" in await failed(serve_objects(EVERYTHING), order)
 
 
-async def test_a_cluster_that_needs_too_much_memory_fails_it() -> None:
-    pods = [
-        {
-            "kind": "Pod",
-            "metadata": {"namespace": "shop", "name": f"pod-{i:05}", "labels": {"app": f"a-{i}"}},
-            "spec": {"nodeName": "node-a", "nodeSelector": {"x": "y" * 100_000}},
-        }
-        for i in range(300)
-    ]
+def large_pod(namespace: str, number: int) -> Json:
+    name = f"pod-{number:05}"
+    return {
+        "kind": "Pod",
+        "metadata": {"namespace": namespace, "name": name, "labels": {"app": f"a-{number}"}},
+        "spec": {"nodeName": "node-a", "nodeSelector": {"x": "y" * 100_000}},
+    }
+
+
+async def test_a_namespace_that_needs_too_much_memory_is_left_out() -> None:
+    pods = [large_pod("shop", number) for number in range(300)]
+    others = [large_pod(namespace, 0) for namespace in ("net", "web")]
     order = msgspec.structs.replace(ORDER, memory=48 * MIB)
 
-    assert await failed(serve_objects(pods), order) == (
-        "a namespace of the cluster needs more than 48 MiB: allow more by --audit-memory"
-    )
+    outcome = await AuditProcess(serve_objects(pods + others), SILENCE_S).run(order)
+
+    assert isinstance(outcome, AuditResult), outcome
+    assert (outcome.left_out, outcome.workloads, outcome.problems) == (("shop",), 2, ())
 
 
 async def test_a_process_that_dies_is_reported_with_its_last_words() -> None:

@@ -61,6 +61,26 @@ def test_a_server_that_has_ended_sends_nothing() -> None:
         PipeClient(io.BytesIO(b"\0"), io.BytesIO()).receive()
 
 
+class ShortOfMemory(io.BytesIO):
+    """A pipe from which nothing large can be read."""
+
+    def read(self, number: int | None = -1) -> bytes:
+        if number is not None and number > 100_000:
+            raise MemoryError
+        return super().read(number)
+
+
+async def test_an_answer_without_memory_for_it_is_skipped() -> None:
+    answers = [ApiResponse(200, b"x" * 150_000), ApiResponse(200, b"{}")]
+    client = PipeClient(ShortOfMemory(b"".join(frame(encode(a)) for a in answers)), io.BytesIO())
+
+    with pytest.raises(MemoryError):
+        await client.send("GET", "/large")
+    response = await client.send("GET", "/small")
+
+    assert response.body == b"{}"
+
+
 async def test_an_order_with_an_invalid_configuration_fails() -> None:
     client = PipeClient(io.BytesIO(), io.BytesIO())
 
@@ -144,7 +164,7 @@ FAILURES = {
     "too little memory": (
         "",
         MemoryError(),
-        "a namespace of the cluster needs more than 1048576 MiB: allow more by --audit-memory",
+        "the nodes, or a page of a list, need more than 1048576 MiB: allow more by --audit-memory",
     ),
 }
 

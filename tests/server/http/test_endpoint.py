@@ -197,8 +197,8 @@ async def test_nothing_is_lost_when_a_server_stops_under_load() -> None:
     """Clients as Go's: they keep connections, and never send a request again once it was sent."""
     callers, calls_after = 8, 50
     sent = answered = 0
-
-    async with serving() as server:
+    patient = Limits(queued=PATIENCE)  # a machine that stands still must not be taken for overload
+    async with serving(patient) as server:
 
         async def hammer() -> None:
             nonlocal sent, answered
@@ -240,6 +240,7 @@ async def test_plain_http_on_the_tls_port_is_ended() -> None:
 
     assert b"HTTP" not in rest
     assert server.rejected("handshake") == 1
+    assert [(line["reason"], line["peer"]) for line in server.lines] == [("handshake", "127.0.0.1")]
     assert "Traceback" not in server.log_text
 
 

@@ -52,6 +52,8 @@ async def test_a_newcomer_is_refused_when_all_others_are_callers() -> None:
     assert rest == b""
     assert [reply.status for reply in replies] == [200, 200]
     assert server.rejected("connections") == 1
+    (line,) = [line for line in server.lines if line["event"] == "rejected"]
+    assert (line["reason"], line["peer"]) == ("connections", "127.0.0.1")
 
 
 async def test_callers_that_are_idle_for_long_make_room() -> None:

@@ -8,13 +8,23 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from webhook.audit.report import AuditReport, AuditSeverity
+from webhook.audit.rendering import RenderOptions
+from webhook.audit.report import AuditReport
+
+DEFAULT_OPTIONS = RenderOptions()
+
+SARIF = "sarif"
+WIDE = "wide"
 
 AUDIT_FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "table": ("table", "render"),
+        WIDE: ("table", "render_wide"),
+        "name": ("names", "render"),
         "json": ("jsonreport", "render"),
-        "sarif": ("sarif", "render"),
+        "yaml": ("jsonreport", "render_yaml"),
+        SARIF: ("sarif", "render"),
+        "codequality": ("codequality", "render"),
         "junit": ("junit", "render"),
         "policyreport": ("policyreport", "render"),
         "openreports": ("policyreport", "render_openreports"),
@@ -25,15 +35,15 @@ AUDIT_FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def render_report(
-    report: AuditReport, output: str, threshold: AuditSeverity | None = AuditSeverity.DENY
+    report: AuditReport, output: str, options: RenderOptions = DEFAULT_OPTIONS
 ) -> str:
     """
-    Render a report; the text ends with a line break.
+    Render a report; the text ends with a line break, unless it is empty.
 
     Args:
         output: A key of ``AUDIT_FORMATS``.
-        threshold: Lowest severity that counts as a failure, in formats that have failures.
+        options: The threshold, fixes and errors, for formats that contain them.
     """
     module, function = AUDIT_FORMATS[output]
-    text: str = getattr(import_module(f"{__name__}.{module}"), function)(report, threshold)
+    text: str = getattr(import_module(f"{__name__}.{module}"), function)(report, options)
     return text

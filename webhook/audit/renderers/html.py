@@ -9,6 +9,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
     AuditFinding,
     AuditReport,
@@ -16,6 +17,8 @@ from webhook.audit.report import (
     DomainCount,
     SpreadReport,
     WorkloadReport,
+    describe_counted,
+    list_outside,
 )
 from webhook.policy.advice.findings import count_of
 from webhook.policy.catalogue import CATALOGUE
@@ -40,7 +43,7 @@ class FindingRow:
         return EXEMPTED if self.finding.reason else str(self.finding.severity)
 
 
-def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+def render(report: AuditReport, _options: RenderOptions) -> str:
     """Return the report as one HTML page that loads nothing."""
     rows = [FindingRow(*pair) for pair in report.findings()]
     spread = [workload for workload in report.workloads if workload.spreads]
@@ -55,30 +58,93 @@ def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
         pictures=pictures,
         left_out=len(spread) - len(pictures),
         number=count_of,
-        tone=color_class,
-        strength=color_strength,
+        bars=build_bars,
     )
 
 
-def color_class(row: SpreadReport, cell: DomainCount) -> str:
-    """Return the CSS class of a domain: ``over`` maxSkew, at its ``limit``, ``fine``, ``free``."""
-    if row.max_skew is None:
+@dataclass(frozen=True)
+class HeatCell:
+    """
+    One domain in a bar.
+
+    Attributes:
+        tone: CSS class: ``over`` maxSkew, at its ``limit``, ``fine`` within it, ``free`` without
+            one, ``part`` if not all pods are counted, ``outside`` for pods in no domain.
+        strength: Opacity, from 0 to 1, relative to the fullest domain of the bar.
+    """
+
+    value: str
+    pods: int
+    nodes: int
+    tone: str
+    strength: str
+
+
+@dataclass(frozen=True)
+class HeatBar:
+    """One picture of a spread: where pods are, or what the constraint counts."""
+
+    label: str
+    cells: tuple[HeatCell, ...]
+
+
+def build_bars(row: SpreadReport) -> tuple[HeatBar, ...]:
+    """Build the bar of where the pods are, and that of what is counted if it differs."""
+    where = f"where its {count_of(row.own, 'pod')} are" if row.own != 1 else "where its pod is"
+    minimum = max((cell.own for cell in row.cells), default=0) - row.own_skew
+    own = [(cell, cell.own) for cell in row.cells]
+    outside = tuple(HeatCell(text, 0, 0, "outside", "0") for text in list_outside(row.uncounted))
+    is_counted = row.max_skew is not None and not row.counts_differ
+    counted_all = f"; the constraint counts all of them, {_describe_minimum(row)}"
+    first = HeatBar(
+        f"{where}{counted_all if is_counted else ''}",
+        (*_build_cells(own, row.max_skew, minimum), *outside),
+    )
+    if not row.counts_differ:
+        return (first,)
+    counted = [(cell, cell.pods) for cell in row.cells if cell.nodes]
+    label = f"what the constraint counts: {describe_counted(row)}; {_describe_minimum(row)}"
+    is_part = bool(row.uncounted.total)
+    return first, HeatBar(label, _build_cells(counted, row.max_skew, row.minimum, is_part=is_part))
+
+
+def _describe_minimum(row: SpreadReport) -> str:
+    return f"skew {row.skew}, {row.shortage or f'minimum {row.minimum}: {row.floor}'}"
+
+
+def _build_cells(
+    cells: list[tuple[DomainCount, int]],
+    max_skew: int | None,
+    minimum: int,
+    *,
+    is_part: bool = False,
+) -> tuple[HeatCell, ...]:
+    fullest = max((pods for _, pods in cells), default=0)
+    return tuple(
+        HeatCell(
+            cell.value,
+            pods,
+            cell.nodes,
+            _choose_tone(pods - minimum, max_skew, "part" if is_part else "fine"),
+            f"{pods / fullest if fullest else 0:.2f}",
+        )
+        for cell, pods in cells
+    )
+
+
+def _choose_tone(above: int, max_skew: int | None, within: str) -> str:
+    if max_skew is None:
         return "free"
-    above = cell.pods - row.minimum
-    if above > row.max_skew:
+    if above > max_skew:
         return "over"
-    return "limit" if above == row.max_skew and above > 0 else "fine"
+    return "limit" if above == max_skew and within == "fine" else within
 
 
-def color_strength(row: SpreadReport, cell: DomainCount) -> str:
-    """Return the opacity of a domain, from 0 to 1, relative to the fullest one of its row."""
-    fullest = max((item.pods for item in row.cells), default=0)
-    return f"{cell.pods / fullest if fullest else 0:.2f}"
-
-
-def _sort_key(workload: WorkloadReport) -> tuple[int, int]:
-    """Sort by largest excess, then by number of findings."""
-    return -max(0, *(row.excess for row in workload.spreads)), -len(workload.findings)
+def _sort_key(workload: WorkloadReport) -> tuple[int, int, int]:
+    """Sort by largest excess, then by uncounted pods, then by number of findings."""
+    excess = max(0, *(row.excess for row in workload.spreads))
+    uncounted = sum(not row.is_even for row in workload.spreads)
+    return -excess, -uncounted, -len(workload.findings)
 
 
 @cache

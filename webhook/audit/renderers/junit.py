@@ -8,9 +8,11 @@ decide its suites and cases.
 Source: the schema of Jenkins' xUnit plugin, junit-10.xsd.
 """
 
+from collections.abc import Iterable
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
     SEVERITY_RANKS,
     AuditFinding,
@@ -18,17 +20,27 @@ from webhook.audit.report import (
     AuditSeverity,
     WorkloadReport,
 )
+from webhook.errors import SourceError
 from webhook.policy.escape import printable, printable_lines
 
 
-def render(report: AuditReport, threshold: AuditSeverity | None) -> str:
-    """Render the suites."""
+def render(report: AuditReport, options: RenderOptions) -> str:
+    """Render the suites; what cannot be read is an error in a suite of its own."""
     root = document("evenspread audit")
     for namespace, workloads in groupby(report.workloads, lambda workload: workload.namespace):
         suite = add(root, "testsuite", name=namespace)
         for workload in workloads:
-            _add_cases(suite, workload, threshold)
+            _add_cases(suite, workload, options.threshold)
+    _add_problems(root, options.problems)
     return as_text(root)
+
+
+def _add_problems(root: Element, problems: Iterable[SourceError]) -> None:
+    suite: Element | None = None
+    for problem in problems:
+        suite = add(root, "testsuite", name="unreadable") if suite is None else suite
+        case = add(suite, "testcase", classname="unreadable", name=problem.source)
+        add(case, "error", printable(str(problem)), type="unreadable", message=problem.problem)
 
 
 def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
@@ -53,9 +65,7 @@ def _add_case(suite: Element, workload: WorkloadReport, name: str) -> Element:
 
 def _describe(workload: WorkloadReport, finding: AuditFinding) -> str:
     place = f"{workload.source}:{finding.line}: " if workload.source else ""
-    text = (
-        f"{printable(f'{place}{finding.field}: {finding.problem}')}\ninstead:\n{finding.instead}\n"
-    )
+    text = f"{printable(f'{place}{finding.located_problem}')}\ninstead:\n{finding.instead}\n"
     return f"{text}to read more: {finding.read_on}"
 
 

@@ -13,6 +13,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
     SEVERITY_RANKS,
     AuditFinding,
@@ -55,12 +56,12 @@ WG_POLICY = ReportApi("wgpolicyk8s.io/v1alpha2", "PolicyReport", has_source=Fals
 OPEN_REPORTS = ReportApi("openreports.io/v1alpha1", "Report", has_source=True)
 
 
-def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+def render(report: AuditReport, _options: RenderOptions) -> str:
     """Render PolicyReports of wgpolicyk8s.io/v1alpha2 as YAML documents."""
     return _format_objects(report, WG_POLICY)
 
 
-def render_openreports(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+def render_openreports(report: AuditReport, _options: RenderOptions) -> str:
     """Render Reports of openreports.io/v1alpha1, the successor of PolicyReports."""
     return _format_objects(report, OPEN_REPORTS)
 
@@ -131,7 +132,7 @@ def _build_result(workload: WorkloadReport, finding: AuditFinding) -> Json:
                 "name": workload.name,
             }
         ],
-        "message": _truncate(f"{finding.field}: {finding.problem}"),
+        "message": _truncate(finding.located_problem),
         "properties": {"instead": _truncate(finding.instead), "readOn": finding.read_on, **reason},
     }
 

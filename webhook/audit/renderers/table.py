@@ -4,11 +4,12 @@ The audit report as a table for people: findings and spreads of each workload.
 Lines consist of parts with a style, which a terminal renders in color. No line is about one pod.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
     AuditFinding,
     AuditReport,
@@ -17,6 +18,8 @@ from webhook.audit.report import (
     DefaultsReport,
     SpreadReport,
     WorkloadReport,
+    describe_counted,
+    list_outside,
 )
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import printable
@@ -47,21 +50,41 @@ _MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
 )
 
 
-def render(report: AuditReport, _threshold: AuditSeverity | None) -> str:
+def render(report: AuditReport, _options: RenderOptions) -> str:
     """Render the table without colors."""
-    return "".join(
-        f"{''.join(printable(text) for text, _ in line)}\n" for line in format_lines(report)
-    )
+    return _join_lines(format_lines(report))
 
 
-def format_lines(report: AuditReport) -> Iterator[Line]:
-    """Yield the lines of the table; leave out workloads without findings."""
+def render_wide(report: AuditReport, _options: RenderOptions) -> str:
+    """Render the table of all workloads without colors."""
+    return _join_lines(format_lines(report, is_wide=True))
+
+
+def _join_lines(lines: Iterable[Line]) -> str:
+    return "".join(f"{''.join(printable(text) for text, _ in line)}\n" for line in lines)
+
+
+def format_lines(report: AuditReport, *, is_wide: bool = False) -> Iterator[Line]:
+    """
+    Yield the lines of the table.
+
+    Pods on nodes that are not eligible, for example during a drain, are no reason to list a
+    workload: the summary counts it.
+
+    Args:
+        is_wide: Whether to show even workloads without findings too.
+    """
     for workload in report.workloads:
-        exceeded = any(row.excess > 0 for row in workload.spreads)
-        if workload.findings or workload.exempted or exceeded:
+        is_notable = any(map(_is_notable, workload.spreads))
+        if is_wide or workload.findings or workload.exempted or is_notable:
             yield from _format_workload(workload)
             yield ()
     yield ((format_summary(report.summary), TextStyle.PLACE),)
+
+
+def _is_notable(row: SpreadReport) -> bool:
+    pods = row.uncounted
+    return not row.is_even and (row.excess > 0 or pods.total > pods.ineligible)
 
 
 def format_summary(counted: AuditSummary) -> str:
@@ -78,8 +101,10 @@ def format_summary(counted: AuditSummary) -> str:
         count_of(counted.pods, "pod"),
         count_of(counted.nodes, "node"),
     ]
-    even = f"; {counted.uneven} of {counted.spread + counted.uneven} uneven"
-    spread = even if counted.spread + counted.uneven else ""
+    constrained = counted.spread + counted.uneven + counted.uncounted
+    spread = f"; {counted.uneven} of {constrained} uneven" if constrained else ""
+    if counted.uncounted:
+        spread += f", {counted.uncounted} not counted in full"
     return f"{', '.join(examined)}: {', '.join(filter(None, found))}{spread}"
 
 
@@ -90,10 +115,12 @@ def _format_workload(workload: WorkloadReport) -> Iterator[Line]:
     for finding in workload.findings:
         yield from _format_finding(workload, finding)
     for finding in workload.exempted:
-        text = f"{finding.rule}  {finding.field}: {finding.problem} (exempted: {finding.reason})"
+        text = f"{finding.rule}  {finding.located_problem} (exempted: {finding.reason})"
         yield (("  exempt ", TextStyle.GOOD), (text, TextStyle.PLAIN))
     for row in workload.spreads:
         yield _format_spread(row)
+        if row.counts_differ:
+            yield _format_counts(row)
     if workload.defaults:
         yield ((_format_defaults(workload.defaults), TextStyle.PLAIN),)
 
@@ -103,7 +130,7 @@ def _format_finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator
     yield (
         (f"  {finding.severity:<7}", _MEANINGS[finding.severity]),
         (finding.rule, TextStyle.PLACE),
-        (f"{place}{finding.field}: {finding.problem}", TextStyle.PLAIN),
+        (f"{place}{finding.located_problem}", TextStyle.PLAIN),
     )
     first, *rest = finding.instead.rstrip().split("\n")
     yield (("         instead: ", TextStyle.PLAIN), (first, TextStyle.HINT))
@@ -112,17 +139,44 @@ def _format_finding(workload: WorkloadReport, finding: AuditFinding) -> Iterator
 
 
 def _format_spread(row: SpreadReport) -> Line:
+    """Format where the pods are."""
     limit = "" if row.max_skew is None else f" of {row.max_skew}"
-    skew = f"skew {row.skew}{limit}"
-    meaning = TextStyle.PLAIN if row.max_skew is None else TextStyle.GOOD
-    shown = sorted(row.cells, key=lambda cell: (-cell.pods, cell.value))[:SHOWN_CELLS]
-    pods = " | ".join(f"{cell.value} {cell.pods}" for cell in shown)
-    more = row.domains - len(shown)
+    shown = _format_cells(row, [(cell.own, cell.value, cell.nodes) for cell in row.cells])
+    limit += f", {row.shortage}" if row.shortage else ""
     return (
         ("  spread ", TextStyle.PLAIN),
-        (skew, TextStyle.BAD if row.excess > 0 else meaning),
-        (f"  {row.topology_key}: {pods}{f' | and {more} more' if more else ''}", TextStyle.PLAIN),
+        (f"skew {row.own_skew}{limit}", _find_style(row)),
+        (f"  {row.about}: {' | '.join((*shown, *list_outside(row.uncounted)))}", TextStyle.PLAIN),
     )
+
+
+def _find_style(row: SpreadReport) -> TextStyle:
+    if row.max_skew is None:
+        return TextStyle.PLAIN
+    if row.excess > 0:
+        return TextStyle.BAD
+    return TextStyle.GOOD if row.is_even else TextStyle.DOUBTFUL
+
+
+def _format_counts(row: SpreadReport) -> Line:
+    """Format what the constraint counts, if these are not the pods of the workload."""
+    cells = [(cell.pods, cell.value, cell.nodes) for cell in row.cells if cell.nodes]
+    return (
+        ("  counts ", TextStyle.PLAIN),
+        (f"skew {row.skew}", _find_style(row)),
+        (
+            f"  {describe_counted(row)}: {' | '.join(_format_cells(row, cells)) or 'no domain'}",
+            TextStyle.PLAIN,
+        ),
+    )
+
+
+def _format_cells(row: SpreadReport, cells: list[tuple[int, str, int]]) -> list[str]:
+    """Format numbers of pods by value, the largest first; ``cells`` have pods, value, nodes."""
+    shown = sorted(cells, key=lambda cell: (-cell[0], cell[1]))[:SHOWN_CELLS]
+    texts = [f"{value} {pods}{'' if nodes else ' (no domain)'}" for pods, value, nodes in shown]
+    more = row.left_out + len(cells) - len(shown)
+    return [*texts, f"and {more} more"] if more else texts
 
 
 def _format_defaults(defaults: DefaultsReport) -> str:

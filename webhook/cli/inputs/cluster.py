@@ -1,5 +1,5 @@
 """
-Cluster to explain pods in: read from manifests, or from an API server.
+Cluster to explain pods in: read from manifests, from an API server, or from both.
 
 Entry points: ``ManifestCluster`` and ``open_cluster``, with the same methods.
 """
@@ -14,18 +14,20 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import apiserver
+from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
 from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
-from webhook.cluster.protocol import WatchClient
-from webhook.config import OwnerSelector
+from webhook.cluster.protocol import FailureReason, WatchClient
+from webhook.config.models import OwnerSelector
+from webhook.errors import ApiError
 from webhook.manifests import Document, find_type_mismatch
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, POD
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, NAMESPACE_KIND, POD
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import format_path
+from webhook.policy.paths import find_value, format_path
 from webhook.policy.placement.census import ObservedPod
 
 Json: TypeAlias = dict[str, Any]
@@ -38,7 +40,13 @@ PLACES: Mapping[GroupKind, ResourcePath] = {
 
 
 class ManifestCluster:
-    """A cluster described by manifests."""
+    """
+    A cluster described by manifests.
+
+    Attributes:
+        documents: The objects.
+        namespace: Namespace of objects that name none.
+    """
 
     def __init__(
         self,
@@ -54,15 +62,24 @@ class ManifestCluster:
             inputs: Receives type errors.
             namespace: Namespace of objects that name none.
         """
-        documents = list(documents)
+        self.documents = list(documents)
+        self.namespace = namespace
         self._cluster = Cluster(owners)
         self._problems = inputs.problems
-        self._problems += fill(self._cluster, documents, namespace=namespace)
+        self._problems += fill(self._cluster, self.documents, namespace=namespace)
         self._objects: dict[tuple[GroupKind, str], dict[str, Document]] = {}
-        for document in documents:
+        for document in self.documents:
             kind = GroupKind(group_of(document.api_version), document.kind)
             objects = self._objects.setdefault((kind, document.namespace or namespace), {})
             objects[document.name or f"{len(objects)}"] = document
+
+    def _namespace_of(self, document: Document) -> str:
+        """The namespace of an object, or that it is; empty for a kind that is in none."""
+        kind = GroupKind(group_of(document.api_version), document.kind)
+        if kind == NAMESPACE_KIND:
+            return document.name
+        row = BUILT_IN_KINDS.get(kind)
+        return document.namespace or (self.namespace if row is None or row.namespaced else "")
 
     def facts(self, namespace: str) -> Cluster:
         """The facts of all namespaces."""
@@ -89,8 +106,17 @@ class ManifestCluster:
         return None if found is None else found.value
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """All objects of a kind in a namespace."""
-        return [document.value for document in self._objects.get((kind, namespace), {}).values()]
+        """All objects of a kind in a namespace, or in all namespaces if it is empty."""
+        return [
+            document.value
+            for (indexed, inside), documents in self._objects.items()
+            if indexed == kind and namespace in ("", inside)
+            for document in documents.values()
+        ]
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that exist: Namespaces, and those of objects."""
+        return {name for document in self.documents if (name := self._namespace_of(document))}
 
     def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
         """The namespaces that have an object of this name, sorted."""
@@ -117,7 +143,7 @@ class LiveCluster:
         known = self._clusters.get(namespace)
         if known is None:
             known = self._clusters[namespace] = Cluster(self._owners)
-            self._run(fill_once(self._source, known, namespace))
+            self._run(fill_once(self._source, known, [namespace]))
         return known
 
     def pods(self, namespace: str) -> list[ObservedPod]:
@@ -130,37 +156,118 @@ class LiveCluster:
         return None if found is None else _read_any(found)
 
     def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """Read all objects of a kind in a namespace."""
-        return list(map(_read_any, self._run(self._list(PLACES[kind], namespace))))
+        """Read all objects of a kind in a namespace, or in all namespaces if it is empty."""
+        return list(map(_read_any, self._run(self._list_kind(kind, namespace))))
 
-    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """Return nothing: a user who may read one namespace usually may not read the others."""
-        del kind, name
-        return []
+    def namespaces(self) -> set[str]:
+        """List the names of all namespaces; empty if the user may not list them."""
+        row = BUILT_IN_KINDS[NAMESPACE_KIND]
+        try:
+            listed = self._run(self._list(ResourcePath(row.root, row.plural), ""))
+        except ApiError as error:
+            if error.reason is not FailureReason.FORBIDDEN:
+                raise
+            return set()
+        return set(map(_name_of, map(_read_any, listed)))
 
     async def _list(self, place: ResourcePath, namespace: str) -> list[bytes]:
         return [item async for item in list_objects(self._source, place, namespace)]
 
+    async def _list_kind(self, kind: GroupKind, namespace: str) -> list[bytes]:
+        place = await self._locate(kind)
+        return await self._list(place, namespace) if place else []
+
     async def _read(self, kind: GroupKind, namespace: str, name: str) -> bytes | None:
-        place = PLACES.get(kind) or await locate_custom(self._source, kind)
+        place = await self._locate(kind)
         return place and await read_object(self._source, place, namespace, name)
+
+    async def _locate(self, kind: GroupKind) -> ResourcePath | None:
+        return PLACES.get(kind) or await locate_custom(self._source, kind)
+
+
+class LayeredCluster:
+    """A live cluster and manifests, whose objects replace those of the same names."""
+
+    def __init__(self, manifests: ManifestCluster, live: LiveCluster) -> None:
+        """Store both; the live cluster is read on demand."""
+        self._manifests, self._live = manifests, live
+        self._complete: set[str] = set()
+
+    def facts(self, namespace: str) -> Cluster:
+        """Read the facts of a namespace, and put those of the manifests over them."""
+        cluster = self._live.facts(namespace)
+        if namespace not in self._complete:
+            self._complete.add(namespace)
+            fill(cluster, self._manifests.documents, namespace=self._manifests.namespace)
+        return cluster
+
+    def pods(self, namespace: str) -> list[ObservedPod]:
+        """The pods of a namespace."""
+        own = self._manifests.pods(namespace)
+        names = {pod.metadata.name for pod in own}
+        return [*own, *(p for p in self._live.pods(namespace) if p.metadata.name not in names)]
+
+    def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
+        """The object; None if it does not exist."""
+        found = self._manifests.find(kind, namespace, name)
+        return self._live.find(kind, namespace, name) if found is None else found
+
+    def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
+        """All objects of a kind in a namespace, or in all namespaces if it is empty."""
+        own = self._manifests.all_of(kind, namespace)
+        known = {(self._namespace_of(value), _name_of(value)) for value in own}
+        others = (
+            value
+            for value in self._live.all_of(kind, namespace)
+            if (self._namespace_of(value), _name_of(value)) not in known
+        )
+        return [*own, *others]
+
+    def _namespace_of(self, value: Json) -> str:
+        return str(find_value(value, ("metadata", "namespace")) or self._manifests.namespace)
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that exist; empty if the user may not list them."""
+        live = self._live.namespaces()
+        return live and live | self._manifests.namespaces()
+
+    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
+        """
+        The namespaces in which the manifests have an object of this name, sorted.
+
+        A user who may read one namespace of a live cluster usually may not read the others.
+        """
+        return self._manifests.namespaces_of(kind, name)
 
 
 @contextmanager
 def open_cluster(
-    kubeconfig: str, context: str, owners: Iterable[OwnerSelector]
-) -> Generator[LiveCluster]:
-    """Open a cluster for the duration of a context; the first request connects."""
+    server: ServerOptions | None, manifests: ManifestCluster, owners: Iterable[OwnerSelector]
+) -> Generator[ManifestCluster | LayeredCluster]:
+    """
+    Open the union of manifests and a live cluster for the duration of a context.
+
+    Args:
+        server: The live cluster; None for manifests alone. The first request connects.
+    """
+    if server is None:
+        yield manifests
+        return
     with asyncio.Runner() as runner:
-        api = apiserver.client(kubeconfig, context)
+        api = apiserver.client(server)
         try:
-            yield LiveCluster(api, owners, runner)
+            yield LayeredCluster(manifests, LiveCluster(api, owners, runner))
         finally:
             runner.run(api.__aexit__())
 
 
-ClusterReader: TypeAlias = ManifestCluster | LiveCluster
+ClusterReader: TypeAlias = ManifestCluster | LayeredCluster
 """Objects of a cluster at one moment."""
+
+
+def _name_of(value: Json) -> str:
+    return str(find_value(value, ("metadata", "name")))
+
 
 _read_pod = partial(decode_nested, msgspec.json.Decoder(ObservedPod).decode)
 _read_any = partial(decode_nested, msgspec.json.decode)

@@ -1,22 +1,27 @@
 """
-Manifests that ``-f`` and ``--cluster`` name: their objects, their problems, and facts from them.
+Manifests that ``-f`` and ``--facts`` name: their objects and their problems.
 
-Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files; ``facts_from`` builds facts for
-verdicts without a cluster.
+Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from webhook.cli.output import report_problems, report_skipped
-from webhook.cluster.facts import Cluster
-from webhook.cluster.manifests import fill
-from webhook.config import OwnerSelector
+from webhook.audit.strict import name_lines
+from webhook.cli.inputs.kustomize import KustomizeFolder, build
+from webhook.cli.output import report_problems, report_skipped, write_stderr
+from webhook.config.project import Project
 from webhook.errors import SourceError
 from webhook.fix.atomic import OriginalFile
-from webhook.manifests import Document, SkippedSource, expand, files, parse, read_documents
+from webhook.manifests import Document, SkippedSource, expand, files, read_documents, read_objects
+from webhook.manifests.pathfilter import NO_FILTER, PathFilter
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import format_path
+from webhook.policy.unknown_fields import find_unjudged_list, is_in_template
 
 STDIN_SOURCE = files.source_of(files.STDIN)
+
+WORKLOAD = "object with a pod template"  # what every command with manifests works on
 
 
 class Inputs:
@@ -27,64 +32,133 @@ class Inputs:
         paths: The values of ``-f``.
         problems: What could not be read.
         skipped: Files without manifests.
+        namespaces: Those of the objects read so far; empty for objects that name none.
     """
 
     def __init__(
-        self, paths: Iterable[str], *, strict: bool = False, unpack: files.Unpacker = expand
+        self,
+        paths: Iterable[str],
+        *,
+        strict: bool = False,
+        unpack: files.Unpacker = expand,
+        project: Project | None = None,
+        judged: Container[GroupKind] | None = None,
     ) -> None:
         """
         Store the paths; ``objects`` reads them.
 
         Args:
             paths: ``-`` is the standard input.
-            strict: Whether files without manifests are problems.
+            strict: Whether files without manifests, and duplicate keys, are problems.
             unpack: Yields the objects of a document that holds several.
+            project: Names what to leave out of folders.
+            judged: Kinds with pod templates, of which duplicate keys are findings, and no problems;
+                None if no constraints are judged.
         """
         self.paths = tuple(paths)
+        self._project = project
         self._strict = strict
         self._unpack = unpack
+        self._judged = judged
+        self._unjudged: dict[GroupKind, str] = {}
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
+        self.namespaces: set[str] = set()
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one by one; record problems and skipped files."""
-        return self._record(read_documents(self.paths, strict=self._strict, unpack=self._unpack))
+        files_only = tuple(path for path in self.paths if not isinstance(path, KustomizeFolder))
+        yield from self._check_keys(
+            read_documents(
+                files_only,
+                strict=self._strict,
+                unpack=self._unpack,
+                path_filter=self._filter(files_only),
+            )
+        )
+        for path in self.paths:
+            if isinstance(path, KustomizeFolder):
+                yield from self._check_keys(self._build(path))
 
-    def cluster_objects(self, path: str) -> Iterator[Document]:
-        """Read the objects of ``--cluster`` likewise; none if ``path`` is empty."""
-        return self._record(read_documents([path] if path else []))
+    def _build(self, folder: KustomizeFolder) -> Iterator[Document | SkippedSource | SourceError]:
+        try:
+            parsed = read_objects(build(folder), folder.source)
+        except SourceError as error:
+            yield error
+        else:
+            yield from files.select_objects(parsed, folder.source, self._unpack)
+
+    def facts_objects(self, paths: Iterable[str]) -> Iterator[Document]:
+        """Read the objects of the manifests of ``--facts`` likewise."""
+        paths = tuple(paths)
+        return self._record(read_documents(paths, path_filter=self._filter(paths)))
+
+    def _filter(self, paths: tuple[str, ...]) -> PathFilter:
+        return self._project.path_filter(paths) if self._project else NO_FILTER
 
     def _record(
         self, items: Iterable[Document | SkippedSource | SourceError]
     ) -> Iterator[Document]:
         for item in items:
             if isinstance(item, Document):
+                self.namespaces.add(item.namespace)
                 yield item
             elif isinstance(item, SkippedSource):
                 self.skipped.append(item)
             else:
                 self.problems.append(item)
 
+    def report_nothing(self, what: str, where: str = "") -> None:
+        """
+        Warn that there is nothing to work on; with ``strict``, record a problem instead.
+
+        A problem that explains it is reported already.
+
+        Args:
+            what: What was expected, such as ``object with a pod template``.
+            where: The place to name; empty for the files.
+        """
+        if self.problems:
+            return
+        where = where or ", ".join(map(files.source_of, self.paths))
+        if self._strict:
+            self.problems.append(SourceError(where, f"contains no {what}"))
+        else:
+            write_stderr(f"warning: {where}: contains no {what}")
+
+    def _check_keys(
+        self, items: Iterable[Document | SkippedSource | SourceError]
+    ) -> Iterator[Document]:
+        """Record the items likewise, and with ``strict`` duplicate keys that no rule reports."""
+        for document in self._record(items):
+            self._examine(document)
+            yield document
+
+    def _examine(self, document: Document) -> None:
+        kind = document.group_kind
+        if self._judged is not None and kind not in self._judged:
+            self._note_unjudged(document, kind)
+        if self._strict and (self._judged is None or kind not in self._judged):
+            self.problems += (
+                document.error(f"duplicate key {key.path[-1]!r}: {name_lines(key)}", key.path)
+                for key in document.find_duplicate_keys()
+            )
+
+    def _note_unjudged(self, document: Document, kind: GroupKind) -> None:
+        """Note the first list of constraints of a kind that is not configured."""
+        if kind not in self._unjudged and (path := find_unjudged_list(document.value, kind)):
+            key = "podTemplates" if is_in_template(path) else "constraintLists"
+            self._unjudged[kind] = (
+                f"note: {document.place(path)}: {format_path(path)} of {kind} is not judged: name "
+                f"the kind in {key} of a configuration (--config)"
+            )
+
     def report(self) -> None:
-        """Write to stderr what could not be read and what was skipped."""
+        """Write to stderr what could not be read, and what was skipped or not judged."""
+        for note in self._unjudged.values():
+            write_stderr(note)
         report_problems(self.problems)
         report_skipped(self.skipped)
-
-
-def facts_from(
-    path: str, documents: Iterable[Document], owners: tuple[OwnerSelector, ...], inputs: Inputs
-) -> Cluster:
-    """
-    Build the facts for verdicts from manifests.
-
-    Args:
-        path: Of manifests that describe the cluster; if empty, ``documents`` describe it.
-        documents: Objects of ``-f``.
-        inputs: Receives the problems and the skipped files of ``path``.
-    """
-    cluster = Cluster(owners)
-    inputs.problems += fill(cluster, inputs.cluster_objects(path) if path else documents)
-    return cluster
 
 
 class InputFiles(Inputs):
@@ -92,25 +166,42 @@ class InputFiles(Inputs):
     Inputs with their original bytes, so that they can be rewritten; a file is read only once.
 
     Attributes:
-        texts: Source -> text, for files with objects.
-        originals: Source -> file as it was read, for the same files.
+        texts: Source -> text, for files with objects, and for what kustomize builds.
+        originals: Source -> file as it was read, for the files among them.
         piped: Bytes of the standard input; None if ``-`` was not given.
+        kinds: The kinds of the objects.
     """
 
-    def __init__(self, paths: Iterable[str], *, strict: bool) -> None:
+    def __init__(
+        self,
+        paths: Iterable[str],
+        *,
+        strict: bool,
+        project: Project | None = None,
+        judged: Container[GroupKind] | None = None,
+    ) -> None:
         """Read everything; arguments as for ``Inputs``."""
-        super().__init__(paths, strict=strict)
+        super().__init__(paths, strict=strict, project=project, judged=judged)
         self.texts: dict[str, str] = {}
         self.originals: dict[str, OriginalFile] = {}
         self.piped: bytes | None = None
+        self.kinds: set[GroupKind] = set()
         seen: set[Path] = set()
         for path in self.paths:
-            for found in (files.STDIN,) if path == files.STDIN else files.find_files(Path(path)):
+            if isinstance(path, KustomizeFolder):
+                self._read_build(path)
+                continue
+            for found in self._find_files(path):
                 if not isinstance(found, str):
                     self._note(found)
                 elif (at := Path(found).resolve()) not in seen:
                     seen.add(at)
                     self._read(found)
+
+    def _find_files(self, path: str) -> Iterable[str | SkippedSource | SourceError]:
+        if path == files.STDIN:
+            return (files.STDIN,)
+        return files.find_files(Path(path), self._filter(self.paths))
 
     def _read(self, path: str) -> None:
         source = files.source_of(path)
@@ -122,15 +213,32 @@ class InputFiles(Inputs):
         except SourceError as error:
             self.problems.append(error)
             return
-        parsed = parse(text, source, unique_keys=self._strict)
+        if self._keep_objects(source, text):
+            self.originals[source] = OriginalFile(path, data)
+
+    def _read_build(self, folder: KustomizeFolder) -> None:
+        try:
+            text = build(folder)
+        except SourceError as error:
+            self.problems.append(error)
+        else:
+            self._keep_objects(folder.source, text)
+
+    def _keep_objects(self, source: str, text: str) -> bool:
+        """Examine the objects of a text, and keep it; return whether it has any."""
+        parsed = read_objects(text, source)
         has_objects = True
         for item in files.select_objects(parsed, source, expand):
-            if not isinstance(item, Document):
+            if isinstance(item, Document):
+                self._examine(item)
+                self.namespaces.add(item.namespace)
+                self.kinds.add(item.group_kind)
+            else:
                 self._note(item)
                 has_objects = has_objects and not isinstance(item, SkippedSource)
         if has_objects:
             self.texts[source] = text
-            self.originals[source] = OriginalFile(path, data)
+        return has_objects
 
     def _note(self, other: SkippedSource | SourceError) -> None:
         if isinstance(other, SourceError):

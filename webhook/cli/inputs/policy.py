@@ -2,8 +2,14 @@
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from webhook.cli.output import write_stderr
-from webhook.config import Configuration, gates_in_force, load, policy
+from webhook.config.configuration import Configuration, policy
+from webhook.config.files import load
+from webhook.config.gates import gates_in_force
+from webhook.config.project import Project
+from webhook.errors import ConfigError
 from webhook.policy.api import versions
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
@@ -28,21 +34,30 @@ def read_policy(
     allow_locked_gates: bool,
     config: str,
     scheduler_config: str = "",
+    project: Project | None = None,
 ) -> RequestedPolicy:
     """
     Read the policy from the values of options; an empty string means an absent option.
+
+    Args:
+        project: The project, whose values are among those of the options.
 
     Raises:
         ConfigError: An option or a file is invalid.
     """
     version = _limit(versions.parse_version(kube_version or str(versions.NEWEST_VERSION)))
-    configuration = load(config, scheduler_config)
+    configuration = load_configuration(config, scheduler_config, project)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
     return RequestedPolicy(configuration, gates)
 
 
 def read_policy_versions(
-    *, kube_version: str, feature_gates: str, allow_locked_gates: bool, config: str
+    *,
+    kube_version: str,
+    feature_gates: str,
+    allow_locked_gates: bool,
+    config: str,
+    project: Project | None = None,
 ) -> tuple[Configuration, list[Gates]]:
     """
     Read the policy for every version in ``kube_version``.
@@ -55,11 +70,51 @@ def read_policy_versions(
     """
     span = versions.parse_version_range(kube_version or str(versions.NEWEST_VERSION))
     _limit(span.last)
-    configuration = load(config)
+    configuration = load_configuration(config, "", project)
     return configuration, [
         gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
         for version in span.versions
     ]
+
+
+def load_configuration(
+    config: str, scheduler_config: str, project: Project | None
+) -> Configuration:
+    """
+    Load the configuration that options or the project name.
+
+    An option replaces the configuration of the project, also one of the other kind. A configuration
+    of the project must not name files outside of the project's folder.
+
+    Raises:
+        ConfigError: A file is invalid.
+    """
+    if project is None:
+        return load(config, scheduler_config)
+    if config and scheduler_config:
+        config = "" if config == project.config else config
+        scheduler_config = "" if scheduler_config == project.scheduler_config else scheduler_config
+    is_named = (config or scheduler_config) in (project.config, project.scheduler_config)
+    return load(config, scheduler_config, read=project.read if is_named else None)
+
+
+def apply_actions(requested: RequestedPolicy, project: Project | None) -> RequestedPolicy:
+    """
+    Apply the actions of a project's rules to a policy.
+
+    Raises:
+        ConfigError: The project exempts from a rule that the configuration does not allow it for.
+    """
+    if project is None:
+        return requested
+    configuration = requested.configuration
+    for exemption in project.exemptions:
+        forbidden = sorted(exemption.rules & configuration.not_exemptible)
+        if forbidden:
+            problem = "cannot be exempted from: the configuration forbids it"
+            raise ConfigError(f"{forbidden[0]} {problem}", exemption.where)
+    actions = {**configuration.actions, **project.actions}
+    return requested._replace(configuration=replace(configuration, actions=actions))
 
 
 def _limit(version: versions.Version) -> versions.Version:

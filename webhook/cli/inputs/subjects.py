@@ -11,16 +11,25 @@ from typing import Any
 import msgspec
 
 from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.namespaces import require_namespace
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
-from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, group_of
-from webhook.policy.paths import TemplatePath, find_value, format_path, is_object
+from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, group_of
+from webhook.policy.paths import (
+    FieldPath,
+    find_value,
+    format_path,
+    is_constraint_list,
+    is_object,
+)
 from webhook.policy.placement.nodes import SchedulingPod
+from webhook.policy.places import TemplatePlaces, find_places, list_patterns
+from webhook.policy.podlabels import ROLLOUT_HASH, TEMPLATE_HASH
 
-Templates = Mapping[GroupKind, TemplatePath]
+Templates = Mapping[GroupKind, TemplatePlaces]
 
 SHORT_KINDS = {
     "po": "pod",
@@ -33,9 +42,12 @@ SHORT_KINDS = {
 }
 """Short names of kubectl. Source: the ``shortNames`` of kube-apiserver's resources."""
 
-_HASH = "pod-template-hash"  # k8s.io/api apps/v1 ``DefaultDeploymentUniqueLabelKey``
-_REVISION = "deployment.kubernetes.io/revision"
-"""Source: pkg/controller/deployment/util ``RevisionAnnotation``."""
+_HASHES = (TEMPLATE_HASH, ROLLOUT_HASH)  # that Deployments and Rollouts add
+_REVISIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
+"""
+Source: pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts utils/annotations
+``RevisionAnnotation``.
+"""
 
 
 class ExplainSubject(msgspec.Struct, frozen=True):
@@ -49,7 +61,7 @@ class ExplainSubject(msgspec.Struct, frozen=True):
     """
 
     kind: GroupKind
-    path: TemplatePath
+    path: FieldPath
     namespace: str
     value: Json
     exists: bool
@@ -77,9 +89,7 @@ def parse_subject(written: str, templates: Templates) -> tuple[tuple[GroupKind, 
         ConfigError: No kind with a pod template has this name, or the object's name is missing.
     """
     prefix, slash, name = written.rpartition("/")
-    called = (prefix if slash else POD.kind).lower()
-    called = SHORT_KINDS.get(called, called)
-    kinds = tuple(kind for kind in templates if _has_name(kind, called))
+    kinds = find_kinds(prefix if slash else POD.kind, templates)
     if not kinds:
         known = ", ".join(sorted({kind.kind.lower() for kind in templates}))
         raise ConfigError(
@@ -92,19 +102,27 @@ def parse_subject(written: str, templates: Templates) -> tuple[tuple[GroupKind, 
 
 def find(
     written: str, namespace: str, templates: Templates, cluster: ClusterReader
-) -> ExplainSubject:
+) -> list[ExplainSubject]:
     """
     Find an object of the cluster.
 
+    Returns:
+        One subject for each of its pod templates; at least one.
+
     Raises:
-        ConfigError: The subject cannot be parsed.
+        ConfigError: The subject cannot be parsed, or the namespace does not exist.
         SourceError: There is no such object.
     """
     kinds, name = parse_subject(written, templates)
     for kind in kinds:
         value = cluster.find(kind, namespace, name)
         if value is not None:
-            return ExplainSubject(kind, templates[kind], namespace, value, exists=True)
+            found = list(list_subjects(kind, templates[kind], namespace, value, exists=True))
+            if not found:
+                problem = "has a list of constraints, but no pod template: name one of its pods"
+                raise SourceError(f"{kind.kind} {namespace}/{name}", problem)
+            return found
+    require_namespace(namespace, cluster.namespaces())
     others = [other for kind in kinds for other in cluster.namespaces_of(kind, name)]
     problem = (
         f"not found here, but in namespace {others[0]}: add -n {others[0]}"
@@ -131,7 +149,24 @@ def find_in_manifests(
             continue
         if selected is None or (kind in selected[0] and document.name == selected[1]):
             inside = document.namespace or namespace
-            yield ExplainSubject(kind, templates[kind], inside, document.value, exists=False)
+            yield from list_subjects(kind, templates[kind], inside, document.value, exists=False)
+
+
+def list_subjects(
+    kind: GroupKind, places: TemplatePlaces, namespace: str, value: Json, *, exists: bool
+) -> Iterator[ExplainSubject]:
+    """
+    Yield a subject for each pod template of an object; none for a bare list of constraints.
+
+    An object without its templates has a subject too, so that ``decode_template`` reports it.
+    """
+    try:
+        found = find_places(value, places)
+    except msgspec.ValidationError:
+        found = ()
+    for path in found or list_patterns(places)[:1]:
+        if not is_constraint_list(path):
+            yield ExplainSubject(kind, path, namespace, value, exists)
 
 
 def decode_template(subject: ExplainSubject) -> SchedulingPod:
@@ -177,10 +212,11 @@ def selector_of(subject: ExplainSubject) -> LabelSelector | None:
     try:
         if subject.kind.group:
             return msgspec.convert(written, LabelSelector | None)
-        pairs = msgspec.convert(written, dict[str, str] | None)  # of a ReplicationController
+        # that of a ReplicationController has pairs only
+        pairs = None if written is None else {"matchLabels": written}
+        return msgspec.convert(pairs, LabelSelector | None)
     except msgspec.ValidationError:
         return None
-    return None if pairs is None else LabelSelector(pairs)
 
 
 def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
@@ -191,15 +227,31 @@ def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
 
 
 def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> bool:
-    """Whether two templates are equal except for the hash label that a Deployment adds."""
-    labels = {key: value for key, value in replica_set.labels.items() if key != _HASH}
+    """Whether two templates are equal except for the label that a Deployment or Rollout adds."""
+    labels = {key: value for key, value in replica_set.labels.items() if key not in _HASHES}
     return (labels, replica_set.spec) == (deployment.labels, deployment.spec)
 
 
 def revision_of(value: Json) -> int:
     """The revision of a ReplicaSet; 0 if it has none."""
-    written = _metadata_of(value).annotations.get(_REVISION, "")
+    annotations = _metadata_of(value).annotations
+    written = next((annotations[key] for key in _REVISIONS if key in annotations), "")
     return int(written) if written.isdecimal() else 0
+
+
+def name_of(value: Json) -> str:
+    """The name of an object; empty if it has none."""
+    return _metadata_of(value).name
+
+
+def namespace_of(value: Json) -> str:
+    """The namespace that an object names; empty if it names none."""
+    return _metadata_of(value).namespace
+
+
+def controller_of(value: Json) -> OwnerReference | None:
+    """The controller of an object; None if it has none."""
+    return _metadata_of(value).controller
 
 
 def _metadata_of(value: Json) -> ObjectMeta:
@@ -207,6 +259,12 @@ def _metadata_of(value: Json) -> ObjectMeta:
         return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
     except msgspec.ValidationError:
         return ObjectMeta()
+
+
+def find_kinds(word: str, templates: Templates) -> tuple[GroupKind, ...]:
+    """Find the kinds with a pod template that a word names, also by a short name or plural."""
+    called = SHORT_KINDS.get(word.lower(), word.lower())
+    return tuple(kind for kind in templates if _has_name(kind, called))
 
 
 def _has_name(kind: GroupKind, called: str) -> bool:

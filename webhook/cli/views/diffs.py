@@ -1,15 +1,17 @@
 """Verdict of the server as text: a diff of YAML, warnings, or the reason for no defaults."""
 
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import Any
 
 from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
-from webhook.cli.views.validation import causes
-from webhook.manifests import format_yaml
+from webhook.cli.views.validation import Cause, causes
+from webhook.manifests import Document, format_yaml
 from webhook.policy.defaulting.inject import SkipReason
-from webhook.policy.request import Hook
+from webhook.policy.paths import constraints_field
+from webhook.policy.request import AdmissionRequest
 from webhook.policy.verdict import Verdict
 
 REASONS = {
@@ -20,6 +22,7 @@ REASONS = {
     SkipReason.EXEMPT_NAMESPACE: "its namespace is exempt",
     SkipReason.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
     SkipReason.NO_PROFILE: "no profile matches it",
+    SkipReason.GANG: "it is part of a gang, and its profile does not have gangs: true",
     SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
     SkipReason.NO_SELECTOR: "no Service selects it and its owner is unknown",
@@ -31,19 +34,54 @@ _HEADINGS = ("+++", "---")
 
 
 def show_answer(
-    review: OfflineReview, result: OfflineResult, hook: Hook, terminal: Terminal
+    review: OfflineReview,
+    results: Sequence[OfflineResult],
+    terminal: Terminal,
+    *,
+    lacks_namespace: bool = False,
 ) -> None:
-    """Write the verdict on an object, its causes or warnings, and the patch."""
-    document, verdict, request = review.document, result.verdict, result.request
-    subject = name_of(request.kind.kind, request.namespace, request.shown_name)
-    sentence, style = _describe_verdict(verdict, hook)
+    """
+    Write the verdict on an object, its causes or warnings, and the patch.
+
+    Args:
+        results: The answers of the webhooks, as ``answer_in_turn`` returns them.
+        lacks_namespace: Whether a profile depends on labels of its Namespace, which is not among
+            the facts.
+    """
+    document, first, last = review.document, results[0], results[-1]
+    subject = name_subject(review, last)
+    sentence, style = _describe_verdict(first if last.verdict.allowed else last)
+    injection = first.verdict.injection
+    if lacks_namespace and injection and injection.skip is SkipReason.NO_PROFILE:
+        sentence += f"; namespace {first.request.namespace} is not among the facts"
     terminal.line((document.place(), Style.PLACE), f": {subject}: ", (sentence, style))
-    if not verdict.allowed:
-        path, findings = request.path or (), list(verdict.findings)
-        show_causes(document.source, subject, causes(document, path, findings), terminal)
-    for warning in verdict.warnings:
+    if not last.verdict.allowed:
+        found = _list_causes(document, last.request, last.verdict)
+        show_causes(document.source, subject, found, terminal)
+    # A user sees each warning once, see ``webhook.spreadtest.response``.
+    warnings = [text for result in results for text in result.verdict.warnings]
+    for warning in dict.fromkeys(warnings):
         terminal.line("    ", ("warning", Style.DOUBTFUL), f": {warning}")
-    show_diff(result.before, result.after, subject, terminal)
+    show_diff(first.before, last.after, subject, terminal)
+
+
+def name_subject(review: OfflineReview, result: OfflineResult) -> str:
+    """Render an object as ``Pod shop/web``, or a created one as ``pod of Deployment shop/web``."""
+    request = result.request
+    if review.creator:
+        return f"{request.kind.kind.lower()} of {review.creator}"
+    return name_of(request.kind.kind, request.namespace, request.shown_name)
+
+
+def _list_causes(
+    document: Document, request: AdmissionRequest, verdict: Verdict
+) -> Iterator[Cause]:
+    """List the causes of a denial; each is in one of the object's pod templates."""
+    places = [sibling.path or () for sibling in request.siblings]
+    for finding in verdict.findings:
+        field = finding.error.field
+        inside = (place for place in places if field.startswith(constraints_field(place)))
+        yield from causes(document, next(inside, request.path or ()), [finding])
 
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:
@@ -55,12 +93,13 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
         terminal.line((line, style_of(line)))
 
 
-def _describe_verdict(verdict: Verdict, hook: Hook) -> tuple[str, Style]:
-    injection = verdict.injection
+def _describe_verdict(result: OfflineResult) -> tuple[str, Style]:
+    verdict, injection = result.verdict, result.verdict.injection
     if not verdict.allowed:
-        return f"denied by {hook} with {verdict.code}", Style.BAD
+        return f"denied by {result.hook} with {verdict.code}", Style.BAD
     if verdict.patch:
-        by = f" by profile {injection.profile}" if injection and injection.entries else ""
+        adds = injection is not None and (injection.entries or verdict.labelled)
+        by = f" by profile {injection.profile}" if injection and adds else ""
         return f"patched{by}", Style.GOOD
     if injection and injection.skip:
         return f"allowed as it is, without defaults: {REASONS[injection.skip]}", Style.PLAIN

@@ -10,7 +10,9 @@ from typing import Any
 
 from webhook.audit.renderers.html import load_template
 from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.scaledown import describe_rank, show_scale_down
 from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.explain.daemons import DaemonReport, MissingPod
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
@@ -18,8 +20,10 @@ from webhook.policy.explain.explanation import (
     NodeExplanation,
     NodeGroup,
 )
+from webhook.policy.explain.replicaskew import SkewChange
 from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.scenario import short_key
+from webhook.policy.explain.sentences import domain_name
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
@@ -41,16 +45,37 @@ def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) 
             _show_rollout(what_if, terminal)
         good = Style.GOOD if explanation.placeable else Style.BAD
         terminal.line((explanation.subject, Style.PLACE), " ", (explanation.sentence, good))
+        if explanation.refused:
+            _show_refused(explanation, terminal)
+            return
+        if explanation.daemon is not None:
+            _show_daemon_set(explanation, explanation.daemon, terminal)
         for part in explanation.constraints:
             terminal.line()
             _show_constraint(part, explanation.defaulted, terminal)
-        if not explanation.constraints:
-            terminal.line("  no constraints: spreading allows every node and prefers none")
-        terminal.line()
-        _show_nodes(explanation, terminal)
+        if explanation.daemon is None:
+            if not explanation.constraints:
+                terminal.line(f"  {describe_absence(explanation)}")
+            terminal.line()
+            _show_nodes(explanation, terminal)
         _show_changes(explanation, terminal)
         missing = ", ".join(explanation.not_modelled)
         terminal.line((f"not considered: {missing}", Style.HINT))
+
+
+def describe_absence(explanation: Explanation) -> str:
+    """Describe what the absence of constraints means."""
+    if explanation.bound_to:
+        return "no constraints: none is evaluated for pods with spec.nodeName"
+    if explanation.scheduler:
+        return f"no constraints of its own; those of {explanation.scheduler} are not known"
+    return "no constraints: spreading allows every node and prefers none"
+
+
+def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
+    for refusal in explanation.refused[1:]:
+        terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
+    terminal.line(("nothing is placed: first correct what kube-apiserver refuses", Style.HINT))
 
 
 def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
@@ -59,7 +84,49 @@ def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
     placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
     terminal.line(f"  placed   {join_names(placed, most=6) or 'none'}")
     terminal.line(f"  pending  {rollout.pending}")
+    for skew in rollout.skews:
+        if skew.counts_others:
+            terminal.line(f"  {short_key(skew.topology_key):8} {_describe_domains(skew)}")
+    if rollout.removed:
+        terminal.line(f"  removed  {join_names(rollout.removed, most=6)}")
+    for note in rollout.notes:
+        terminal.line(("  note     ", Style.DOUBTFUL), note)
+    if rollout.scale_down is not None:
+        show_scale_down(rollout.scale_down, terminal)
     terminal.line()
+
+
+def _describe_domains(skew: SkewChange) -> str:
+    """Describe where the replicas are and what a constraint counts, the fullest domains first."""
+    ordered = sorted(skew.domains, key=lambda one: (-one.replicas, -one.pods, one.value))
+    listed = [f"{domain_name(one.value)} {one.replicas} (counted {one.pods})" for one in ordered]
+    return f"its own pods: {join_names(listed, most=6)}"
+
+
+def _show_daemon_set(explanation: Explanation, report: DaemonReport, terminal: Terminal) -> None:
+    terminal.line()
+    if report.missing:
+        terminal.line(("missing pods, each of which is pinned to its node", Style.PLACE))
+        shown = report.missing[:MOST_TABLE_ROWS]
+        rows = [(_cut(pod.node), _cut(pod.pod), pod.state, _describe_missing(pod)) for pod in shown]
+        terminal.table(("node", "pod", "state", ""), rows)
+    if len(report.missing) > MOST_TABLE_ROWS:
+        terminal.line(f"  ... and {len(report.missing) - MOST_TABLE_ROWS} more")
+    for group in explanation.rejected:
+        terminal.line(f"  needs no pod: {_format_group(group)}")
+    if report.unneeded:
+        names = join_names(report.unneeded, most=6)
+        terminal.line(f"  has a pod and needs none: {names}")
+    if explanation.constraints:
+        first = next(pod.node for pod in report.missing if not pod.is_placeable)
+        terminal.line()
+        terminal.line((f"for the pod of node {first}", Style.PLACE))
+
+
+def _describe_missing(pod: MissingPod) -> str:
+    if pod.reason_after:
+        return f"cannot be placed after the others: {pod.reason_after}"
+    return f"cannot be placed: {pod.reason}" if pod.reason else "can be placed"
 
 
 def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Terminal) -> None:
@@ -107,7 +174,7 @@ def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
         verdict = "fits" if row.fits else f"over {max_skew}"
         verdict = verdict if row.nodes else "no domain"
     return (
-        _cut(row.value),
+        _cut(domain_name(row.value)),
         f"{row.nodes}{left_out}",
         f"{row.pods}",
         bar(row.pods, most),
@@ -169,11 +236,37 @@ def _cut(name: str) -> str:
     return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
 
 
-def render_page(answers: Sequence[tuple[Explanation, Rollout | None]]) -> str:
-    """Render explanations, and the simulated rollouts that were requested, as a page."""
+def render_page(
+    answers: Sequence[tuple[Explanation, Rollout | None]], names: Sequence[str] = ()
+) -> str:
+    """
+    Render explanations, and the simulated rollouts that were requested, as a page.
+
+    Args:
+        names: Names of the objects, for the title.
+    """
+    simulated = any(rollout is not None for _, rollout in answers)
     return load_template(__package__, "pages/explanation.html").render(
-        answers=answers, drawn=_measure_diagram, height=HEIGHT, width=WIDTH, short=short_key
+        title=f"{'What if: ' if simulated else ''}{join_names(names) or 'nothing'}",
+        answers=answers,
+        drawn=_measure_diagram,
+        tone=choose_tone,
+        height=HEIGHT,
+        width=WIDTH,
+        short=short_key,
+        fate=_describe_missing,
+        domain=domain_name,
+        rank_of=describe_rank,
     )
+
+
+def choose_tone(part: ConstraintExplanation, row: DomainRow) -> str:
+    """Return the CSS class of a column: ``over`` maxSkew, ``full`` for the next pod, or ``bar``."""
+    if part.when_unsatisfiable != DO_NOT_SCHEDULE:
+        return "bar"
+    if row.pods > part.global_minimum + part.max_skew:
+        return "over"
+    return "bar" if row.fits else "full"
 
 
 def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:

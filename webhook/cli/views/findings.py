@@ -36,7 +36,8 @@ def show_causes(source: str, subject: str, causes: Iterable[Cause], terminal: Te
     for cause in causes:
         place = (f"{source}:{cause.line}", Style.PLACE)
         rule = f" [{cause.rule}]" if cause.rule else ""
-        message = f": {cause.field}: {cause.message}{rule}"
+        field = "" if cause.field in cause.message else f" {cause.field}:"
+        message = f":{field} {cause.message}{rule}"
         terminal.line(place, f": {subject}: ", ("denied", Style.BAD), message)
         _show_fix(cause, terminal)
 

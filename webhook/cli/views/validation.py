@@ -6,32 +6,39 @@ module adds lines and fixes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from webhook.manifests import Document, find_type_mismatch
+from webhook.audit.strict import drop_exempted, find_strict_errors
+from webhook.manifests import Document, find_type_mismatches
+from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy import render
 from webhook.policy.api import fieldgates, predict
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
-from webhook.policy.api.predict import Request
+from webhook.policy.api.patches import withhold_entries
+from webhook.policy.api.predict import PredictedResponse, Request
 from webhook.policy.api.rules import ApiViolation
+from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
-from webhook.policy.model import GroupKind, PodTemplate, group_of
+from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.paths import (
-    CONSTRAINTS_IN_POD,
-    TemplatePath,
+    FieldPath,
     constraints_field,
+    constraints_path,
+    find_value,
     format_path,
     parse_path,
 )
+from webhook.policy.places import TemplatePlaces, find_places, template_at
 from webhook.policy.render import Rendered
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 
+_STORED = ("uid", "resourceVersion")  # metadata of objects that an API server stored
 CREATED = 201  # status code of kube-apiserver for a create that it accepts
 
 
@@ -75,10 +82,10 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         line: First line of the object, from 1.
         api_version: From the object, as are kind, namespace and name; empty if missing.
         judged: Whether its kind has a pod template.
-        code: 201 if created, 422 if it breaks rules, 400 if a value has a wrong type.
+        code: 201 if created, 422 if it breaks rules, 400 if it cannot be decoded.
         message: Why it would be denied, in one sentence; empty if created.
         causes: The reasons of a denial, one by one.
-        warnings: Warnings of the API server.
+        warnings: Warnings of the API server, and reasons for which its pods are refused.
         dropped: Fields that the API server would drop, because their feature gate is off or its
             version does not know them.
         stored: The constraints that would be stored; empty if denied.
@@ -110,56 +117,166 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def reports_on(
-    document: Document, templates: Mapping[GroupKind, TemplatePath], servers: Sequence[Gates]
+    document: Document,
+    templates: Mapping[GroupKind, TemplatePlaces],
+    servers: Sequence[Gates],
+    *,
+    strict: bool = False,
+    not_exemptible: frozenset[str] = frozenset(),
 ) -> list[ValidationReport]:
     """
     Report how several API servers would respond to the creation of an object.
 
     Args:
         document: The object; it is decoded once.
-        templates: Path of the pod template of each kind that has one.
+        templates: Where the objects of each kind hold pod templates.
         servers: Feature gates of each API server; the result has one report for each.
+        strict: Whether unknown and duplicate fields deny the object, as with kubectl, and so do
+            constraints for which its pods are refused.
+        not_exemptible: Rules from which no annotation exempts.
     """
-    kind = GroupKind(group_of(document.api_version), document.kind)
-    path = templates.get(kind)
-    if path is None:
+    places = templates.get(document.group_kind)
+    if places is None:
         return [_report(document)] * len(servers)
+    found = drop_exempted(find_strict_errors(document, places), document, not_exemptible)
+    return [
+        _add_strict_findings(report, found, strict=strict)
+        for report in _report_responses(document, places, servers, strict=strict)
+    ]
+
+
+def report_strict_errors(
+    document: Document,
+    places: TemplatePlaces,
+    *,
+    strict: bool,
+    not_exemptible: frozenset[str] = frozenset(),
+) -> ValidationReport | None:
+    """Report only the unknown and duplicate fields of an object; None if it has none."""
+    found = drop_exempted(find_strict_errors(document, places), document, not_exemptible)
+    if not found:
+        return None
+    return _add_strict_findings(_report(document, judged=True), found, strict=strict)
+
+
+def _report_responses(
+    document: Document, places: TemplatePlaces, servers: Sequence[Gates], *, strict: bool
+) -> list[ValidationReport]:
+    """Report the responses of API servers that ignore unknown fields."""
+    kind = document.group_kind
+    value, withheld = withhold_entries(document.value, places)
     try:
-        template = _decode_template(document.value, path)
-    except msgspec.ValidationError as error:
-        return [_report_type_error(document, error)] * len(servers)
-    request = Request(kind=kind, path=path, template=template)
-    if template is None or not template.constraints:
+        found = [
+            (path, template_at(value, path, PodTemplate)) for path in find_places(value, places)
+        ]
+    except msgspec.ValidationError:
+        errors = find_type_mismatches(value, partial(_decode_templates, places))
+        return [_report_type_errors(document, errors)] * len(servers)
+    uid, version = (find_value(value, ("metadata", name)) for name in _STORED)
+    stored = predict.is_stored(uid, version)
+    requests = [
+        Request(
+            kind=kind,
+            path=path,
+            template=template,
+            stored=stored,
+            unjudged=withheld.get(path, frozenset()),
+        )
+        for path, template in found
+        if template is not None and template.constraints
+    ]
+    if not requests:
         return [_report(document, judged=True)] * len(servers)
-    return [_report_answer(document, request, gates) for gates in servers]
+    return [_report_answer(document, requests, gates, strict=strict) for gates in servers]
 
 
-def _report_answer(document: Document, request: Request, gates: Gates) -> ValidationReport:
-    answer = predict.predict_response(request, gates)
-    notice = partial(_build_notice, document, request.path)
-    accepted = _report(
-        document,
-        judged=True,
-        warnings=tuple(notice(warning.rule, warning.text) for warning in answer.warned),
-        dropped=tuple(
-            notice("TSC111", _describe_drop(drop, constraints_field(request.path), gates))
-            for drop in answer.drops
-        ),
-        stored=tuple(map(render.constraint, answer.stored)),
+def _decode_templates(places: TemplatePlaces, value: Any) -> None:
+    for path in find_places(value, places):
+        template_at(value, path, PodTemplate)
+
+
+def _add_strict_findings(
+    report: ValidationReport, found: Sequence[StrictFinding], *, strict: bool
+) -> ValidationReport:
+    """
+    Add unknown and duplicate fields: as warnings, or as the causes of a denial.
+
+    Source: apimachinery runtime error.go ``strictDecodingError``.
+    """
+    if not found:
+        return report
+    if not strict:
+        notices = (
+            ValidationNotice(one.problem, one.field, one.rule, one.line, _fix_of(one))
+            for one in found
+        )
+        return replace(report, warnings=(*notices, *report.warnings))
+    causes = (
+        Cause(TYPE_INVALID, one.problem, one.field, one.rule, one.line, _fix_of(one))
+        for one in found
     )
-    if not answer.findings:
-        return accepted
-    problem = aggregate([finding.error for finding in answer.findings])
+    problem = f"strict decoding error: {', '.join(one.message for one in found)}"
+    message = report.message if report.code == BAD_REQUEST else _describe_undecodable(report)
     return replace(
-        accepted,
-        code=UNPROCESSABLE,
-        message=f'{request.kind} "{document.name}" is invalid: {problem}',
-        causes=tuple(causes(document, request.path, answer.findings)),
+        report,
+        code=BAD_REQUEST,
+        message=message if report.code == BAD_REQUEST else f"{message}: {problem}",
+        causes=(*causes, *report.causes),
         stored=(),
     )
 
 
-def causes(document: Document, path: TemplatePath, findings: list[ApiViolation]) -> Iterator[Cause]:
+def _fix_of(finding: StrictFinding) -> str:
+    return finding.instead.removeprefix("# ")
+
+
+def _report_answer(
+    document: Document, requests: Sequence[Request], gates: Gates, *, strict: bool
+) -> ValidationReport:
+    """Report the answer about an object, from those about each of its pod templates."""
+    answers = [(request.path, predict.predict_response(request, gates)) for request in requests]
+    notice = partial(_build_notice, document)
+    accepted = _report(
+        document,
+        judged=True,
+        warnings=tuple(
+            notice(path, rule, text)
+            for path, answer in answers
+            for rule, text in _list_warnings(answer, strict=strict)
+        ),
+        dropped=tuple(
+            notice(path, "TSC111", _describe_drop(drop, constraints_field(path), gates))
+            for path, answer in answers
+            for drop in answer.drops
+        ),
+        stored=tuple(render.constraint(item) for _, answer in answers for item in answer.stored),
+    )
+    denying = [
+        (path, answer.findings or (answer.refused if strict else [])) for path, answer in answers
+    ]
+    errors = [finding.error for _, findings in denying for finding in findings]
+    if not errors:
+        return accepted
+    return replace(
+        accepted,
+        code=UNPROCESSABLE,
+        message=f'{requests[0].kind} "{document.name}" is invalid: {aggregate(errors)}',
+        causes=tuple(
+            cause for path, findings in denying for cause in causes(document, path, findings)
+        ),
+        stored=(),
+    )
+
+
+def _list_warnings(answer: PredictedResponse, *, strict: bool) -> Iterator[tuple[str, str]]:
+    """Yield rule and text of each warning; kube-apiserver does not warn of pods that it refuses."""
+    for violation in () if strict else answer.refused:
+        yield violation.rule, str(violation.error)
+    for warning in answer.warned:
+        yield warning.rule, warning.text
+
+
+def causes(document: Document, path: FieldPath, findings: list[ApiViolation]) -> Iterator[Cause]:
     """Yield the cause of a denial for each finding; ``path`` is that of the pod template."""
     for finding in findings:
         error, fix = finding.error, CATALOGUE[finding.rule].fix
@@ -167,26 +284,31 @@ def causes(document: Document, path: TemplatePath, findings: list[ApiViolation])
         yield Cause(error.reason, error.message, error.field, finding.rule, line, fix)
 
 
-def _report_type_error(document: Document, error: msgspec.ValidationError) -> ValidationReport:
-    """Report a type error: kube-apiserver cannot decode such an object."""
-    found = find_type_mismatch(error, document.value)
-    field = format_path(found.path) or document.kind
-    line = document.line(found.path)
-    fix = next((fix for end, fix in _TYPE_FIXES.items() if found.problem.endswith(end)), "")
-    version, kind = document.api_version, document.kind
-    return _report(
-        document,
-        judged=True,
-        code=BAD_REQUEST,
-        message=f'{kind} in version "{version}" cannot be handled as a {kind}: '
-        f"{field}: {found.problem}",
-        causes=(Cause(TYPE_INVALID, found.problem, field, "", line, fix or _EXPECTED),),
-    )
+def _report_type_errors(document: Document, errors: Sequence[TypeMismatch]) -> ValidationReport:
+    """Report values of wrong types: kube-apiserver cannot decode such an object."""
+    causes = tuple(_build_type_cause(document, error) for error in errors)
+    report = _report(document, judged=True, code=BAD_REQUEST, causes=causes)
+    problem = f"{causes[0].field}: {causes[0].message}"  # kube-apiserver reports the first one
+    return replace(report, message=f"{_describe_undecodable(report)}: {problem}")
+
+
+def _build_type_cause(document: Document, error: TypeMismatch) -> Cause:
+    field, line = format_path(error.path) or document.kind, document.line(error.path)
+    fix = next((fix for end, fix in _TYPE_FIXES.items() if error.problem.endswith(end)), _EXPECTED)
+    return Cause(TYPE_INVALID, error.problem, field, "", line, fix)
+
+
+def _describe_undecodable(report: ValidationReport) -> str:
+    """Name kind and version, without a group. Source: apiserver ``transformDecodeError``."""
+    kind, version = report.kind, report.api_version.rpartition("/")[2]
+    return f'{kind} in version "{version}" cannot be handled as a {kind}'
 
 
 _EXPECTED = "write a value of the expected type"
 _TYPE_FIXES = {
     "expected an integer, got a string": "write the number without quotes",
+    "expected an integer, got a number": "write an integer, such as 1",
+    "expected an integer, got a boolean": "write an integer, such as 1",
     "expected a string, got an integer": "write the value in quotes",
     "expected a string, got a number": "write the value in quotes",
     "expected a string, got a boolean": "write the value in quotes",
@@ -196,15 +318,13 @@ _TYPE_FIXES = {
 }
 
 
-def _find_line(document: Document, path: TemplatePath, field: str) -> int:
+def _find_line(document: Document, path: FieldPath, field: str) -> int:
     """Find the line of a field at or below the list, or of its parent if it is missing."""
     below = parse_path(field.removeprefix(constraints_field(path)))
-    return document.line((*path, *CONSTRAINTS_IN_POD, *below))
+    return document.line((*constraints_path(path), *below))
 
 
-def _build_notice(
-    document: Document, path: TemplatePath, rule: str, message: str
-) -> ValidationNotice:
+def _build_notice(document: Document, path: FieldPath, rule: str, message: str) -> ValidationNotice:
     field = message.partition(": ")[0]
     line = _find_line(document, path, field)
     return ValidationNotice(message, field, rule, line, CATALOGUE[rule].fix)
@@ -227,27 +347,3 @@ def _report(document: Document, **answer: Any) -> ValidationReport:
         name=document.name,
         **answer,
     )
-
-
-def _decode_template(value: Any, path: TemplatePath) -> PodTemplate | None:
-    """
-    Decode the pod template at a path of an object.
-
-    Raises:
-        msgspec.ValidationError: A value in the template, or on its path, has a wrong type.
-    """
-    held: Any = msgspec.convert(value, _holder(path))
-    for _ in path:
-        held = held.inner if held is not None else None
-    template: PodTemplate | None = held
-    return template
-
-
-@cache
-def _holder(path: TemplatePath) -> Any:
-    """Define the type of an object of which only the pod template is decoded."""
-    holder: Any = PodTemplate | None
-    for member in reversed(path):
-        fields = [("inner", holder, None)]
-        holder = msgspec.defstruct("Holder", fields, rename={"inner": member}) | None
-    return holder

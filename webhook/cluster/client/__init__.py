@@ -6,6 +6,6 @@ cluster is used.
 """
 
 from webhook.cluster.client.client import RELOAD_S, Api, Timeouts
-from webhook.cluster.client.credentials import ApiAccess
+from webhook.cluster.client.credentials import ApiAccess, default_namespace
 
-__all__ = ["RELOAD_S", "Api", "ApiAccess", "Timeouts"]
+__all__ = ["RELOAD_S", "Api", "ApiAccess", "Timeouts", "default_namespace"]

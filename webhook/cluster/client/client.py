@@ -216,7 +216,11 @@ class Api:
         """Renew the credentials; return the error if the old ones remain."""
         try:
             self._load = self._load or make_loader(self._access)
-            renewed = Connection(await self._load(), strict=self._access.strict)
+            renewed = Connection(
+                await self._load(),
+                strict=self._access.strict,
+                impersonated=self._access.impersonated,
+            )
             known = self._connection
             if known is not None and known.identity == renewed.identity:
                 known.take_token(renewed.configuration)

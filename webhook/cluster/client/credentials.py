@@ -10,7 +10,7 @@ service account's token in the middle of a request (here ``client`` reads the fi
 import asyncio
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -28,9 +28,14 @@ from kubernetes_asyncio.config.incluster_config import (
     SERVICE_TOKEN_FILENAME,
 )
 
-from webhook.cluster.client.kubeconfig import find_kubeconfig, kubeconfig_error
+from webhook.cluster.client.kubeconfig import (
+    find_kubeconfig,
+    find_namespace,
+    kubeconfig_error,
+)
 from webhook.cluster.client.plugins import PLUGIN_S, ExecPlugin
 from webhook.cluster.protocol import ApiRequest
+from webhook.errors import SourceError
 
 LOAD_S = 10.0  # seconds to load credentials without a plugin; other providers use the network
 READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds twice as much
@@ -54,6 +59,7 @@ class ApiAccess:
         kubeconfig: One file, or several as in ``KUBECONFIG``; empty: the service account inside a
             pod, otherwise ``KUBECONFIG`` or ``~/.kube/config``.
         context: Context of the kubeconfig; empty: its current context.
+        impersonated: The user, groups and UID to act as, as headers of every request.
         strict: Whether certificates must conform to RFC 5280, as Python requires since 3.13; the
             CAs of some old clusters do not.
         token_file: Token of the service account.
@@ -65,6 +71,7 @@ class ApiAccess:
 
     kubeconfig: str = ""
     context: str = ""
+    impersonated: tuple[tuple[str, str], ...] = ()
     strict: bool = True
     token_file: str = SERVICE_TOKEN_FILENAME
     ca_file: str = SERVICE_CERT_FILENAME
@@ -75,9 +82,29 @@ class ApiAccess:
 
 def make_loader(access: ApiAccess) -> LoadConfiguration:
     """Choose the source of credentials; reads no file yet."""
-    requested = access.kubeconfig or access.context
-    in_pod = SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
-    return _kubeconfig_loader(access) if requested or not in_pod else _pod_loader(access)
+    return _pod_loader(access) if _is_in_pod(access) else _kubeconfig_loader(access)
+
+
+def default_namespace(access: ApiAccess) -> str:
+    """
+    Return the namespace of objects that name none: that of the context, or of the service account.
+
+    Returns:
+        Empty if none is set, or if it cannot be read; a request then fails with the reason.
+    """
+    try:
+        if _is_in_pod(access):
+            return Path(access.token_file).with_name("namespace").read_text().strip()
+        files = find_kubeconfig(access.kubeconfig, access.environ)
+        return find_namespace(files, access.context)
+    except (OSError, ValueError, SourceError):
+        return ""
+
+
+def _is_in_pod(access: ApiAccess) -> bool:
+    if access.kubeconfig or access.context:
+        return False
+    return SERVICE_HOST_ENV_NAME in access.environ and Path(access.token_file).exists()
 
 
 def _pod_loader(access: ApiAccess) -> LoadConfiguration:
@@ -140,9 +167,15 @@ class Connection:
         identity: Digest of the settings that require new connections when they change.
     """
 
-    def __init__(self, configuration: Any, *, strict: bool) -> None:
+    def __init__(
+        self, configuration: Any, *, strict: bool, impersonated: Iterable[tuple[str, str]] = ()
+    ) -> None:
         """
         Take a ``Configuration`` of the untyped library; call ``connect`` before the first request.
+
+        Args:
+            strict: Whether certificates must conform to RFC 5280.
+            impersonated: Further headers of every request.
 
         Raises:
             OSError: A certificate file cannot be read.
@@ -153,6 +186,7 @@ class Connection:
         self.host = str(configuration.host)
         self.identity = _digest(configuration)
         self.configuration: Any = configuration
+        self._headers = (*_HEADERS.items(), *impersonated)
         self._session: aiohttp.ClientSession | None = None
 
     def connect(self) -> None:
@@ -182,10 +216,10 @@ class Connection:
             aiohttp.ClientError: The network failed; also TimeoutError, OSError and ValueError.
         """
         assert self._session is not None, "connected"
-        configuration, headers = self.configuration, dict(_HEADERS)
+        configuration, headers = self.configuration, list(self._headers)
         if token := await configuration.get_api_key_with_prefix(_TOKEN):
-            headers["Authorization"] = token
-        headers["Content-Type" if request.body else "Accept"] = request.content_type
+            headers.append(("Authorization", token))
+        headers.append(("Content-Type" if request.body else "Accept", request.content_type))
         return await self._session.request(
             request.method,
             f"{self.host}{request.path}{'?' if request.query else ''}{urlencode(request.query)}",

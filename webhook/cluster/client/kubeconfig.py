@@ -13,7 +13,7 @@ from typing import Any
 from webhook.errors import SourceError
 from webhook.manifests import Document, parse
 from webhook.manifests.files import read_text
-from webhook.policy.paths import is_array, is_object
+from webhook.policy.paths import find_value, is_array, is_object
 
 KUBECONFIG_VARIABLE = "KUBECONFIG"
 DEFAULT_KUBECONFIG = "~/.kube/config"
@@ -56,6 +56,55 @@ def kubeconfig_error(files: str, context: str) -> SourceError | None:
     return None
 
 
+def list_contexts(files: str) -> dict[str, str]:
+    """
+    List the contexts in all files: name -> namespace; the first one of equal names counts.
+
+    Raises:
+        SourceError: A file cannot be read.
+    """
+    found: dict[str, str] = {}
+    for document in _read_documents(files):
+        for entry in _entries(document):
+            namespace = find_value(entry, ("context", "namespace"))
+            text = namespace if isinstance(namespace, str) else ""
+            found.setdefault(str(entry.get("name", "")), text)
+    return found
+
+
+def find_namespace(files: str, context: str) -> str:
+    """
+    Return the namespace of a context; empty if it names none.
+
+    As for kubectl, the first file that sets a value counts.
+
+    Args:
+        context: Empty for the current context.
+
+    Raises:
+        SourceError: A file cannot be read.
+    """
+    documents = _read_documents(files)
+    for document in documents:
+        current: Any = document.value.get("current-context")
+        context = context or (current if isinstance(current, str) else "")
+    for document in documents:
+        for entry in _entries(document):
+            if entry.get("name") == context:
+                found = find_value(entry, ("context", "namespace"))
+                return found if isinstance(found, str) else ""
+    return ""
+
+
+def _read_documents(files: str) -> list[Document]:
+    return [
+        document
+        for path in _existing(files)
+        for document in parse(read_text(path), path)
+        if isinstance(document, Document) and is_object(document.value)
+    ]
+
+
 def _existing(files: str) -> Iterator[str]:
     for path in files.split(os.pathsep):
         expanded = Path(path).expanduser()
@@ -64,6 +113,9 @@ def _existing(files: str) -> Iterator[str]:
 
 
 def _contexts(document: Document) -> list[str]:
+    return [str(entry["name"]) for entry in _entries(document) if "name" in entry]
+
+
+def _entries(document: Document) -> list[dict[str, Any]]:
     listed: Any = document.value.get("contexts")
-    entries = listed if is_array(listed) else []
-    return [str(entry["name"]) for entry in entries if is_object(entry) and "name" in entry]
+    return [entry for entry in listed if is_object(entry)] if is_array(listed) else []

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from webhook.doctor import drift
 from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
-from webhook.policy.catalogue import Action
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, CUSTOM_KINDS, POD
-from webhook.policy.model import GroupKind
+from webhook.policy.model import NAME_LABEL, GroupKind
 from webhook.policy.request import Hook
+from webhook.policy.rule_entry import Action
 
 APPLY = "apply the manifests again: helm upgrade, or kubectl apply -k"
 
@@ -139,7 +139,7 @@ def check_exemptions(installation: Installation) -> Iterator[DoctorFinding]:
             yield DoctorFinding(
                 f"{webhook.name} is called for namespace {namespace}: "
                 f"{reason if is_system else 'no replica can start again once all are down'}",
-                f"exclude it in namespaceSelector, key {drift.NAME_LABEL}, operator NotIn: {APPLY}",
+                f"exclude it in namespaceSelector, key {NAME_LABEL}, operator NotIn: {APPLY}",
             )
 
 
@@ -181,7 +181,7 @@ def _explain_validated_pods(installation: Installation) -> str | None:
         return None
     actions = found.configuration.actions
     denying = [rule for rule, action in actions.items() if action is Action.DENY]
-    return f"the configuration says deny for {', '.join(denying)}" if denying else ""
+    return f"the configuration sets deny for {', '.join(denying)}" if denying else ""
 
 
 def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding]:

@@ -1,5 +1,5 @@
 """
-Advice: the policy rules TSC101 to TSC115, which need facts of a cluster.
+Advice: the policy rules TSC101 to TSC121, which need facts of a cluster.
 
 A rule is a pure function of a ``Subject`` (a workload, or a pod without a controller) and an
 ``AdviceContext`` (the policy, and the facts about the cluster). It yields a ``RuleViolation`` for

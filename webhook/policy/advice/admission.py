@@ -17,12 +17,12 @@ from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
-from webhook.policy.catalogue import Action
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint
 from webhook.policy.nesting import decode_nested
 from webhook.policy.request import AdmissionRequest
+from webhook.policy.rule_entry import Action
 
 
 class _Objects(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -96,5 +96,6 @@ def _decode_request(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Sub
     subject = decode_subject(objects.object, request.kind, path, request.namespace)
     if subject is None or request.old is None:
         return subject
+    path = path if request.old_path is None else request.old_path
     before = decode_subject(objects.old_object, request.kind, path, request.namespace)
     return replace(subject, settled=before is not None and before.pod == subject.pod)

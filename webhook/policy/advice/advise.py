@@ -13,7 +13,7 @@ The caller decides whether denying is possible: only the validating webhook sees
 will be stored.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -22,11 +22,12 @@ from msgspec.structs import replace
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
-from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
+from webhook.policy.advice.profiledefaults import find_pending_defaults
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.catalogue import Action
+from webhook.policy.rule_entry import Action
 
 
 class ExemptFinding(NamedTuple):
@@ -73,6 +74,20 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 NO_ADVICE = Advice()  # the advice on an object without findings
 
 
+def join_advice(parts: Iterable[Advice | None]) -> Advice | None:
+    """Join the advice on the pod templates of one object; None if there is none on any."""
+    given = [advice for advice in parts if advice is not None]
+    if not given:
+        return None
+    return Advice(
+        denied=tuple(finding for advice in given for finding in advice.denied),
+        warned=tuple(finding for advice in given for finding in advice.warned),
+        audited=tuple(finding for advice in given for finding in advice.audited),
+        exempted=tuple(finding for advice in given for finding in advice.exempted),
+        refused=tuple(dict.fromkeys(finding for advice in given for finding in advice.refused)),
+    )
+
+
 def advise(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule] = POLICY_RULES
 ) -> Advice:
@@ -85,14 +100,19 @@ def advise(
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
     policy = context.policy
+    rows = tuple(rows)
     findings = list(_run_rules(subject, context, rows))
+    of_profile = tuple(find_pending_defaults(_without_gated(subject, context.gates), context, rows))
+    findings += of_profile
     exempt = exemptions.parse_exemptions(subject.metadata.annotations, policy.not_exemptible)
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
-    for finding in findings:
-        if finding.rule not in exempt.reasons:
-            by_action[_limit_action(policy.actions[finding.rule], subject)].append(finding)
+    for finding in _join_causes([one for one in findings if one.rule not in exempt.reasons]):
+        action = policy.actions[finding.rule]
+        if finding in of_profile and action is Action.DENY:
+            action = Action.WARN  # the object is not at fault
+        by_action[_limit_action(action, subject)].append(finding)
     warns = _limit_action(Action.WARN, subject) is Action.WARN
     return Advice(
         denied=tuple(by_action[Action.DENY]),
@@ -113,13 +133,33 @@ def _run_rules(
     # All rules but one see the constraints without the fields that feature gates disable, which
     # is what kube-scheduler acts on. TSC111 reports exactly those fields.
     in_force = _without_gated(subject, context.gates)
+    is_bare = subject.is_bare
     for row in rows:
-        if context.policy.actions[row.id] is Action.OFF:
+        if context.policy.actions[row.id] is Action.OFF or (is_bare and not row.on_bare_lists):
             continue
-        if context.cluster is not None or row.scope is RuleScope.EVERYWHERE:
+        if row.runs(context):
             judged = subject if row.as_written else in_force
             for violation in row.check(judged, context):
                 yield AdviceFinding(row.id, *violation)
+
+
+def _join_causes(findings: Sequence[AdviceFinding]) -> Iterator[AdviceFinding]:
+    """
+    Join findings with the same cause and the same fix.
+
+    If closed domains, or too few, leave the next pod without a node, TSC106 suggests what TSC105,
+    TSC116 or TSC104 suggests, and becomes a part of that finding.
+    """
+    pending = {(one.field, one.instead): one for one in findings if one.rule == "TSC106"}
+    closed = {
+        (one.field, one.instead) for one in findings if one.rule in {"TSC104", "TSC105", "TSC116"}
+    }
+    for finding in findings:
+        place = finding.field, finding.instead
+        if place not in closed or place not in pending:
+            yield finding
+        elif finding.rule != "TSC106":
+            yield replace(finding, problem=f"{finding.problem}; now {pending[place].problem}")
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:

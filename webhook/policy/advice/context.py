@@ -7,19 +7,21 @@ the workloads that the pods belong to.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.feasibility import OuterDomain
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint, Node
+from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_untolerated
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
@@ -29,7 +31,7 @@ from webhook.policy.placement.spreads import (
     resolve_constraints,
 )
 from webhook.policy.placement.tallies import IncomingPod, PodTally
-from webhook.policy.placement.topology import CACHED_DOMAINS, Topology
+from webhook.policy.placement.topology import CACHED_DOMAINS, Domains, Topology
 
 
 class NestedDomains(NamedTuple):
@@ -44,6 +46,8 @@ class NestedDomains(NamedTuple):
     shapes: Mapping[OuterDomain, int]
 
 
+CACHED_SELECTORS = 16  # those that workloads share; each may count all workloads of a namespace
+
 _Query: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
 
 
@@ -56,26 +60,58 @@ class ClusterState:
         census: Every pod that counts, by its node.
         members: The same pods, or those that manifests would create, by their workload instead of
             their node; a workload is named like ``str(Subject)``, as ``Deployment/web``.
+        storage_classes: Every StorageClass that is known, by name.
+        members_of: The cached counts of ``count_members``, by namespace and selector in JSON.
     """
 
-    def __init__(self, nodes: Iterable[Node], census: Census, members: Census) -> None:
-        """Take the nodes, whose names are unique, and the two counts of the pods."""
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        census: Census,
+        members: Census,
+        storage_classes: Iterable[StorageClass] = (),
+    ) -> None:
+        """Take the nodes, whose names are unique, the two counts of the pods, and classes."""
         self.topology = Topology(nodes)
         self.census = census
         self.members = members
+        self.storage_classes = {item.name: item for item in storage_classes}
         self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
         self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self._last: tuple[_Query, ConstraintTallies] | None = None
+        self.members_of = _cache_members(members)
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
         """Return the state with other pods on the same nodes; it shares the caches of the nodes."""
         twin = copy(self)
+        if members is not self.members:
+            twin.members_of = _cache_members(members)
         twin.census, twin.members = census, members
         return twin
+
+    def count_members(self, namespace: str, selector: LabelSelector | None) -> Mapping[str, int]:
+        """
+        Count the pods of a namespace that a selector selects, by their workload.
+
+        The result is cached: many workloads may have the same selector.
+
+        Returns:
+            Workload -> pods, at least 1, sorted by workload.
+        """
+        return self.members_of(namespace, msgspec.json.encode(selector))
 
     def schedulable(self, demands: Demands) -> Topology:
         """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
         return self.topology if tolerates_cordons(demands) else self._schedulable
+
+    def lasting_domains(self, key: str, keys: tuple[str, ...], demands: Demands) -> Domains:
+        """
+        Find the domains that a pod can go to unless the state of their nodes prevents it for now.
+
+        A cordon, or a node that is not ready, is no reason to change a manifest; kube-scheduler
+        counts these nodes, too. ``keys`` are those that a node must have.
+        """
+        return self.topology.domains(key, keys, demands.lasting)
 
     def tally(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
@@ -90,6 +126,29 @@ class ClusterState:
             spreads = resolve_valid(constraints, pod.labels, gates)
             self._last = query, tally_constraints(pod, spreads, self.topology, self.census)
         return self._last[1]
+
+    def tally_known(
+        self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
+    ) -> ConstraintTallies:
+        """
+        Count the pods of those constraints whose key is on a node that the pod can go to.
+
+        A hard constraint on any other key rejects every node, and no node counts for the others.
+        TSC103 reports it; the advice on the others does not wait for its correction.
+        """
+        tallies = self.tally(pod, constraints, gates)
+        hard, soft = (
+            tuple(spread for spread in kind if self.is_known(spread.topology_key, pod.demands))
+            for kind in (tallies.spreads.hard, tallies.spreads.soft)
+        )
+        if (hard, soft) == (tallies.spreads.hard, tallies.spreads.soft):
+            return tallies
+        known = replace(tallies.spreads, hard=hard, soft=soft)
+        return tally_constraints(pod, known, self.topology, self.census)
+
+    def is_known(self, key: str, demands: Demands) -> bool:
+        """Whether a node that a pod can go to has a topology key."""
+        return bool(self.lasting_domains(key, (key,), demands).sizes)
 
     def tallies(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
@@ -122,8 +181,8 @@ class ClusterState:
         Args:
             outer: The topology key of the outer domains.
             inner: The topology key of the inner domains.
-            demands: What a node must meet for the pod to go there.
-            counting: What a node must meet to count.
+            demands: What a node must satisfy for the pod to go there.
+            counting: What a node must satisfy to count.
 
         Returns:
             None if an inner domain lies in two outer ones, or the pod cannot go to any.
@@ -141,6 +200,17 @@ class ClusterState:
             OuterDomain(opened[value], number[value] - opened[value]) for value in number
         )
         return NestedDomains(len(outers.sizes), len(inners.sizes), shapes)
+
+
+def _cache_members(members: Census) -> Callable[[str, bytes], Mapping[str, int]]:
+    """Cache the counts of selectors, which are given as JSON since they cannot be hashed."""
+
+    @lru_cache(CACHED_SELECTORS)
+    def count(namespace: str, selector: bytes) -> Mapping[str, int]:
+        decoded = msgspec.json.decode(selector, type=LabelSelector | None)
+        return dict(sorted(members.count(namespace, decoded).items()))
+
+    return count
 
 
 @dataclass(frozen=True)

@@ -6,55 +6,22 @@ be judged by the template alone. How many pods are counted is the subject of ``p
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
-from webhook.policy.advice.subject import JOBS, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
-from webhook.policy.model import Constraint, GroupKind, LabelSelector
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, LabelSelector
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
+from webhook.policy.podlabels import may_carry, revision_key
 from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
-
-POD_TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
-_REVISION_HASH = "controller-revision-hash"  # apps/v1 ``ControllerRevisionHashLabelKey``
-_OF_JOBS = frozenset(
-    {
-        "controller-uid",
-        "job-name",
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-name",
-        "batch.kubernetes.io/job-completion-index",
-    }
-)
-
-ADDED_LABELS: Mapping[GroupKind, frozenset[str]] = MappingProxyType(
-    {
-        POD: frozenset[str](),
-        GroupKind("", "ReplicationController"): frozenset[str](),
-        GroupKind("apps", "ReplicaSet"): frozenset[str](),
-        DEPLOYMENT: frozenset({POD_TEMPLATE_HASH}),
-        DAEMON_SET: frozenset({_REVISION_HASH, "pod-template-generation"}),
-        STATEFUL_SET: frozenset(
-            {_REVISION_HASH, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"}
-        ),
-        **dict.fromkeys(JOBS, _OF_JOBS),
-    }
-)
-"""
-Labels that a controller adds to those of the template. Controllers of unlisted kinds may add any.
-
-Source: k8s.io api apps/v1 and batch/v1 types.go.
-"""
 
 
 def may_add(subject: Subject, key: str) -> bool:
-    """Whether a controller may add this label to the pods of a subject."""
+    """Whether a controller or a webhook may add this label to the pods of a subject."""
     if key in subject.labels:
         return False
-    added = ADDED_LABELS.get(subject.kind)
-    return added is None or key in added
+    return key in subject.given_labels or may_carry(subject.pods_kind, key)
 
 
 def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None]:
@@ -108,9 +75,11 @@ def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> boo
 
 
 def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:
-    """Yield each requirement that the subject's pods certainly do not meet, and its label key."""
+    """Yield the requirements that the subject's pods certainly violate, and their label keys."""
     for key, value in selector.match_labels.items():
-        if subject.labels.get(key) != value and not may_add(subject, key):
+        if subject.labels.get(key) == value:
+            continue
+        if not may_add(subject, key) or is_outdated(key, value, subject):
             yield f"{key}={value}", key
     for expression in selector.match_expressions:
         alone = LabelSelector(match_expressions=(expression,))
@@ -119,13 +88,44 @@ def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tu
             yield render(alone), expression.key
 
 
+def is_outdated(key: str, value: str, subject: Subject) -> bool:
+    """
+    Whether a value is the hash of another revision than that of the pods to come.
+
+    A selector in a pod template is a part of what its controller hashes, so that a written hash is
+    never the one of its own revision.
+    """
+    is_hash = key == revision_key(subject.pods_kind) and key.endswith("-hash")
+    return is_hash and subject.next_labels.get(key) != value
+
+
+class OtherWorkloads(Mapping[str, int]):
+    """Workload -> pods, without one workload; a view, since many workloads share the counts."""
+
+    def __init__(self, counted: Mapping[str, int], own: str) -> None:
+        """Take the counts, and the workload to leave out, which need not be in them."""
+        self._counted, self._own = counted, own
+
+    def __getitem__(self, workload: str) -> int:
+        """Return the number of pods of a workload."""
+        if workload == self._own:
+            raise KeyError(workload)
+        return self._counted[workload]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the workloads, sorted."""
+        return (workload for workload in self._counted if workload != self._own)
+
+    def __len__(self) -> int:
+        """Return the number of workloads."""
+        return len(self._counted) - (self._own in self._counted)
+
+
 def other_workloads(
     subject: Subject, selector: LabelSelector | None, cluster: ClusterState
-) -> dict[str, int]:
-    """Find the other workloads in the namespace that a selector counts -> number of pods."""
-    counted = cluster.members.count(subject.namespace, selector)
-    counted.pop(str(subject), None)
-    return counted
+) -> OtherWorkloads:
+    """Find the other workloads in the namespace that a selector counts, and their pods."""
+    return OtherWorkloads(cluster.count_members(subject.namespace, selector), str(subject))
 
 
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:
@@ -136,7 +136,8 @@ def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> Incom
 
 def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:
     """Resolve the hard constraints of a subject's next pod as kube-scheduler does."""
-    if not subject.constraints or subject.is_bound:
+    is_hard = any(one.when_unsatisfiable == DO_NOT_SCHEDULE for one in subject.constraints)
+    if not is_hard or subject.is_bound:
         return ()  # most workloads
     if context.cluster is not None:
         pod = next_pod(subject)

@@ -10,40 +10,34 @@ zones. Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes
 pkg/apis/core/v1/defaults.go ``SetDefaults_PodSpec``.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
-from webhook.policy.advice.subject import JOBS, Subject, SubjectPod
+from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
+from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, ObjectMeta
-from webhook.policy.paths import TemplatePath, is_object
+from webhook.policy.paths import FieldPath, find_value, is_array, is_object
+from webhook.policy.places import wrap_bare_list
+from webhook.policy.podlabels import COMPLETION_INDEX
 
-INT32 = range(2**31)  # values that the API allows for a number of pods
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"  # takes precedence
 
 
 class _Outer(msgspec.Struct, frozen=True, gc=False):
     metadata: ObjectMeta | None = None
 
 
-class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The object around a pod template: the spec of a workload, or that of a CronJob's Job."""
-
-    replicas: Any = None  # Any: a custom kind may use the name for something else
-    parallelism: Any = None
-    completions: Any = None
-    strategy: Any = None
-    volume_claim_templates: Any = None
-
-
 def decode_subject(
-    obj: bytes | msgspec.Raw, kind: GroupKind, path: TemplatePath, namespace: str = ""
+    obj: bytes | msgspec.Raw, kind: GroupKind, path: FieldPath, namespace: str = ""
 ) -> Subject | None:
     """
     Decode a subject.
 
     Args:
-        path: Path of the pod template in objects of this kind; empty for pods.
+        path: Path of the pod template, or of a bare list of constraints; empty for pods.
         namespace: Its namespace; empty to take it from the object.
 
     Returns:
@@ -54,42 +48,91 @@ def decode_subject(
             server sends.
     """
     steps = [msgspec.Raw(obj)]
-    for name in path:
-        members = _decode_members(steps[-1]) or {}
-        steps.append(members.get(name, _NULL))
-    pod = msgspec.json.decode(steps[-1], type=SubjectPod | None)
+    for step in path:
+        steps.append(_decode_member(steps[-1], step))
+    template = wrap_bare_list(steps[-1], path)
+    pod = msgspec.json.decode(template, type=SubjectPod | None)
     if pod is None:
         return None
     metadata = msgspec.json.decode(obj, type=_Outer).metadata or ObjectMeta()
-    holder = msgspec.json.decode(steps[-2], type=TemplateHolder) if path else TemplateHolder()
+    holders = _decode_holders(kind, path, steps)
+    holder = (holders[-1] if holders else None) or TemplateHolder()
     return Subject(
         kind=kind,
         path=path,
         metadata=metadata,
         namespace=namespace or metadata.namespace,
         pod=pod,
-        replicas=_count_pods(kind, holder),
+        part=name_part(kind, path, holders),
+        replicas=count_pods(kind, path, holders),
         claims=bool(holder.volume_claim_templates),
+        claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
-        alone_on_node=bool(path) and requests_host_ports(steps[-1]),
+        alone_on_node=bool(path) and requests_host_ports(template),
+        given_labels=list_given_labels(holder),
     )
 
 
 _NULL = msgspec.Raw(b"null")
 
+_decode_holder = msgspec.json.Decoder(TemplateHolder | None).decode
 _decode_members: Callable[[msgspec.Raw], dict[str, msgspec.Raw] | None]
 _decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
+_decode_entries: Callable[[msgspec.Raw], list[msgspec.Raw] | None]
+_decode_entries = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
 
 
-def _count_pods(kind: GroupKind, holder: TemplateHolder) -> int | None:
-    if kind in JOBS:
-        parallel = holder.parallelism if _is_number(holder.parallelism) else 1
-        return min(parallel, holder.completions) if _is_number(holder.completions) else parallel
-    return holder.replicas if _is_number(holder.replicas) else None
+_EPHEMERAL = (
+    ("canary", "canaryMetadata"),
+    ("canary", "stableMetadata"),
+    ("blueGreen", "activeMetadata"),
+    ("blueGreen", "previewMetadata"),
+)
+"""Members of a Rollout's strategy with labels that its controller gives to pods."""
 
 
-def _is_number(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value in INT32
+def list_given_labels(holder: TemplateHolder) -> tuple[str, ...]:
+    """
+    List the labels that the controller gives to the pods because of fields of the workload, sorted.
+
+    Source: k8s.io api batch/v1 ``CompletionMode``; argo-rollouts v1alpha1 ``PodTemplateMetadata``.
+    """
+    keys = {COMPLETION_INDEX} if holder.completion_mode == "Indexed" else set[str]()
+    if is_object(holder.strategy):
+        for path in _EPHEMERAL:
+            labels = find_value(holder.strategy, (*path, "labels"))
+            keys.update(labels if is_object(labels) else ())
+    return tuple(sorted(keys))
+
+
+def _decode_member(value: msgspec.Raw, step: str | int) -> msgspec.Raw:
+    if isinstance(step, str):
+        return (_decode_members(value) or {}).get(step, _NULL)
+    entries = _decode_entries(value) or []
+    return entries[step] if step < len(entries) else _NULL
+
+
+def _decode_holders(
+    kind: GroupKind, path: FieldPath, steps: Sequence[msgspec.Raw]
+) -> list[TemplateHolder | None]:
+    """Decode the objects around a template; for a built-in kind only the innermost one."""
+    if not path:
+        return []
+    if kind in BUILT_IN_TEMPLATES:
+        return [_decode_holder(steps[-2])]
+    return [
+        None if isinstance(step, int) else _decode_holder(data)
+        for data, step in zip(steps, path, strict=False)
+    ]
+
+
+def _list_claim_classes(templates: Any) -> Iterator[str | None]:
+    """Yield the class of each claim template; None if it names none."""
+    for template in templates if is_array(templates) else ():
+        metadata, spec = (find_value(template, (name,)) for name in ("metadata", "spec"))
+        annotated = find_value(metadata, ("annotations", _CLASS_ANNOTATION))
+        named = annotated or find_value(spec, ("storageClassName",))
+        yield named if isinstance(named, str) else None
 
 
 ALWAYS = "Always"  # restartPolicy of a sidecar, an init container that keeps running

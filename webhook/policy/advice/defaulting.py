@@ -1,5 +1,5 @@
 """
-Rules about defaults: TSC110 (anything spreads a workload) and TSC115 (pods have their defaults).
+Rule TSC115: pods have the defaults of their profile.
 
 The defaults themselves are computed in ``policy.defaulting``.
 """
@@ -8,82 +8,17 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from webhook.policy import render
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import RuleViolation, join_names
-from webhook.policy.advice.flow import entries
-from webhook.policy.advice.subject import PodAffinityTerm, RunningPods, Subject
-from webhook.policy.advice.suggestions import own_selector, suggest_restart
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.suggestions import suggest_restart
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
 from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE, Mode
+from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.defaulting.selector import derive_selector
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector, PodTemplate
-from webhook.policy.selectors import matches, merge_match_label_keys
-
-SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
-
-
-def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC110: without any spreading, all replicas may run on one node and be lost with it."""
-    replicas = subject.replicas or 0
-    if subject.is_alone or replicas <= 1 or Gate.EVEN_PODS_SPREAD not in context.gates:
-        return
-    if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
-        return
-    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    foreseen = forecast_injection(pod, subject.namespace, context.policy, context.facts)
-    if context.policy.mode is Mode.APPLY and foreseen.entries:
-        return
-    selector = own_selector(subject)
-    suggested = [
-        render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector)) for key in SUGGESTED
-    ]
-    yield RuleViolation(
-        subject.list_path,
-        f"nothing spreads its {replicas} replicas: it has no constraint and no pod anti-affinity "
-        "that counts its own pods, and no profile gives them defaults",
-        entries("topologySpreadConstraints", suggested),
-        f"nothing spreads its {replicas} replicas",
-    )
-
-
-def _is_pinned(subject: Subject) -> bool:
-    """Whether its pods are meant for one node, or for the nodes of other workloads' pods."""
-    return (
-        subject.is_bound
-        or any(key == HOSTNAME for key, _ in subject.demands.pairs)
-        or any(
-            term.topology_key == HOSTNAME and not _counts_itself(term, subject)
-            for term in subject.companions
-        )
-    )
-
-
-def _is_spread(subject: Subject) -> bool:
-    """Whether the template or the running pods have something that keeps the pods apart."""
-    return (
-        bool(subject.constraints)
-        or subject.alone_on_node
-        or any(group.pod.constraints for group in subject.running)
-        or any(_counts_itself(term, subject) for term in subject.anti_affinity)
-    )
-
-
-def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
-    """
-    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
-
-    Any namespaceSelector is assumed to select the subject's namespace.
-    """
-    here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
-    return (
-        bool(here and term.topology_key)
-        and term.label_selector is not None
-        and matches(term.label_selector, subject.next_labels)
-        and not any(key in subject.next_labels for key in term.mismatch_label_keys or ())
-    )
+from webhook.policy.model import Constraint, LabelSelector, PodTemplate
+from webhook.policy.selectors import merge_match_label_keys
 
 
 def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
@@ -95,7 +30,7 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     profile = profile_of(pod, namespace, policy, context.facts)
     if profile is None or not profile.complete_selectors:
         return False
-    facts = ForecastFacts(context.facts, subject.pod.labels)
+    facts = ForecastFacts(context.facts, LabelSelector(subject.pod.labels))
     return derive_selector(pod, namespace, facts) is not None
 
 

@@ -1,5 +1,5 @@
 """
-The annotation that exempts an object from policy rules, each with a reason.
+The annotation that exempts an object from policy rules, and from those of strict decoding.
 
 ``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``. Commas
 separate exemptions, so a reason has no comma. ``parse_exemptions`` is the entry point; a malformed
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webhook.policy.advice.findings import AdviceFinding, quote_value
-from webhook.policy.catalogue import DEFAULT_ACTIONS, REFUSED_EXEMPTION
+from webhook.policy.catalogue import DEFAULT_ACTIONS, REFUSED_EXEMPTION, STRICT_RULES
 
 EXEMPT_ANNOTATION = "evenspread.io/exempt"
 FIELD = f"metadata.annotations[{EXEMPT_ANNOTATION}]"
-_INSTEAD = f'{EXEMPT_ANNOTATION}: "TSC101=REASON"'
+_EXEMPTIBLE = (*STRICT_RULES, *DEFAULT_ACTIONS)
 
-MOST_EXEMPTIONS = 32  # that are read of one annotation; there are 15 rules
+MOST_EXEMPTIONS = 32  # that are read of one annotation; there are 20 rules
 REASON_CHARACTERS = 200  # of a reason, which reports repeat; a sentence has half of that
 
 
@@ -43,17 +43,26 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
         problem = _find_problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
             known = rule if rule in DEFAULT_ACTIONS else REFUSED_EXEMPTION
-            refused.append(AdviceFinding(known, FIELD, f"{quote_value(rule)} {problem}", _INSTEAD))
+            instead = _suggest(rule, reasons, not_exemptible)
+            refused.append(AdviceFinding(known, FIELD, f"{quote_value(rule)} {problem}", instead))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
 
 
+def _suggest(rule: str, earlier: Mapping[str, str], not_exemptible: frozenset[str]) -> str:
+    """Suggest what to write in place of a refused exemption."""
+    if rule in not_exemptible or rule in earlier:
+        return f"# remove {rule} from the annotation"
+    named = rule if rule in _EXEMPTIBLE else "RULE"
+    return f'{EXEMPT_ANNOTATION}: "{named}=REASON"'
+
+
 def _find_problem(
     rule: str, reason: str, earlier: Mapping[str, str], not_exemptible: frozenset[str]
 ) -> str:
-    if rule not in DEFAULT_ACTIONS:
-        return f"is no policy rule: write one of {min(DEFAULT_ACTIONS)} to {max(DEFAULT_ACTIONS)}"
+    if rule not in _EXEMPTIBLE:
+        return f"is no exemptible rule: write one of {', '.join(_EXEMPTIBLE)}"
     if rule in not_exemptible:
         return "cannot be exempted from: the configuration forbids it"
     if rule in earlier:

@@ -1,5 +1,5 @@
 """
-Whether replicas can meet two hard constraints at once whose domains are nested, as zones and nodes.
+Whether replicas can satisfy two hard constraints whose domains are nested, as zones and nodes.
 
 ``can_place`` is the entry point. Outer domains (zones) consist of inner domains (nodes). The outer
 constraint limits the pods of each zone, the inner one their division over its nodes. The function

@@ -1,63 +1,90 @@
 """
-Rules about single fields of a constraint: TSC107, TSC108 and TSC111.
+Rules about single fields, TSC107, TSC111, TSC117 and TSC121.
 
-They judge the object and the feature gates alone, without any facts of the cluster.
+They are about matchLabelKeys, fields behind gates, and gangs. They judge the object and the feature
+gates alone, without any facts of the cluster. Which labels controllers add is the subject of
+``policy.podlabels``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from itertools import islice
+from types import MappingProxyType
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import POD_TEMPLATE_HASH, counts_itself
-from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.counting import counts_itself, may_add
+from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.profiles import ZONE
-from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
-from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from webhook.policy.gangs import gang_field
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint, GroupKind
+from webhook.policy.podlabels import (
+    ADDED_LABELS,
+    COMPLETION_INDEX,
+    REVISION_KEYS,
+    ROLLOUT_HASH,
+    may_carry,
+    revision_key,
+)
 from webhook.policy.selectors import selected_keys
 
-ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
+JUDGED_KEYS = 16  # matchLabelKeys of a constraint; real ones have one or two
+MOST_SEARCHES = 2  # keys of a constraint for which a similar label is searched, 1 ms each
+COMPARED_LABELS = 16  # labels of a pod that a key is compared with; real pods have ten
+
+_OF_SETS = frozenset({"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"})
+
+UNIQUE_KEYS: Mapping[GroupKind, frozenset[str]] = MappingProxyType(
+    {
+        STATEFUL_SET: _OF_SETS,
+        GroupKind("apps.kruise.io", "StatefulSet"): _OF_SETS,
+        JOB: frozenset({COMPLETION_INDEX}),
+        CRON_JOB: frozenset({COMPLETION_INDEX}),
+    }
+)
+"""Kind -> labels of its pods that no two pods have with the same value."""
+
+SURGING = frozenset({DEPLOYMENT, ROLLOUT})
+"""Kinds that run pods of two revisions beside each other during a rollout."""
 
 
 def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC107: a rollout places new pods around the old ones, and is uneven once those are gone."""
-    if subject.kind != DEPLOYMENT or subject.is_alone or subject.is_bound or subject.recreates:
+    if (
+        subject.pods_kind not in SURGING
+        or subject.is_alone
+        or subject.is_bound
+        or subject.recreates
+    ):
         return
     if Gate.MATCH_LABEL_KEYS not in context.gates:
         return  # the fix is not available
+    revision = revision_key(subject.pods_kind)
     for i, constraint in enumerate(subject.constraints):
-        keys = selected_keys(constraint.label_selector).union(constraint.match_label_keys)
-        if POD_TEMPLATE_HASH not in keys and counts_itself(constraint, subject, context.gates):
+        if not counts_revisions_together(constraint, subject):
+            continue
+        keys = [key for key in correct_keys(constraint, subject) if key]
+        if counts_itself(constraint, subject, context.gates):
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
-                f"{POD_TEMPLATE_HASH} is neither here nor in labelSelector: while a new revision "
+                f"{revision} is neither here nor in labelSelector: while a new revision "
                 "is rolled out, its pods are counted together with the old ones, and are uneven "
                 "once those are gone",
-                member("matchLabelKeys", [*constraint.match_label_keys, POD_TEMPLATE_HASH]),
-                f"without {POD_TEMPLATE_HASH} a rollout counts old and new pods together",
+                member("matchLabelKeys", [*keys, revision]),
+                f"without {revision} a rollout counts old and new pods together",
             )
 
 
-def volumes_can_follow(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
-    """
-    TSC108: a StatefulSet with volume claims has no DoNotSchedule constraint over zones.
-
-    A pod cannot leave the zone of its volume.
-    """
-    if subject.kind != STATEFUL_SET or not subject.claims or subject.is_alone or subject.is_bound:
-        return
-    for i, constraint in enumerate(subject.constraints):
-        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and constraint.topology_key in ZONES:
-            yield RuleViolation(
-                subject.field(i, "whenUnsatisfiable"),
-                f"each pod has volumes of its own, which stay in their zone: where "
-                f"{DO_NOT_SCHEDULE} on {constraint.topology_key} wants the pod in another zone, "
-                "it stays Pending",
-                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
-                f"{DO_NOT_SCHEDULE} may want a pod in another zone than its volume is in",
-            )
+def counts_revisions_together(constraint: Constraint, subject: Subject) -> bool:
+    """Whether a rollout places pods of a new revision around the old ones."""
+    if subject.pods_kind not in SURGING or subject.recreates:
+        return False
+    known = selected_keys(constraint.label_selector).union(correct_keys(constraint, subject))
+    return known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
 
 
 def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -70,3 +97,129 @@ def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[Ru
             f"# leave {drop.field or 'it'} out",
             f"no effect, feature gate {drop.gate} is off",
         )
+
+
+def pods_carry_keys(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
+    """
+    TSC117: kube-scheduler ignores a key in matchLabelKeys that is no label of the pod.
+
+    With a key that differs for every pod, the constraint counts no other pod.
+    """
+    for i, constraint in enumerate(subject.constraints):
+        if not constraint.match_label_keys:
+            continue  # most workloads
+        corrected = correct_keys(constraint, subject)
+        for j, (key, meant) in enumerate(zip(constraint.match_label_keys, corrected, strict=True)):
+            if meant == key:
+                continue
+            named = clip(key, KEY_CHARACTERS)
+            if is_unique(key, subject):
+                yield RuleViolation(
+                    subject.field(i, f"matchLabelKeys[{j}]"),
+                    f"{named} has another value on each of its pods: every pod counts only itself, "
+                    "and the constraint spreads nothing",
+                    _suggest_keys(corrected),
+                    f"by {named} every pod counts only itself",
+                )
+                continue
+            carried = f"; they carry {meant}" if meant else ""
+            brief = f"its pods carry {meant}" if meant else "its pods never carry it"
+            yield RuleViolation(
+                subject.field(i, f"matchLabelKeys[{j}]"),
+                f"its pods never carry {named}, so kube-scheduler ignores it{carried}",
+                _suggest_keys(corrected),
+                f"matchLabelKeys names {named}; {brief}",
+            )
+
+
+def _suggest_keys(corrected: list[str]) -> str:
+    keys = [key for key in corrected if key]
+    return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
+
+
+def gangs_can_be_placed(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC121: a gang is placed all together, or stays Pending for one pod that has no place."""
+    del context
+    field = gang_field(subject.pod)
+    if not field or subject.is_bound:
+        return
+    for i, constraint in enumerate(subject.constraints):
+        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
+            yield RuleViolation(
+                subject.field(i, "whenUnsatisfiable"),
+                f"the pods are a gang, by {field}: even if a placement of all satisfies this hard "
+                "constraint, kube-scheduler may not find it, and all stay Pending",
+                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
+                "whenUnsatisfiable: a hard constraint may keep the whole gang Pending",
+            )
+
+
+def correct_keys(constraint: Constraint, subject: Subject) -> list[str]:
+    """
+    Correct the matchLabelKeys of a constraint.
+
+    Returns:
+        A key for each of them, in order. A key that the pods never carry is replaced by the one
+        that it was probably meant to be; it is empty if that is unknown, or there already.
+    """
+    if not constraint.match_label_keys:
+        return []  # most constraints
+    known = _known_keys(constraint, subject)
+    taken = {*selected_keys(constraint.label_selector), *known}
+    corrected: list[str] = []
+    searches = MOST_SEARCHES
+    for key, kept in zip(constraint.match_label_keys, known, strict=True):
+        meant = kept
+        if not kept and searches and not is_unique(key, subject):
+            searches -= 1
+            found = _find_meant(key, subject)
+            meant = "" if found in taken else found
+        corrected.append(meant)
+        taken.add(meant)
+    return corrected
+
+
+def _known_keys(constraint: Constraint, subject: Subject) -> list[str]:
+    """Return each of the matchLabelKeys that the pods may carry, and an empty text for others."""
+    keys = constraint.match_label_keys
+    if subject.is_partial:
+        return [*keys]
+    creator = subject.creator
+    # Until a Rollout has taken over, the Deployment with its template has pods of its own.
+    both = creator is not None and revision_key(creator) in keys
+    return [
+        ""
+        if is_unique(key, subject)
+        or not (
+            i >= JUDGED_KEYS or _may_carry(key, subject) or (both and may_carry(subject.kind, key))
+        )
+        else key
+        for i, key in enumerate(keys)
+    ]
+
+
+def is_unique(key: str, subject: Subject) -> bool:
+    """Whether each pod of a subject has its own value of a label, which its controller adds."""
+    return key in UNIQUE_KEYS.get(subject.pods_kind, ()) and key not in subject.labels
+
+
+def _may_carry(key: str, subject: Subject) -> bool:
+    if key in subject.labels or any(key in group.pod.labels for group in subject.running):
+        return True
+    if subject.pods_kind not in ADDED_LABELS:
+        return not subject.running  # the pods of an unknown controller show what it adds
+    # A Rollout that is not known may create pods from the template of a Deployment.
+    return may_add(subject, key) or (subject.kind == DEPLOYMENT and key == ROLLOUT_HASH)
+
+
+def _find_meant(key: str, subject: Subject) -> str:
+    """Find the label that a key, which the pods never carry, was meant to be; empty if unknown."""
+    added = ADDED_LABELS.get(subject.pods_kind)
+    carried = {*subject.labels, *subject.next_labels, *(added.keys if added else ())}
+    meant = nearest_key(key, [*REVISION_KEYS, *islice(sorted(carried), COMPARED_LABELS)])
+    if "/" in key and SequenceMatcher(None, key, meant).ratio() < KEY_SIMILARITY:
+        return ""  # a label of another domain, although its name is alike
+    if meant in carried or meant not in REVISION_KEYS:
+        return meant
+    shown = next((name for name in REVISION_KEYS if name in carried), "")
+    return revision_key(subject.pods_kind) or shown

@@ -20,19 +20,21 @@ from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, c
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
+from webhook.policy.model import LabelSelector
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
 def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
-    TSC112: the skew can never exceed the number of replicas.
+    TSC112: the skew can never exceed the number of replicas, the most of its autoscaler.
 
     Soft constraints are skipped, since they prefer the emptier domain whatever their maxSkew, and
     so are selectors that count other workloads, since then there are more pods than replicas.
     """
-    replicas = subject.replicas or 0
+    replicas = subject.most_replicas or 0
     if subject.is_alone or replicas <= 1:
         return
+    number = subject.scaling or f"{replicas} replicas"
     loose = [hard for hard in hard_constraints(subject, context) if hard.max_skew >= replicas]
     selectors = known_selectors(subject, context.gates) if loose else []
     for spread in loose:
@@ -42,8 +44,8 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
             continue
         yield RuleViolation(
             subject.field(spread.index, "maxSkew"),
-            f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain: the "
-            "constraint keeps a pod from no domain",
+            f"maxSkew {spread.max_skew} allows all {number} in one domain: the constraint keeps a "
+            "pod from no domain",
             member("maxSkew", 1),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain",
         )
@@ -51,7 +53,7 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC109: with zones of different sizes, even zones and even nodes may exclude each other."""
-    replicas, cluster = subject.replicas or 0, context.cluster
+    replicas, cluster = subject.most_replicas or 0, context.cluster
     if cluster is None or subject.is_alone or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
     constraints = hard_constraints(subject, context)
@@ -61,7 +63,8 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     hard = [
         spread
         for spread in constraints
-        if (selector := selectors[spread.index]) and not other_workloads(subject, selector, cluster)
+        if (selector := selectors[spread.index] or _select_all_revisions(spread, subject, context))
+        and not other_workloads(subject, selector, cluster)
     ]
     for outer, inner in permutations(hard, 2):
         nesting = _nest(outer, inner, subject, cluster)
@@ -76,13 +79,26 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         enough = (skew for skew in wider if fits(zones, replace(nodes, max_skew=skew)))
         yield RuleViolation(
             subject.field(inner.index),
-            f"there is no way to place {replicas} replicas so that "
+            f"there is no way to place {replicas} replicas{_name_most(subject)} so that "
             f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
             f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
             "though each alone can be kept",
             member("maxSkew", next(enough, replicas)),
             f"{replicas} replicas cannot keep this and topologySpreadConstraints[{outer.index}]",
         )
+
+
+def _select_all_revisions(
+    spread: SpreadConstraint, subject: Subject, context: AdviceContext
+) -> LabelSelector | None:
+    """Return the selector without matchLabelKeys, whose values a controller has yet to add."""
+    constraint = subject.constraints[spread.index]
+    is_counted = counts_itself(constraint, subject, context.gates)
+    return constraint.label_selector if is_counted else None
+
+
+def _name_most(subject: Subject) -> str:
+    return f", the most of {subject.scaling.source}," if subject.scaling else ""
 
 
 def _nest(

@@ -5,6 +5,7 @@ Whether a selector is valid is decided by the API rules.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from webhook.policy import render
 from webhook.policy.advice import counting
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.findings import RuleViolation, clip, join_names
+from webhook.policy.advice.findings import NAMED_EXAMPLES, RuleViolation, clip, join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import order_by_naming, suggest_selector
@@ -39,6 +40,8 @@ def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterat
             continue
         required, key = unmet
         has = f"{key}={subject.labels[key]}" if key in subject.labels else f"no label {key}"
+        if counting.may_add(subject, key):
+            has = f"another {key} in every revision; matchLabelKeys compares it"
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         yield RuleViolation(
             subject.field(i, "labelSelector"),
@@ -80,12 +83,14 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
         if selector is None or not others:
             continue
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
-        counted = [f"{name} ({pods})" for name, pods in sorted(others.items())]
+        first = list(islice(others.items(), NAMED_EXAMPLES))
+        counted = [f"{name} ({pods})" for name, pods in first]
+        names = join_names([name for name, _ in first], len(others))
         yield RuleViolation(
             subject.field(i, "labelSelector"),
-            f"{text} also counts pods of {join_names(counted)}",
+            f"{text} also counts pods of {join_names(counted, len(others))}",
             _suggest_narrower(subject, i, selector, cluster),
-            f"labelSelector also counts pods of {join_names(sorted(others))}",
+            f"labelSelector also counts pods of {names}",
         )
 
 

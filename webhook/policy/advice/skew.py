@@ -5,30 +5,50 @@ The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
+from webhook.policy.advice.closeddomains import (
+    ClosedDomains,
+    find_closed,
+    find_taints,
+    honor_policies,
+    name_requirements,
+    suggest_policies,
+)
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
-from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_restart
-from webhook.policy.api.gates import Gates
-from webhook.policy.model import SCHEDULE_ANYWAY, Node
-from webhook.policy.placement.nodes import find_rejection
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.model import SCHEDULE_ANYWAY, TAINTS_POLICY, Constraint, Node
+from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.scoring import filter_node
-from webhook.policy.placement.tallies import PodTally
+from webhook.policy.placement.tallies import MinimumReason, PodTally
 
 
 def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC114: scaling down and losing nodes leave pods uneven, and nothing moves running pods."""
+    """
+    TSC114: scaling down and losing nodes leave pods uneven, and nothing moves running pods.
+
+    While a rollout runs, the pods that it deletes do not count.
+    """
     cluster = context.cluster
     if cluster is None or subject.is_alone:
         return
+    if any(group.unordered for group in subject.running):
+        return  # which pods remain is unknown
+    if subject.running and not any(group.placed for group in subject.running):
+        return  # all its pods are Pending
     for tally in _tally_revisions(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
         most = tally.minimum + tally.spread.max_skew
         if not tally.matches_pod or skew <= tally.spread.max_skew:
+            continue
+        if evens_out(subject, tally):
             continue
         full = sorted(value for value, pods in tally.pods.items() if pods > most)
         counts = [f"{value} has {tally.pods[value]} pods" for value in full]
@@ -42,43 +62,100 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         )
 
 
+def evens_out(subject: Subject, tally: PodTally) -> bool:
+    """
+    Whether the pods that a rollout has yet to create can end the skew.
+
+    Args:
+        tally: The pods that one of its constraints counts, without those that are replaced.
+    """
+    if not any(group.replaced for group in subject.running):
+        return False
+    placed = sum(group.placed for group in subject.running if not group.replaced)
+    awaited = (subject.replicas or 0) - placed
+    least = max(tally.pods.values()) - tally.spread.max_skew
+    lacking = (least - tally.pods.get(value, 0) for value in tally.domains.sizes)
+    return sum(number for number in lacking if number > 0) <= awaited
+
+
+def leave_out_replaced(subject: Subject, cluster: ClusterState) -> ClusterState:
+    """Leave out the pods that a rollout is about to delete: what remains is what was rolled out."""
+    replaced = [(group.pod.labels, group.nodes) for group in subject.running if group.replaced]
+    if not replaced:
+        return cluster
+    census = cluster.census.leave_out(subject.namespace, replaced)
+    return cluster.with_pods(census, cluster.members)
+
+
 def _tally_revisions(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
+    cluster = leave_out_replaced(subject, cluster)
     # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
     keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
     revisions = {
         tuple((key, group.pod.labels.get(key)) for key in sorted(keys)): group.pod.labels
         for group in subject.running
+        if not group.replaced
     }
     for labels in revisions.values():
         yield from cluster.tallies(next_pod(subject, labels), subject.constraints, gates)
 
 
 def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC106: every hard constraint may allow some nodes, and yet no node satisfies all."""
+    """
+    TSC106: every hard constraint may allow some nodes, and yet no node satisfies all.
+
+    Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them.
+    """
     cluster = context.cluster
     if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
         return
     pod = next_pod(subject)
-    tallies = cluster.tally(pod, subject.constraints, context.gates).hard
-    if not tallies or any(
-        filter_node(node, tallies).passes and find_rejection(node, pod.demands) is None
-        for node in cluster.topology.nodes
-    ):
+    if subject.constraints and not cluster.lasting_domains("", (), pod.demands).sizes:
+        yield from _report_no_node(subject, cluster)
+        return
+    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    if not tallies or _accepts(tallies, pod.demands, cluster):
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
-        return  # other filters reject every node
+        return  # the state of the nodes rejects the pod, for now
     rejections = [(node, [tally for tally in tallies if _rejects(tally, node)]) for node in nodes]
     rejected = Counter(tally.spread.topology_key for _, found in rejections for tally in found)
     counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
-    field, instead = _suggest_change(subject, tallies, rejections)
+    cause = _suggest_honoring(subject, tallies, context)
+    cause = cause or _suggest_domains(subject, tallies, context)
+    cause = cause or _suggest_while_closed(subject, tallies, context)
+    field, instead = cause or _suggest_change(subject, tallies, rejections)
     yield RuleViolation(
         field,
-        f"none of the {len(nodes)} nodes that its pods can go to accepts the next pod: "
-        f"{join_names(counts)}",
+        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}",
         instead,
-        f"none of {len(nodes)} nodes accepts the next pod",
+        _describe_rejection(len(nodes)),
     )
+
+
+def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:
+    """Report that a pod can go to none of the nodes, whatever their state."""
+    demands, nodes = subject.demands, len(cluster.topology.nodes)
+    if not nodes:
+        return  # the nodes are unknown
+    entered = cluster.lasting_domains("", (), demands)
+    allowed = cluster.lasting_domains("", (), demands.honoring(affinity=True, taints=False))
+    taints = find_taints(allowed, entered, allowed.sizes.keys())
+    excluding = name_requirements(demands, taints)
+    yield RuleViolation(
+        subject.list_path,
+        f"by {excluding} its pods can go to 0 of {count_of(nodes, 'node')}: they stay Pending "
+        "until a node autoscaler adds another",
+        "# let its pods go to some nodes by nodeSelector, affinity and tolerations",
+        f"by {excluding} its pods can go to no node",
+    )
+
+
+def _describe_rejection(nodes: int, which: str = "") -> str:
+    if nodes == 1:
+        return f"the one node{which} rejects the next pod"
+    return f"none of the {nodes} nodes{which} accepts the next pod"
 
 
 def _awaits_no_pod(subject: Subject) -> bool:
@@ -90,6 +167,99 @@ def _awaits_no_pod(subject: Subject) -> bool:
 def _rejects(tally: PodTally, node: Node) -> bool:
     value = node.labels.get(tally.spread.topology_key)
     return value is None or not tally.fits(value)
+
+
+def _accepts(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
+    return any(
+        filter_node(node, tallies).passes and find_rejection(node, demands) is None
+        for node in cluster.topology.nodes
+    )
+
+
+def _suggest_honoring(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """
+    Suggest the node inclusion policy that TSC105 or TSC116 suggests, if it places the next pod.
+
+    Returns:
+        A field and its new value; None if closed domains are not the cause.
+    """
+    if Gate.NODE_INCLUSION_POLICY not in context.gates:
+        return None
+    keys = tuple(tally.spread.topology_key for tally in tallies)
+    found = [
+        (tally.spread.index, closed)
+        for tally in tallies
+        if (closed := find_closed(tally.spread, keys, subject.demands, context))
+    ]
+    # One of the constraints may be enough; otherwise all of them together.
+    for chosen in (*([one] for one in found), found):
+        if chosen and _is_placed(subject, chosen, context):
+            index, closed = chosen[0]
+            return suggest_policies(subject, index, closed)
+    return None
+
+
+def _suggest_domains(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """Suggest the minDomains that TSC104 suggests, if it places the next pod."""
+    assert context.cluster is not None, "the rule runs in audits"
+    for tally in tallies:
+        if tally.minimum_reason is not MinimumReason.TOO_FEW_DOMAINS:
+            continue
+        index, key = tally.spread.index, tally.spread.topology_key
+        left = len(context.cluster.lasting_domains(key, (key,), subject.demands).sizes)
+        lowered = replace(subject.constraints[index], min_domains=left)
+        if 0 < left < tally.spread.min_domains and _accepts_with(
+            subject, {index: lowered}, context
+        ):
+            return subject.field(index, "minDomains"), member("minDomains", left)
+    return None
+
+
+def _suggest_while_closed(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """
+    Suggest what to do about nodes that are cordoned, or not ready, for now.
+
+    A drain is no reason to allow a larger skew for good.
+    """
+    assert context.cluster is not None, "the rule runs in audits"
+    if not _accepts(tallies, subject.demands.lasting, context.cluster):
+        return None
+    for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
+        index = tally.spread.index
+        honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
+        if _accepts_with(subject, {index: honoring}, context):
+            return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
+    field = subject.field(tallies[0].spread.index)
+    return field, "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+
+
+def _is_placed(
+    subject: Subject, chosen: Iterable[tuple[int, ClosedDomains]], context: AdviceContext
+) -> bool:
+    """Whether the next pod has a node once closed domains of some constraints do not count."""
+    changed = {
+        index: honor_policies(subject.constraints[index], closed.policies)
+        for index, closed in chosen
+    }
+    return _accepts_with(subject, changed, context)
+
+
+def _accepts_with(
+    subject: Subject, changed: Mapping[int, Constraint], context: AdviceContext
+) -> bool:
+    """Whether the next pod has a node with some constraints changed, by their index."""
+    cluster = context.cluster
+    constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
+    pod = next_pod(subject)
+    return cluster is not None and _accepts(
+        cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
+    )
 
 
 def _suggest_change(

@@ -12,8 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy import kinds
+from webhook.policy.advice.podcount import JOBS
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
-from webhook.policy.paths import TemplatePath, constraints_field
+from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
 
@@ -70,7 +72,6 @@ class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
         )
 
 
-JOBS = frozenset({kinds.JOB, kinds.CRON_JOB})
 WITHOUT_SURGE = JOBS | {kinds.STATEFUL_SET, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER}
 """Kinds that never create a pod beyond their replicas, not even in a rollout."""
 
@@ -113,10 +114,15 @@ class RunningPods(msgspec.Struct, frozen=True):
     Attributes:
         pod: One of them; the others have the same labels, constraints and owner.
         nodes: Node name -> pods on it, at least 1; pods without a node are under ``""``.
+        replaced: Whether a rollout that runs is about to delete them.
+        unordered: Whether a rollout runs of which the newest revision is not known, so that it may
+            be about to delete them.
     """
 
     pod: PodTemplate
     nodes: Mapping[str, int]
+    replaced: bool = False
+    unordered: bool = False
 
     @property
     def number(self) -> int:
@@ -134,26 +140,45 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     A workload or a pod.
 
     Attributes:
+        path: Path of the pod template, or of a bare list of constraints; empty for a Pod.
+        part: The name of this pod template, if the object has several; otherwise empty.
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
+        scaling: The range in which an autoscaler scales it; None without one, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
+        claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
+        given_labels: Keys of labels that its fields make its controller give to pods.
+        creator: Kind of the object that creates pods from its template in its place, as a Rollout
+            with a workloadRef does; None if there is none.
+        stored: Whether it is the copy of a pod that an API server stored.
         settled: Whether an update leaves the pod template, constraints included, as it was.
+        unjudged: Indexes of constraints that get no advice, since they are parts of a patch.
         running: Its pods, in groups; empty at admission.
+        revision: The label that shows the revision of its next pod; empty if unknown, and at
+            admission.
     """
 
     kind: GroupKind
     pod: SubjectPod
-    path: TemplatePath = ()
+    path: FieldPath = ()
     metadata: ObjectMeta = ObjectMeta()
     namespace: str = ""
+    part: str = ""
     replicas: int | None = None
+    scaling: ReplicaRange | None = None
     claims: bool = False
+    claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
     alone_on_node: bool = False
+    given_labels: tuple[str, ...] = ()
+    creator: GroupKind | None = None
+    stored: bool = False
     settled: bool = False
+    unjudged: frozenset[int] = frozenset()
     running: tuple[RunningPods, ...] = ()
+    revision: Mapping[str, str] = {}
 
     def __str__(self) -> str:
         """Format the subject as ``Deployment/web``, which is unique in its namespace."""
@@ -168,6 +193,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, pod=replace(self.pod, spec=changed))
 
     @property
+    def pods_kind(self) -> GroupKind:
+        """The kind whose controller labels its pods."""
+        return self.creator or self.kind
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """The labels of its pod template."""
         return self.pod.labels
@@ -178,10 +208,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         The labels of its next pod, as far as they are known.
 
         A controller adds labels to those of the template, such as the revision's hash. The largest
-        group of running pods stands for the next pod; without pods, the template.
+        group of running pods that no rollout replaces stands for the next pod, in its revision;
+        without pods, the template.
         """
-        most = max(self.running, key=lambda group: group.number, default=None)
-        return most.pod.labels if most else self.labels
+        kept = [group for group in self.running if not group.replaced] or self.running
+        most = max(kept, key=lambda group: group.number, default=None)
+        if most is None or self.revision.items() <= most.pod.labels.items():
+            return most.pod.labels if most else self.labels
+        return {**most.pod.labels, **self.revision}
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -219,9 +253,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind == kinds.DAEMON_SET
 
     @property
+    def most_replicas(self) -> int | None:
+        """The most pods at a time, also of its autoscaler; None if unknown."""
+        return self.scaling.most if self.scaling else self.replicas
+
+    @property
     def is_alone(self) -> bool:
         """Whether it never has two pods to spread."""
-        return self.is_daemon or (self.replicas is not None and self.replicas <= 1)
+        most = self.most_replicas
+        return self.is_daemon or (most is not None and most <= 1)
 
     @property
     def is_bound(self) -> bool:
@@ -250,6 +290,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         The labels of its pods, and possibly more constraints, are in the object it is merged into.
         """
         return self.kind in SELECTOR_REQUIRED and not self.next_labels
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a list of constraints without a pod template, whose pods are unknown."""
+        return is_constraint_list(self.path)
 
     @property
     def list_path(self) -> str:

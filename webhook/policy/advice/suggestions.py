@@ -1,7 +1,7 @@
 """
-Suggestions: the text that findings of several rules tell the user to write or to run.
+Suggestions: what findings of several rules advise the user to write or to run.
 
-Selectors for the pods of a subject, restarts, and the topology key that a mistyped key stands for.
+Selectors for the pods of a subject, restarts, and the topology key that a misspelled key resembles.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,9 +11,8 @@ from itertools import islice
 from webhook.policy import render
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
-from webhook.policy.model import LabelSelector
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
+from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
 """Label keys that identify workloads, the most common first."""
@@ -49,15 +48,17 @@ def suggest_restart(subject: Subject) -> str:
         namespace = f" -n {subject.namespace}" if subject.namespace else ""
         kind, _, name = str(subject).partition("/")
         return f"# kubectl rollout restart {kind.lower()}/{name}{namespace}"
+    if subject.kind == POD:
+        return "# create the pod anew: no controller creates another in its place"
     return "# delete the pods one after another: those created in their place are spread anew"
 
 
 WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
-"""Labels that take precedence if several labels of nodes match a mistyped key."""
+"""Labels that take precedence if several labels of nodes match a misspelled key."""
 
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
-MOST_KEYS = 200  # label keys of nodes that a mistyped one is compared with, some 5 us each
-KEY_SIMILARITY = 0.75  # of a name and one that it was mistyped from, 0 to 1
+MOST_KEYS = 200  # label keys of nodes that a misspelled one is compared with, some 5 us each
+KEY_SIMILARITY = 0.75  # of a name and one that it was misspelled from, 0 to 1
 
 
 def nearest_key(key: str, keys: Collection[str]) -> str:
@@ -74,7 +75,7 @@ def nearest_key(key: str, keys: Collection[str]) -> str:
     known += [label for label in islice(keys, MOST_KEYS) if label not in known]
     names = get_close_matches(_name_of(key), map(_name_of, known), 1, KEY_SIMILARITY)
     meant = [label for label in known if _name_of(label) in names]
-    if "/" in key:  # the prefix tells labels of the same name apart
+    if "/" in key:  # the prefix distinguishes labels of the same name
         return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
     return meant[0] if meant else ""
 

@@ -1,27 +1,28 @@
 """
-Rules about domains: TSC103 (they exist), TSC104 (there are enough), TSC105 (pods can reach them).
+Rules about domains: TSC103 (they exist) and TSC104 (there are enough).
 
 At admission the facts come from indexes, which do not know single nodes. For a pod that requires
 certain nodes they are incomplete, so a rule is then silent where an audit may report a violation.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
 
-from webhook.policy.advice.context import AdviceContext, ClusterState, tolerates_cordons
+from webhook.policy.advice.closeddomains import (
+    count_allowed_values,
+    find_tainted,
+    selects_nodes,
+)
+from webhook.policy.advice.context import AdviceContext, tolerates_cordons
 from webhook.policy.advice.counting import hard_constraints
-from webhook.policy.advice.findings import RuleViolation, clip, count_of, join_names, quote_value
+from webhook.policy.advice.fields import counts_revisions_together
+from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key
-from webhook.policy.api.gates import Gate
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
 from webhook.policy.facts import Facts
-from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, Constraint
-from webhook.policy.placement.nodes import Demands, find_untolerated, render_taint
+from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.selectors import IN
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -71,34 +72,44 @@ def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple
         return len(topology.domains(key, (key,), demands).values), len(reached)
     nodes, carriers = context.facts.schedulable_nodes(), context.facts.nodes_with(key)
     if carriers and (
-        _selects_nodes(demands)
+        selects_nodes(demands)
         # all of the closed nodes may be the ones without the key
-        or nodes - carriers <= _find_closed_by_index(HOSTNAME, demands, context.facts).number
+        or nodes - carriers <= find_tainted(HOSTNAME, demands, context.facts).number
     ):
         return nodes, nodes
     return carriers, nodes
 
 
-def _selects_nodes(demands: Demands) -> bool:
-    return bool(demands.pairs) or demands.terms is not None
-
-
 def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC104: with fewer domains than minDomains each domain takes at most maxSkew pods."""
-    if subject.is_alone:
-        return
+    if subject.is_alone or not any(one.min_domains for one in subject.constraints):
+        return  # most workloads
     for spread in hard_constraints(subject, context):
         key, required = spread.topology_key, spread.min_domains
         left = _count_reachable(key, subject.demands, context) if required > 1 else None
-        if left and left < required:
+        waiting = _name_waiting(subject, spread, left) if left and left < required else ""
+        if left and waiting:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
                 f"minDomains is {required}, but affinity and tolerations leave its pods "
                 f"{count_of(left, 'domain')} of {quote_value(key)}: each takes "
-                f"{count_of(spread.max_skew, 'pod')} at most, the others stay Pending",
+                f"{count_of(spread.max_skew, 'pod')} at most, {waiting} stay Pending until a node "
+                "autoscaler adds a domain; with one that does, this is right",
                 member("minDomains", left),
                 f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
             )
+
+
+def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
+    """Name the pods that have no place in the domains; empty if all have one."""
+    replicas = subject.most_replicas
+    if replicas is None or replicas > domains * spread.max_skew:
+        return "the others"
+    if replicas == domains * spread.max_skew and counts_revisions_together(
+        spread.constraint, subject
+    ):
+        return "and the additional pods of a rollout"
+    return ""
 
 
 def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int | None:
@@ -109,117 +120,10 @@ def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int 
         At admission an upper bound; None if unknown.
     """
     if context.cluster is not None:
-        return len(context.cluster.schedulable(demands).domains(key, (key,), demands).sizes)
+        return len(context.cluster.lasting_domains(key, (key,), demands).sizes)
     if tolerates_cordons(demands):
         return None
-    closed = _find_closed_by_index(key, demands, context.facts)
+    closed = find_tainted(key, demands, context.facts)
     known = context.facts.domains(key) - closed.number
-    allowed = _count_allowed_values(key, demands)
+    allowed = count_allowed_values(key, demands)
     return known if allowed is None else min(known, allowed)
-
-
-def _count_allowed_values(key: str, demands: Demands) -> int | None:
-    """Count the values of a label that a pod's nodeSelector and affinity allow; None for any."""
-    if any(pair[0] == key for pair in demands.pairs):
-        return 1
-    if demands.terms is None:
-        return None
-    allowed: set[str] = set()
-    for term in demands.terms:
-        expressions = term.match_expressions or ()
-        listed = (one.values for one in expressions if (one.key, one.operator) == (key, IN))
-        values = next(listed, None)
-        if values is None:
-            return None
-        allowed.update(values)
-    return len(allowed)
-
-
-@dataclass(frozen=True)
-class ClosedDomains:
-    """
-    Domains that count for a constraint although the pod cannot go there.
-
-    Attributes:
-        values: Some of the domains, at least one unless there are none.
-        taint: The taint that the pod does not tolerate, as kubectl writes it.
-    """
-
-    values: tuple[str, ...] = ()
-    number: int = 0
-    taint: str = ""
-
-
-def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC105: a domain of tainted nodes stays empty and keeps the global minimum at 0."""
-    if subject.is_alone:
-        return
-    hard = hard_constraints(subject, context)
-    keys = tuple(spread.topology_key for spread in hard)
-    for spread in hard:
-        closed = (
-            None if spread.honors_taints else _find_closed(spread, keys, subject.demands, context)
-        )
-        if closed is None:
-            continue
-        domains = count_of(closed.number, "domain")
-        yield RuleViolation(
-            subject.field(spread.index, "nodeTaintsPolicy"),
-            f"nodes with taints that its pods do not tolerate ({closed.taint}) form {domains} of "
-            f"{quote_value(spread.topology_key)} ({join_names(closed.values, closed.number)}), "
-            f"always counted as empty: every other domain takes "
-            f"{count_of(spread.max_skew, 'pod')} at most",
-            _suggest_honoring(closed, context),
-            f"tainted nodes form {domains} ({clip(closed.values[0], 30)}), always counted as empty",
-        )
-
-
-def _suggest_honoring(closed: ClosedDomains, context: AdviceContext) -> str:
-    if Gate.NODE_INCLUSION_POLICY in context.gates:
-        return member("nodeTaintsPolicy", HONOR)
-    return f"# leave these nodes out by required node affinity, or tolerate {closed.taint}"
-
-
-def _find_closed(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, context: AdviceContext
-) -> ClosedDomains | None:
-    if context.cluster is not None:
-        return _find_closed_in_cluster(spread, keys, demands, context.cluster)
-    facts = context.facts
-    if spread.honors_affinity and _selects_nodes(demands):
-        return None  # the tainted nodes may not count at all
-    if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
-        return None  # again, the tainted nodes may not count at all
-    found = _find_closed_by_index(spread.topology_key, demands, facts)
-    return found if 0 < found.number < facts.domains(spread.topology_key) else None
-
-
-def _find_closed_by_index(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
-    tolerations = demands.tolerations or ()
-    found = ClosedDomains()
-    for domains in facts.tainted_domains(key):
-        # A domain is closed if the pod tolerates none of the sets of taints that its nodes have.
-        taints = [find_untolerated(combination, tolerations) for combination in domains.taints]
-        if taints[0] is not None and None not in taints:
-            found = ClosedDomains(
-                found.values or tuple(islice(domains.values, 1)),
-                found.number + len(domains.values),
-                found.taint or render_taint(taints[0]),
-            )
-    return found
-
-
-def _find_closed_in_cluster(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
-) -> ClosedDomains | None:
-    topology, key = cluster.schedulable(demands), spread.topology_key
-    counting = demands.honoring(affinity=spread.honors_affinity, taints=False)
-    entering = demands.honoring(affinity=spread.honors_affinity, taints=True)
-    counted, entered = (topology.domains(key, keys, demands) for demands in (counting, entering))
-    values = sorted(counted.sizes.keys() - entered.sizes.keys())
-    if not values or not entered.sizes:
-        return None
-    taint = next(
-        entered.left_out[name].about for name, value in counted.values.items() if value == values[0]
-    )
-    return ClosedDomains(tuple(values), len(values), taint)

@@ -4,8 +4,8 @@ The feature gates: their history, the fields that they guard, and their state pe
 ``GATES`` is upstream's own history, so that a cluster is judged by the version it runs. ``resolve``
 computes the gates in force; ``fieldgates`` drops the fields of disabled gates.
 
-Source: kubernetes pkg/features/kube_features.go, component-base featuregate; KEP-895, KEP-3022,
-KEP-3094, KEP-3243.
+Source: kubernetes pkg/features/kube_features.go (1.37.2), component-base featuregate; KEP-895,
+KEP-3022, KEP-3094, KEP-3243.
 """
 
 from collections.abc import Mapping

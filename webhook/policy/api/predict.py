@@ -10,10 +10,11 @@ Source: kubernetes pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go
 ``deprecatedNodeLabels``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.fieldgates import DroppedField
@@ -22,12 +23,25 @@ from webhook.policy.api.rules import ApiViolation, ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind, PodTemplate
-from webhook.policy.paths import TemplatePath, constraints_field
-from webhook.policy.selectors import merge_match_label_keys
+from webhook.policy.paths import (
+    FieldPath,
+    constraints_field,
+    find_entry,
+    is_constraint_list,
+    parse_path,
+)
+from webhook.policy.podlabels import ADDED_LABELS
+from webhook.policy.selectors import merge_match_label_keys, merge_stored_keys
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
 MERGED, APART = ValidationOptions(merged=True), ValidationOptions(merged=False)
+
+REFUSED = (
+    "exists in both matchLabelKeys and labelSelector: kube-apiserver accepts this object, and "
+    "refuses all its pods"
+)
+"""The problem of a key that an API server adds to the selector of a pod, which has it already."""
 
 VALIDATES_STATEFUL_SETS = Version(1, 30)  # observed: 1.29 does not, 1.33 does
 
@@ -59,13 +73,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         template: The requested pod template; None if the object has none.
         old: The pod template that an update replaces; None on a create.
         changed: Whether an update also changes other fields of the object's specification.
+        stored: Whether a created object is the copy of one that an API server stored, which has
+            its matchLabelKeys in the selector already.
+        unjudged: Indexes of the constraints that are parts of a patch, and get no answer.
     """
 
     kind: GroupKind
-    path: TemplatePath
+    path: FieldPath
     template: PodTemplate | None
     old: PodTemplate | None = None
     changed: bool = True
+    stored: bool = False
+    unjudged: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,12 +95,15 @@ class PredictedResponse:
     Attributes:
         findings: The reasons for a refusal; empty if the object is accepted.
         drops: The fields that are dropped silently because of feature gates.
+        refused: The reasons for which it accepts the object, but refuses every pod that is created
+            from its template.
     """
 
     findings: list[ApiViolation]
     stored: Constraints
     warned: list[ApiWarning]
     drops: tuple[DroppedField, ...]
+    refused: list[ApiViolation] = field(default_factory=list[ApiViolation])
 
 
 def predict_response(request: Request, gates: Gates) -> PredictedResponse:
@@ -91,13 +113,69 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     kept = fieldgates.drop_disabled_fields(requested, old, gates)
     stored = kept.constraints
     if request.kind == POD and request.template and old is None and Gate.SELECTOR_MERGE in gates:
-        stored = merge_match_label_keys(stored, request.template.labels)
+        merge = merge_stored_keys if request.stored else merge_match_label_keys
+        stored = merge(stored, request.template.labels)
     at = constraints_field(request.path)
     options = validation_options(old, gates)
     skips = _skips_validation(request.kind, old, options, gates.version)
-    findings = [] if skips else rules.check(stored, at, options)
-    warned = [] if findings else _find_warnings(request, stored, at)
-    return PredictedResponse(findings, stored, warned, kept.drops)
+    violations = [] if skips else rules.check(stored, at, options)
+    unjudged = request.unjudged
+    findings = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
+    judged = tuple(one for i, one in enumerate(stored) if i not in unjudged) if unjudged else stored
+    if findings:
+        return PredictedResponse(findings, judged, [], kept.drops)
+    warned = [one for one in find_warnings(request, stored, at) if one.entry not in unjudged]
+    refused = find_refused_pods(request.kind, request.path, request.template, stored, gates)
+    return PredictedResponse(findings, judged, warned, kept.drops, refused)
+
+
+def find_refused_pods(
+    kind: GroupKind,
+    path: FieldPath,
+    template: PodTemplate | None,
+    stored: Constraints,
+    gates: Gates,
+) -> list[ApiViolation]:
+    """
+    Find why an API server refuses the pods of a template that it accepts.
+
+    It merges matchLabelKeys into the selectors of a pod, and then validates the result, whereas a
+    template is validated without the merge. The object exists, and its controller cannot create
+    any pod.
+
+    Args:
+        path: The path of the template; empty for an object that is no template itself.
+        stored: The constraints of the template as they are stored.
+
+    Returns:
+        The violations, with the fields of the template; empty if the pods are accepted.
+
+    Source: kubernetes pkg/registry/core/pod/strategy.go ``applyMatchLabelKeys``.
+    """
+    if not path or template is None or Gate.SELECTOR_MERGE not in gates:
+        return []
+    added = ADDED_LABELS[kind].keys if kind in ADDED_LABELS else frozenset[str]()
+    labels = {**dict.fromkeys(added, ""), **template.labels}  # values make no difference
+    merged = merge_match_label_keys(stored, labels)
+    if merged is stored:
+        return []
+    known = rules.check(stored, "", MERGED)
+    at = constraints_field(path)
+    return [
+        _describe_refusal(one, at) for one in rules.check(merged, "", MERGED) if one not in known
+    ]
+
+
+def _describe_refusal(violation: ApiViolation, at: str) -> ApiViolation:
+    """Describe a repeated key, of which upstream names the constraint and the index, ``[0][1]``."""
+    entry, key = parse_path(violation.error.field)
+    field = f"{at}[{entry}].matchLabelKeys[{key}]"
+    return ApiViolation(violation.rule, replace(violation.error, field=field, problem=REFUSED))
+
+
+def is_stored(uid: object, resource_version: object) -> bool:
+    """Whether an object with these values of its metadata was read from an API server."""
+    return all(isinstance(value, str) and value for value in (uid, resource_version))
 
 
 def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptions:
@@ -136,13 +214,17 @@ def _skips_validation(
     return version < VALIDATES_STATEFUL_SETS or bool(old and rules.check(old, "", options))
 
 
-def _find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
+def find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
+    """Find the warnings about a list that is stored; an API server that refuses it gives none."""
     old = request.old
     if old is not None and (request.kind == POD or not request.changed):
         return []
     if old is not None and request.kind == REPLICATION_CONTROLLER:
         stored = old.constraints  # upstream warns about the old object here
-    return list_warnings(stored, at)
+    warnings = list_warnings(stored, at)
+    if is_constraint_list(request.path):  # an operator completes the selectors of such a list
+        return [warning for warning in warnings if warning.rule != "TSC021"]
+    return warnings
 
 
 def list_warnings(constraints: tuple[Constraint, ...], path: str) -> list[ApiWarning]:

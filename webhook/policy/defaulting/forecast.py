@@ -1,48 +1,65 @@
 """
-Forecast the defaults of the pods that a workload is going to create.
+Forecast what pods get, for the warnings of recommend mode.
 
-``forecast_defaults`` writes the warning about a new workload in recommend mode. Defaulting never
-changes the workload itself; its pods, and the ReplicaSet or Job that controls them, may not exist
-yet.
+``describe_additions`` writes the warning about a new pod, ``forecast_defaults`` the one about a new
+workload. Defaulting never changes the workload itself; its pods, and the ReplicaSet or Job that
+controls them, may not exist yet.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from webhook.policy import kinds
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import (
-    BUILT_IN_KINDS,
-    BUILT_IN_OWNERS,
-    BUILT_IN_TEMPLATES,
-    CRON_JOB,
-    DEPLOYMENT,
-    JOB,
-    POD,
-    POD_TEMPLATE,
-    REPLICA_SET,
-    KindRow,
-)
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, PodTemplate
+from webhook.policy.paths import is_constraint_list
 from webhook.policy.request import CREATE, AdmissionRequest
+from webhook.policy.scaledown.label import needs_label
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
-_CREATED_KINDS = {DEPLOYMENT: REPLICA_SET, CRON_JOB: JOB}
+_CREATED_KINDS = {
+    kinds.DEPLOYMENT: kinds.REPLICA_SET,
+    kinds.CRON_JOB: kinds.JOB,
+    kinds.ROLLOUT: kinds.REPLICA_SET,
+    kinds.JOB_SET: kinds.JOB,
+    kinds.LEADER_WORKER_SET: kinds.STATEFUL_SET,
+    kinds.DEPLOYMENT_CONFIG: kinds.REPLICATION_CONTROLLER,
+    kinds.KNATIVE_SERVICE: kinds.REPLICA_SET,
+}
 """Workloads whose pods are controlled by an object of another kind, which the workload creates."""
 
-POD_CONTROLLERS: Mapping[GroupKind, KindRow] = {
-    kind: BUILT_IN_KINDS[_CREATED_KINDS.get(kind, kind)]
-    for kind in BUILT_IN_TEMPLATES.keys() - {POD, POD_TEMPLATE}
+POD_CONTROLLERS: Mapping[GroupKind, kinds.KindRow] = {
+    kind: kinds.BUILT_IN_KINDS[_CREATED_KINDS.get(kind, kind)]
+    for kind in (kinds.BUILT_IN_TEMPLATES.keys() | _CREATED_KINDS.keys())
+    - {kinds.POD, kinds.POD_TEMPLATE}
 }
 """Kind of a workload -> kind of its pods' controller."""
 
-_SELECTING = frozenset(row.kind for row in BUILT_IN_OWNERS)
+_SELECTING = frozenset(row.kind for row in kinds.BUILT_IN_OWNERS)
+
+
+def describe_additions(injection: Injection | None, *, labelled: bool) -> Iterator[str]:
+    """
+    Describe what a new pod would get in apply mode.
+
+    Args:
+        injection: Its defaults; None if the pod would stay unchanged.
+        labelled: Whether it would get the label of pods that are ranked.
+    """
+    if injection is not None and injection.entries:
+        keys = ", ".join(injection.keys)
+        yield f"evenspread would add the defaults of profile {injection.profile}: {keys}"
+    if labelled:
+        yield f"evenspread would label it {SCALE_DOWN_LABEL}: {KEEP_SPREAD}"
 
 
 class ForecastFacts:
     """The facts of a cluster, as if the controller of a workload's pods existed already."""
 
-    def __init__(self, facts: Facts, labels: dict[str, str]) -> None:
-        self._labels = labels
+    def __init__(self, facts: Facts, selector: LabelSelector) -> None:
+        """Take the facts, and the selector of the controller, which selects the pods."""
+        self._selector = selector
         self.services = facts.services
         self.namespace_labels = facts.namespace_labels
         self.schedulable_nodes = facts.schedulable_nodes
@@ -52,42 +69,59 @@ class ForecastFacts:
         self.tainted_domains = facts.tainted_domains
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
-        """Use the template's labels as the selector, which always selects them."""
+        """Return the selector if the owner is of a kind whose selector counts."""
         del namespace  # the controller is in the namespace of its pods
-        return LabelSelector(self._labels) if owner.kind in _SELECTING else None
+        return self._selector if owner.kind in _SELECTING else None
 
 
 def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
     """
-    Describe the defaults of the pods of a new workload.
+    Describe the defaults and the label of the pods of a new workload.
 
     Returns:
-        One warning; none for pods, updates, objects that a controller created, and workloads whose
-        pods get no defaults.
+        At most two warnings; none for pods, updates, objects that a controller created, and
+        workloads whose pods get neither.
     """
     template = request.template
-    if request.operation != CREATE or request.kind == POD or request.controlled or not template:
+    if is_constraint_list(request.path or ()):
+        return ()
+    if (
+        request.operation != CREATE
+        or request.kind == kinds.POD
+        or request.controlled
+        or not template
+    ):
         return ()
     pod = first_pod(request.kind, request.name, template)
     injection = forecast_injection(pod, request.namespace, policy, facts)
-    if not injection.entries:
-        return ()
-    constraints = ", ".join(
-        f"{constraint.topology_key} (maxSkew {constraint.max_skew}, "
-        f"{constraint.when_unsatisfiable})"
-        for constraint in (entry.constraint for entry in injection.entries)
-    )
-    profile = f"the defaults of profile {injection.profile}"
-    return (f"evenspread would give its pods {profile}: {constraints}",)
+    return tuple(_describe_forecast(injection, pod, request.namespace, facts))
+
+
+def _describe_forecast(
+    injection: Injection, pod: PodTemplate, namespace: str, facts: Facts
+) -> Iterator[str]:
+    if injection.entries:
+        constraints = ", ".join(
+            f"{constraint.topology_key} (maxSkew {constraint.max_skew}, "
+            f"{constraint.when_unsatisfiable})"
+            for constraint in (entry.constraint for entry in injection.entries)
+        )
+        profile = f"the defaults of profile {injection.profile}"
+        yield f"evenspread would give its pods {profile}: {constraints}"
+    if injection.ranks(pod.constraints) and needs_label(
+        pod, namespace, ForecastFacts(facts, LabelSelector(pod.labels))
+    ):
+        yield f"evenspread would label its pods {SCALE_DOWN_LABEL}: {KEEP_SPREAD}"
 
 
 def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> Injection:
     """
     Forecast the defaults of a pod, from ``first_pod``, that a workload is going to create.
 
-    The facts need not contain the workload.
+    The facts need not contain the workload: the labels of its template, which it always selects,
+    are used as its selector.
     """
-    return inject(pod, namespace, policy, ForecastFacts(facts, pod.labels))
+    return inject(pod, namespace, policy, ForecastFacts(facts, LabelSelector(pod.labels)))
 
 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:

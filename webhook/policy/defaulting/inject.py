@@ -18,11 +18,12 @@ from webhook.policy import render
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting import provenance
-from webhook.policy.defaulting.profiles import ZONE, Merge, Policy, Profile
+from webhook.policy.defaulting.profiles import Merge, Policy, Profile, ScaleDown
 from webhook.policy.defaulting.provenance import Provenance
 from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
-from webhook.policy.model import MAX_CONSTRAINTS, Constraint, PodTemplate
+from webhook.policy.gangs import gang_field
+from webhook.policy.model import MAX_CONSTRAINTS, ZONE, Constraint, PodTemplate
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -30,6 +31,8 @@ SKIP_LABEL = "evenspread.io/skip"
 CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods at one time
 
 _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
+
+_KEEP_SPREAD = ScaleDown.KEEP_SPREAD  # looked up once: members of an enumeration are slow
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -47,6 +50,7 @@ class SkipReason(StrEnum):
     EXEMPT_NAMESPACE = "exempt-namespace"
     SKIP_LABEL = "skip-label"
     NO_PROFILE = "no-profile"
+    GANG = "gang"
     OWN_CONSTRAINTS = "own-constraints"
     NOTHING_TO_ADD = "nothing-to-add"
     NO_SELECTOR = "no-selector"
@@ -81,6 +85,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         entries: The constraints that replace them, at the end of the list.
         annotation: The value of the defaults annotation; empty if nothing is injected.
         zone_left_out: Whether System's zone constraint is omitted because nodes lack zones.
+        keeps_spread: Whether the profile labels pods so that a scale-down keeps their spread.
         is_small: Whether results built from this injection may be cached.
     """
 
@@ -90,6 +95,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     entries: tuple[InjectedConstraint, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
+    keeps_spread: bool = False
     is_small: bool = True
 
     @property
@@ -101,6 +107,10 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def is_in_place(self) -> bool:
         """Whether the pod already has its defaults and needs no change."""
         return [*self.previous.values()] == [entry.digest for entry in self.entries]
+
+    def ranks(self, constraints: Constraints) -> bool:
+        """Whether the profile ranks a pod with these constraints: it has some in the end."""
+        return self.keeps_spread and (bool(self.entries) or len(constraints) > len(self.previous))
 
     def applied_to(self, constraints: Constraints) -> Constraints:
         """Build the constraint list of the pod after the injection."""
@@ -136,7 +146,7 @@ def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -
     for profile in policy.profiles:
         if profile.fits(pod) and (
             profile.namespace_selector is None
-            or profile.fits_namespace(facts.namespace_labels(namespace))
+            or profile.fits_namespace(namespace, facts.namespace_labels(namespace))
         ):
             return profile
     return None
@@ -179,7 +189,7 @@ def inject(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -> In
         return _skip(skip)
     own = pod.constraints
     annotation = pod.metadata.annotations.get(provenance.DEFAULTS_ANNOTATION)
-    previous = provenance.recognize_constraints(annotation, own)
+    previous = provenance.recognize_constraints(annotation, own) if annotation and own else None
     if previous:  # another webhook changed the pod after our first call: compute the defaults again
         own = tuple(constraint for i, constraint in enumerate(own) if i not in previous)
     injection = _inject_beside(own, pod, namespace, policy, facts)
@@ -193,15 +203,18 @@ def _inject_beside(
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
+    keeps = profile.scale_down is _KEEP_SPREAD
     if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _skip(SkipReason.GATE_OFF, profile.name)
+        return _skip(SkipReason.GATE_OFF, profile.name, keeps)
     constraints = _choose_constraints(profile, own)
     if not constraints:
         reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
-        return _skip(reason, profile.name)
+        return _skip(reason, profile.name, keeps)
+    if not profile.gangs and gang_field(pod):
+        return _skip(SkipReason.GANG, profile.name, keeps)
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _skip(SkipReason.NO_SELECTOR, profile.name)
+        return _skip(SkipReason.NO_SELECTOR, profile.name, keeps)
     lacks_zones = profile.system and _lacks_zones(constraints, facts)
     if lacks_zones:
         constraints = tuple(
@@ -210,12 +223,12 @@ def _inject_beside(
     if policy.gates.fields_off:  # seldom; the call alone takes 1 us for each pod
         constraints = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
     build = _build_injection if derived.is_small else _build_injection.__wrapped__
-    return build(profile.name, constraints, derived, lacks_zones)
+    return build(profile.name, constraints, derived, lacks_zones, keeps)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _skip(reason: SkipReason, profile: str = "") -> Injection:
-    return Injection(skip=reason, profile=profile)
+def _skip(reason: SkipReason, profile: str = "", keeps_spread: bool = False) -> Injection:  # noqa: FBT001, FBT002
+    return Injection(skip=reason, profile=profile, keeps_spread=keeps_spread)
 
 
 def _lacks_zones(constraints: Constraints, facts: Facts) -> bool:
@@ -250,6 +263,7 @@ def _build_injection(
     constraints: Constraints,
     derived: DerivedSelector,
     zone_left_out: bool,  # noqa: FBT001
+    keeps_spread: bool,  # noqa: FBT001
 ) -> Injection:
     """
     Build the defaults for one derived selector.
@@ -271,6 +285,7 @@ def _build_injection(
         entries=entries,
         annotation=render.encode(value).decode() if entries else "",
         zone_left_out=zone_left_out,
+        keeps_spread=keeps_spread,
         is_small=derived.is_small,
     )
 

@@ -5,27 +5,41 @@ These are values without behaviour of their own: ``webhook.config`` builds them 
 configuration, and ``inject`` applies them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 import msgspec
 
 from webhook.policy.api.gates import Gates
-from webhook.policy.catalogue import DEFAULT_ACTIONS, Action
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, GroupKind, LabelSelector, PodTemplate
-from webhook.policy.paths import TemplatePath
-from webhook.policy.selectors import matches
+from webhook.policy.model import (
+    HOSTNAME,
+    NAME_LABEL,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    Constraint,
+    GroupKind,
+    LabelSelector,
+    PodTemplate,
+)
+from webhook.policy.places import TemplatePlaces
+from webhook.policy.rule_entry import Action
+from webhook.policy.selectors import matches, selected_keys
 
 DEFAULT_SCHEDULER = "default-scheduler"  # what an empty schedulerName means, core/v1 PodSpec
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
 
 SYSTEM_CONSTRAINTS = (
     Constraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY),
     Constraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY),
 )
 """Source: kube-scheduler plugins/podtopologyspread/plugin.go ``systemDefaultConstraints``."""
+
+STOCK_DEFAULTS: Mapping[str, tuple[Constraint, ...]] = MappingProxyType(
+    {DEFAULT_SCHEDULER: SYSTEM_CONSTRAINTS}
+)
+"""The defaults of a kube-scheduler without a configuration file, by schedulerName."""
 
 
 class Merge(StrEnum):
@@ -40,6 +54,13 @@ class Mode(StrEnum):
 
     APPLY = "apply"
     RECOMMEND = "recommend"
+
+
+class ScaleDown(StrEnum):
+    """Whether a scale-down keeps the spread of a profile's pods."""
+
+    NONE = "None"
+    KEEP_SPREAD = "KeepSpread"
 
 
 class FieldDefaults(StrEnum):
@@ -61,6 +82,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         scheduler_names: The accepted values of the pod's schedulerName.
         merge: How the defaults combine with the pod's own constraints.
         complete_selectors: Whether null selectors of the pod's own constraints are filled in.
+        scale_down: Whether its pods, of a ReplicaSet or ReplicationController, are labelled so that
+            they get a rank when they are bound.
+        gangs: Whether pods of a gang, which are scheduled all together or not at all, get defaults.
         constraints: The constraints to inject, without selectors; may be empty.
         system: Whether these are the scheduler's System defaults, which leave out the zone
             constraint while nodes lack zones.
@@ -73,6 +97,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
+    scale_down: ScaleDown = ScaleDown.NONE
+    gangs: bool = False
     constraints: tuple[Constraint, ...] = ()
     system: bool = False
 
@@ -86,15 +112,25 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         owner = pod.metadata.controller if self.owner_kinds and pod.metadata else None
         return self.owner_kinds is None or (owner.kind if owner else "") in self.owner_kinds
 
-    def fits_namespace(self, labels: Mapping[str, str] | None) -> bool:
+    def fits_namespace(self, namespace: str, labels: Mapping[str, str] | None) -> bool:
         """
-        Whether the profile applies to the pods of a Namespace with these labels.
+        Whether the profile applies to the pods of a Namespace.
 
-        If they are unknown (None), no profile with a namespace selector applies.
+        Args:
+            namespace: Its name, which is the value of its label ``NAME_LABEL``.
+            labels: Its labels. If they are unknown (None), no profile that depends on other
+                labels applies.
         """
         if self.namespace_selector is None:
             return True
-        return labels is not None and matches(self.namespace_selector, labels)
+        if labels is None and self.needs_namespace_labels:
+            return False
+        return matches(self.namespace_selector, {**(labels or {}), NAME_LABEL: namespace})
+
+    @property
+    def needs_namespace_labels(self) -> bool:
+        """Whether it depends on labels of the Namespace that its name does not determine."""
+        return not selected_keys(self.namespace_selector) <= {NAME_LABEL}
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,9 +142,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         profiles: In order; the first one that fits a pod applies.
         exempt_namespaces: Namespaces whose pods get no defaults.
+        scheduler_defaults: The defaults that kube-scheduler applies itself: schedulerName ->
+            constraints; System defaults without a configuration file of kube-scheduler.
         validates_pods: Whether the validating hook gets new pods: it then gives the advice on them
             and may deny; otherwise the mutating hook gives the advice, as warnings.
-        pod_templates: Built-in and configured kinds -> the path of the pod template.
+        pod_templates: Built-in, shipped and configured kinds -> where they hold pod templates.
     """
 
     gates: Gates
@@ -118,8 +156,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
     actions: Mapping[str, Action] = msgspec.field(default_factory=lambda: DEFAULT_ACTIONS)
     not_exemptible: frozenset[str] = frozenset()
+    scheduler_defaults: Mapping[str, tuple[Constraint, ...]] = msgspec.field(
+        default_factory=lambda: STOCK_DEFAULTS
+    )
     validates_pods: bool = False
-    pod_templates: Mapping[GroupKind, TemplatePath] = msgspec.field(
+    pod_templates: Mapping[GroupKind, TemplatePlaces] = msgspec.field(
         default_factory=lambda: BUILT_IN_TEMPLATES
     )
 
@@ -127,3 +168,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     def needs_namespaces(self) -> bool:
         """Whether any profile depends on the labels of Namespaces."""
         return any(profile.namespace_selector is not None for profile in self.profiles)
+
+    @property
+    def keeps_spread(self) -> bool:
+        """Whether a scale-down keeps the spread of the pods of any profile."""
+        return keeps_spread(self.profiles)
+
+
+def keeps_spread(profiles: Iterable[Profile]) -> bool:
+    """Whether a scale-down keeps the spread of the pods of any profile."""
+    return any(profile.scale_down is ScaleDown.KEEP_SPREAD for profile in profiles)

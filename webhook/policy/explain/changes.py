@@ -38,6 +38,7 @@ Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edi
 """Yields what to try for one kind of change, the smallest first."""
 
 CHANGE_SEARCHES: tuple[tuple[Candidates, int], ...] = (
+    (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
     (remedies.tolerate, 3),
@@ -55,7 +56,7 @@ In the order of the report: first what gives up least of what the user configure
 
 
 def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
-    """Find at most 16 changes that let a pod be placed; none if it can be or none helps."""
+    """Find at most 19 changes that let a pod be placed; none if it can be or none helps."""
     if placement.passing:
         return ()
     found = [

@@ -9,10 +9,21 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from webhook.policy.explain import sentences
+from webhook.policy.explain.caveats import ALWAYS_IGNORED
 from webhook.policy.explain.changes import SuggestedChange, find_changes
+from webhook.policy.explain.daemons import (
+    DaemonPods,
+    DaemonReport,
+    find_missing,
+    pin,
+    pin_after_others,
+    summarize_daemons,
+)
 from webhook.policy.explain.rollout import unevenness
-from webhook.policy.explain.scenario import NOT_MODELLED, Scenario
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.terms import NO_TERMS, PlacementTerms
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
+from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import Topology
@@ -107,6 +118,14 @@ class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     raw_score: int | None = None
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """A violation of an API rule; ``field`` is its path, ``message`` kube-apiserver's text."""
+
+    rule: str
+    field: str
+    message: str
+
+
 class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
     Why a pod can or cannot be placed.
@@ -116,7 +135,14 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
         rejected: Nodes that do not pass, the largest group first.
         changes: Changes that let the pod be placed; empty if it can be placed.
-        not_modelled: Reasons for rejection that are not examined.
+        not_modelled: What kube-scheduler considers for the pod, and this does not.
+        daemon: The nodes of a DaemonSet; None for others. Then ``nodes`` are those that need a pod,
+            ``rejected`` those that need none, and ``constraints`` those of the first missing pod
+            that cannot be placed.
+        refused: Why kube-apiserver accepts no such pod, so that nothing is placed; usually empty.
+        bound_to: The node that the template names, so that kube-scheduler does not place the pod.
+        scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
+        gates: Scheduling gates, without which the rest holds.
     """
 
     subject: str
@@ -128,10 +154,34 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     nodes: tuple[NodeExplanation, ...] = ()
     rejected: tuple[NodeGroup, ...] = ()
     changes: tuple[SuggestedChange, ...] = ()
-    not_modelled: tuple[str, ...] = NOT_MODELLED
+    not_modelled: tuple[str, ...] = ALWAYS_IGNORED
+    daemon: DaemonReport | None = None
+    refused: tuple[Refusal, ...] = ()
+    bound_to: str = ""
+    scheduler: str = ""
+    gates: tuple[str, ...] = ()
 
 
-def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
+def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
+    """Explain that kube-apiserver refuses an object or its pods; ``refused`` is not empty."""
+    rules = ", ".join(dict.fromkeys(refusal.rule for refusal in refused))
+    first = refused[0]
+    return Explanation(
+        subject=subject,
+        sentence=f"is refused by kube-apiserver: {first.field}: {first.message} ({rules})",
+        placeable=False,
+        not_modelled=(),
+        refused=refused,
+    )
+
+
+def explain(
+    scenario: Scenario,
+    subject: str,
+    runs_on: str = "",
+    not_modelled: tuple[str, ...] = ALWAYS_IGNORED,
+    terms: PlacementTerms = NO_TERMS,
+) -> Explanation:
     """
     Explain the placement of a pod.
 
@@ -141,22 +191,74 @@ def explain(scenario: Scenario, subject: str, runs_on: str = "") -> Explanation:
     Args:
         subject: Name of the pod or workload, as ``Pod shop/web-1``.
         runs_on: The node that it runs on; empty if it is pending or does not exist yet.
+        not_modelled: What the pod uses and placement does not model, from ``find_caveats``.
+        terms: What decides on its node besides kube-scheduler.
     """
     placement = scenario.placement()
+    sentence = sentences.summarize(scenario, placement, runs_on)
     best = frozenset(placement.best)
     nodes = tuple(_explain_node(name, placement, best) for name in placement.statuses)
-    tallies = placement.tallies.by_index
+    constraints = _explain_constraints(scenario, placement)
     return Explanation(
         subject=subject,
-        sentence=sentences.summarize(scenario, placement, runs_on),
+        sentence=terms.describe(sentence, placement.statuses.keys()),
         placeable=bool(placement.passing),
         runs_on=runs_on,
-        defaulted=scenario.spreads.defaulted and bool(tallies),
-        constraints=tuple(_explain_constraint(tally, scenario) for tally in tallies),
+        defaulted=scenario.spreads.defaulted and bool(constraints),
+        constraints=constraints,
         nodes=nodes,
         rejected=_group_nodes((node.name, node.reason) for node in nodes if not node.passes),
-        changes=find_changes(scenario, placement),
+        changes=() if terms.node else find_changes(scenario, placement),
+        not_modelled=not_modelled,
+        bound_to=terms.node,
+        scheduler=terms.scheduler,
+        gates=terms.gates,
     )
+
+
+def explain_daemons(
+    scenario: Scenario,
+    subject: str,
+    pods: DaemonPods,
+    not_modelled: tuple[str, ...] = ALWAYS_IGNORED,
+) -> Explanation:
+    """Explain which nodes lack their pod of a DaemonSet, and why."""
+    report = find_missing(scenario, pods)
+    lacking = [pod for pod in report.missing if not pod.is_placeable]
+    reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
+    nodes = scenario.topology.nodes
+    exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}
+    pinned = _pin_first(scenario, report)
+    return Explanation(
+        subject=subject,
+        sentence=summarize_daemons(report),
+        placeable=pinned is None,
+        constraints=_explain_constraints(pinned, pinned.placement()) if pinned else (),
+        nodes=tuple(
+            NodeExplanation(
+                name=name, passes=name not in reasons, best=False, reason=reasons.get(name, "")
+            )
+            for name, exclusion in exclusions.items()
+            if exclusion is None
+        ),
+        rejected=_group_nodes(
+            (name, sentences.render_rejection(exclusion))
+            for name, exclusion in exclusions.items()
+            if exclusion is not None
+        ),
+        daemon=report,
+        not_modelled=not_modelled,
+    )
+
+
+def _pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
+    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
+    for pod in report.missing:
+        if not pod.is_placeable:
+            nodes = scenario.topology.nodes
+            node = next(node for node in nodes if node.name == pod.node)
+            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
+    return None
 
 
 def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
@@ -169,6 +271,12 @@ def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> N
         score=scores.normalized.get(name) if scores else None,
         raw_score=scores.raw.get(name) if scores else None,
     )
+
+
+def _explain_constraints(
+    scenario: Scenario, placement: PodPlacement
+) -> tuple[ConstraintExplanation, ...]:
+    return tuple(_explain_constraint(tally, scenario) for tally in placement.tallies.by_index)
 
 
 def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplanation:

@@ -7,9 +7,8 @@ from itertools import count, islice
 from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.scenario import Scenario, ScenarioEdit, short_key
-from webhook.policy.model import Node
+from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.placement.topology import Topology
 

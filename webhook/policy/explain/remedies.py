@@ -8,11 +8,11 @@ node pass. ``combine_changes`` joins changes of the pod with changes of one node
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from webhook.policy.defaulting.profiles import HOSTNAME
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
 from webhook.policy.explain.scenario import (
     DropAffinity,
     DropSelector,
+    HonorPolicy,
     LowerMinDomains,
     RaiseMaxSkew,
     Scenario,
@@ -22,7 +22,7 @@ from webhook.policy.explain.scenario import (
     apply_all,
     short_key,
 )
-from webhook.policy.model import Node, Taint
+from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
 from webhook.policy.placement.nodeaffinity import term_matches
 from webhook.policy.placement.nodes import UNSCHEDULABLE, RejectionReason, find_untolerated
 from webhook.policy.placement.place import PodPlacement
@@ -74,6 +74,18 @@ def lower_min_domains(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
             if tally.minimum_reason is MinimumReason.TOO_FEW_DOMAINS
             for spread, found in [(tally.spread, len(tally.domains.sizes))]
         ]
+    )
+
+
+def honor(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Honor taints or affinity in a hard constraint that ignores them; then in all of them."""
+    if not scenario.node_policies:
+        return
+    spreads = [tally.spread for tally in placement.tallies.hard]
+    ignored = [(spread, TAINTS_POLICY) for spread in spreads if not spread.honors_taints]
+    ignored += [(spread, AFFINITY_POLICY) for spread in spreads if not spread.honors_affinity]
+    yield from alone_and_together(
+        [HonorPolicy(spread.index, spread.topology_key, policy) for spread, policy in ignored]
     )
 
 

@@ -1,36 +1,86 @@
 """
 What if: place the replicas of a workload one after another on an edited cluster.
 
-``roll_out`` is the entry point. Running pods stay where they are, as in Kubernetes; those of
-removed nodes are placed again. Among equally good nodes kube-scheduler consults other plugins and
-chooses at random; here the node with the fewest counted pods is chosen, and the first of those.
+``roll_out`` is the entry point. Running pods stay where they are, as in Kubernetes, unless there
+are more than desired: then ``removal`` finds those that the controller removes. Pods of removed
+nodes are placed again. Among equally good nodes kube-scheduler consults other plugins and
+chooses at random; here the node with the fewest counted pods is chosen, and the first of those. A
+note says where another choice has another result.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all, short_key
+from webhook.policy.explain.removal import Surplus, WorkloadPods
+from webhook.policy.explain.replicaskew import SkewChange, add_replicas, describe_skews
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
 """Most replicas of one rollout; placing a replica takes 10 ms with 5 000 nodes."""
 
+TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether other choices matter
 
-class SkewChange(msgspec.Struct, frozen=True, rename="camel"):
+
+class RemovedPod(msgspec.Struct, frozen=True, rename="camel"):
     """
-    The pods of the fullest domain above the emptiest one, before and after the rollout.
+    A pod that is removed.
 
-    ``index`` is the position of the constraint in its list, from 0.
+    Attributes:
+        node: Name of its node; empty if it has none.
+        domain: Value of the topology key of its node; empty if it has none.
+        rank: Its rank in the domain; None without one.
+        goes_first: Whether it is removed whatever its rank, since it is not ready and others are.
     """
 
-    index: int
+    name: str
+    node: str
+    domain: str
+    rank: int | None
+    goes_first: bool
+
+
+class RankedRemoval(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    The result of the same rollout if all pods had ranks.
+
+    Attributes:
+        removed: In the order of removal.
+    """
+
+    removed: tuple[RemovedPod, ...]
+    skews: tuple[SkewChange, ...]
+    notes: tuple[str, ...] = ()
+
+
+class ScaleDownReport(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """
+    How a scale-down keeps the spread, with the ranks that the pods have, and with ranks for all.
+
+    Attributes:
+        topology_key: The key whose domains pods are ranked in.
+        configured: Whether a profile gives ranks to new pods.
+        pods: Number of pods of the workload.
+        ranked: Number of those that have a rank.
+        removed: In the order of removal.
+        notes: Sentences.
+        with_ranks: The result if all had one; None if no further pod can get one.
+    """
+
+    sentence: str
     topology_key: str
-    before: int
-    after: int
+    configured: bool
+    pods: int
+    ranked: int
+    removed: tuple[RemovedPod, ...]
+    notes: tuple[str, ...] = ()
+    with_ranks: RankedRemoval | None = None
 
 
 class Rollout(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,10 +88,13 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     The result of a rollout.
 
     Attributes:
-        running: Replicas that run already, on nodes that are left.
+        running: Replicas that run already, on nodes that are left, and stay.
+        removed: Names of the pods that are removed, in this order.
         placed: Node name -> replicas placed there, at least 1, in the order of the nodes.
         pending: Replicas without a node.
         skews: One for each constraint, in order.
+        notes: What is not determined, or not known; sentences.
+        scale_down: The part that ranks have in it, from ``rankedremoval``; None if they have none.
     """
 
     sentence: str
@@ -51,43 +104,75 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     placed: Mapping[str, int]
     pending: int
     skews: tuple[SkewChange, ...]
+    removed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    scale_down: ScaleDownReport | None = None
 
 
 def roll_out(
-    scenario: Scenario, edits: Sequence[ScenarioEdit], replicas: int, running: Mapping[str, int]
+    scenario: Scenario,
+    edits: Sequence[ScenarioEdit],
+    replicas: int,
+    running: Mapping[str, int],
+    pods: WorkloadPods | None = None,
 ) -> tuple[Rollout, Scenario]:
     """
-    Edit a cluster, and place the missing replicas of a workload.
+    Edit a cluster, and remove surplus replicas of a workload or place missing ones.
 
     Args:
         scenario: The workload's next pod, and the cluster before.
-        replicas: Desired number of pods; at most ``PLACED_REPLICAS``. If more are running, nothing
-            is placed and nothing removed: scaling down is not modelled.
+        replicas: Desired number of pods; at most ``PLACED_REPLICAS``.
         running: Node name -> pods of the workload that run there now.
+        pods: The same pods and those without a node, with what decides on their removal; None if
+            none is ever removed.
 
     Returns:
         The result, and the scenario of the next pod after it.
     """
     changed = apply_all(edits, scenario)
     left = {node.name for node in changed.topology.nodes}
-    remaining = sum(pods for node, pods in running.items() if node in left)
+    surplus = pods.find_surplus(replicas, left) if pods else Surplus()
+    bound = [pod for pod in surplus.pods if pod.spec.node_name]
+    changed = _remove(changed, bound)
+    remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
     missing = max(0, replicas - remaining)
-    end, placed = _place_missing(changed, missing)
+    end, placed = _place_missing(changed, missing, _choose_node)
     pending = missing - placed.total()
-    skews = _compare_skews(scenario.placement(), end.placement())
+    after = Counter({node: pods for node, pods in running.items() if node in left}) + placed
+    after.subtract(pod.spec.node_name or "" for pod in bound)
+    skews = compare_skews(scenario, end, running, after)
     rollout = Rollout(
-        sentence=_summarize(edits, replicas, pending, skews),
+        sentence=_summarize(edits, replicas, len(surplus.pods), pending, skews),
         edits=tuple(edits),
         replicas=replicas,
         running=remaining,
         placed={node.name: placed[node.name] for node in end.topology.nodes if placed[node.name]},
         pending=pending,
         skews=skews,
+        removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
+        notes=(*surplus.notes, *_describe_choice(changed, placed)),
     )
     return rollout, end
 
 
-def _place_missing(scenario: Scenario, missing: int) -> tuple[Scenario, Counter[str]]:
+def _remove(scenario: Scenario, pods: Sequence[ObservedPod]) -> Scenario:
+    """Remove pods from the census of a scenario; all of them have a node."""
+    if not pods:
+        return scenario
+    census = scenario.census.copy()
+    for pod in pods:
+        metadata = pod.metadata
+        census.remove(metadata.namespace or "", metadata.labels or {}, pod.spec.node_name or "")
+    return msgspec.structs.replace(scenario, census=census)
+
+
+_Choice: TypeAlias = Callable[[PodPlacement], str]
+"""Chooses one of the best nodes."""
+
+
+def _place_missing(
+    scenario: Scenario, missing: int, choose: _Choice
+) -> tuple[Scenario, Counter[str]]:
     """Place replicas until all run or one has no node, since the next would have none either."""
     placed = Counter[str]()
     census = scenario.census.copy()
@@ -96,24 +181,60 @@ def _place_missing(scenario: Scenario, missing: int) -> tuple[Scenario, Counter[
         placement = scenario.placement()
         if not placement.passing:
             break
-        node = _choose_node(placement)
+        node = choose(placement)
         census.add(scenario.pod.namespace, scenario.pod.labels, node)
         placed[node] += 1
     return scenario, placed
 
 
 def _choose_node(placement: PodPlacement) -> str:
-    tallies = placement.tallies.by_index
-    return min(
-        placement.best, key=lambda node: sum(tally.by_node.get(node, 0) for tally in tallies)
-    )
+    return min(placement.best, key=lambda node: _count_pods(placement, node))
 
 
-def _compare_skews(before: PodPlacement, after: PodPlacement) -> tuple[SkewChange, ...]:
-    pairs = zip(before.tallies.by_index, after.tallies.by_index, strict=True)
+def _choose_otherwise(placement: PodPlacement) -> str:
+    """Choose as differently as possible: the last node with the most counted pods."""
+    return max(reversed(placement.best), key=lambda node: _count_pods(placement, node))
+
+
+def _count_pods(placement: PodPlacement, node: str) -> int:
+    return sum(tally.by_node.get(node, 0) for tally in placement.tallies.by_index)
+
+
+def _describe_choice(scenario: Scenario, placed: Counter[str]) -> Iterator[str]:
+    """Yield a note if another choice among equally good nodes has another result."""
+    number = placed.total()
+    if number > TRIED_TWICE or _place_missing(scenario, number, _choose_otherwise)[1] != placed:
+        yield (
+            "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
+            "on other nodes"
+        )
+
+
+def compare_skews(
+    before: Scenario,
+    after: Scenario,
+    replicas_before: Mapping[str, int],
+    replicas_after: Mapping[str, int],
+) -> tuple[SkewChange, ...]:
+    """
+    Compare the skews of all constraints, in order.
+
+    Args:
+        replicas_before: Node name -> pods of the workload.
+        replicas_after: The same after the rollout.
+    """
+    nodes = (*before.topology.nodes, *after.topology.nodes)
+    first, second = (one.placement().tallies.by_index for one in (before, after))
     return tuple(
-        SkewChange(then.spread.index, then.spread.topology_key, unevenness(then), unevenness(now))
-        for then, now in pairs
+        add_replicas(
+            SkewChange(
+                then.spread.index, then.spread.topology_key, unevenness(then), unevenness(now)
+            ),
+            (then, now),
+            nodes,
+            (replicas_before, replicas_after),
+        )
+        for then, now in zip(first, second, strict=True)
     )
 
 
@@ -124,13 +245,21 @@ def unevenness(tally: PodTally) -> int:
 
 
 def _summarize(
-    edits: Sequence[ScenarioEdit], replicas: int, pending: int, skews: Sequence[SkewChange]
+    edits: Sequence[ScenarioEdit],
+    replicas: int,
+    removed: int,
+    pending: int,
+    skews: Sequence[SkewChange],
 ) -> str:
-    done = f"if you {', '.join(map(str, edits))}" if edits else "as it is"
     fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
     if not pending:
         fate = f"all {replicas} replicas would run" if replicas != 1 else "the replica would run"
-    then = "; ".join(
-        f"skew of {short_key(skew.topology_key)} {skew.before} -> {skew.after}" for skew in skews
-    )
-    return f"{done}: {fate}{then and '; '}{then}"
+    if removed:
+        kept = f"{replicas} would run" if not pending else fate
+        fate = f"{count_of(removed, 'pod')} would be removed, {kept}"
+    return f"{describe_edits(edits)}: {fate}{describe_skews(skews)}"
+
+
+def describe_edits(edits: Sequence[ScenarioEdit]) -> str:
+    """Describe edits, as ``if you lose zone a, cordon node n1``."""
+    return f"if you {', '.join(map(str, edits))}" if edits else "as it is"

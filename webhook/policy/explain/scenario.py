@@ -13,8 +13,8 @@ from functools import reduce
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.defaulting.profiles import HOSTNAME, ZONE
-from webhook.policy.model import SCHEDULE_ANYWAY, Taint
+from webhook.policy.advice.findings import count_of
+from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Taint
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
@@ -22,21 +22,22 @@ from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
-NOT_MODELLED = ("resources", "ports", "volumes", "pod affinity")
-"""Other reasons that can keep a pod off a node, which placement ignores."""
-
 
 class Scenario(msgspec.Struct, frozen=True):
     """
     A pod with its constraints, and a cluster; edits return another scenario.
 
     The census has the other pods, without the pod itself.
+
+    Attributes:
+        node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
     """
 
     pod: IncomingPod
     spreads: SpreadConstraints
     topology: Topology
     census: Census
+    node_policies: bool = True
 
     def placement(self) -> place.PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
@@ -88,6 +89,19 @@ class ScenarioEdit(
         """Return the scenario with the edit applied."""
 
 
+class Scale(ScenarioEdit, frozen=True):
+    """Set the number of replicas; this changes neither the next pod nor the cluster."""
+
+    replicas: int
+
+    def __str__(self) -> str:
+        return f"scale to {count_of(self.replicas, 'replica')}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return the scenario itself."""
+        return scenario
+
+
 class ConstraintEdit(ScenarioEdit, frozen=True):
     """An edit of one constraint; ``index`` is its position in the list, from 0."""
 
@@ -126,6 +140,21 @@ class LowerMinDomains(ConstraintEdit, frozen=True):
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
         return _with_spread(scenario, self.index, min_domains=self.after)
+
+
+class HonorPolicy(ConstraintEdit, frozen=True):
+    """Set a node inclusion policy of a constraint to Honor, by its name in the API."""
+
+    policy: str
+
+    def __str__(self) -> str:
+        return f"set {self.policy} of {self.constraint} to Honor"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        if self.policy == AFFINITY_POLICY:
+            return _with_spread(scenario, self.index, honors_affinity=True)
+        return _with_spread(scenario, self.index, honors_taints=True)
 
 
 class Soften(ConstraintEdit, frozen=True):

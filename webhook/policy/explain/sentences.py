@@ -15,6 +15,11 @@ from webhook.policy.placement.tallies import MinimumReason, PodTally
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
 
 
+def domain_name(value: str) -> str:
+    """Return the value of a topology key, or a word for nodes that lack the key."""
+    return value or "(none)"
+
+
 def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     """
     Summarize where a pod can go, or the main reason why it cannot be placed.
@@ -58,7 +63,7 @@ def render_rejection(rejection: NodeRejection) -> str:
 def explain_minimum(tally: PodTally) -> str:
     """Explain why the global minimum is what it is."""
     sizes, pods = tally.domains.sizes, tally.pods
-    least = tuple(value for value in sizes if pods.get(value, 0) == tally.minimum)
+    least = tuple(domain_name(one) for one in sizes if pods.get(one, 0) == tally.minimum)
     match tally.minimum_reason:
         case MinimumReason.NO_DOMAIN:
             return f"no node counts for {short_key(tally.spread.topology_key)}"
@@ -90,11 +95,14 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
             return (
                 f"{_describe_allowed(tally)}, where no node takes it: {_count_rejections(refused)}"
             )
-    return f"{'; '.join(map(_describe_allowed, hard))}; no node meets all of that"
+    return f"{'; '.join(map(_describe_allowed, hard))}; no node satisfies all of them"
 
 
 def _explain_closed(tally: PodTally) -> str:
-    name, found = short_key(tally.spread.topology_key), tuple(sorted(tally.domains.sizes))
+    name, found = (
+        short_key(tally.spread.topology_key),
+        tuple(map(domain_name, sorted(tally.domains.sizes))),
+    )
     if not found:
         return (
             f"no node counts for {name}: {_count_rejections(list(tally.domains.left_out.values()))}"
@@ -106,7 +114,7 @@ def _explain_closed(tally: PodTally) -> str:
 
 
 def _describe_allowed(tally: PodTally) -> str:
-    fitting = tuple(sorted(filter(tally.fits, tally.domains.sizes)))
+    fitting = tuple(map(domain_name, sorted(filter(tally.fits, tally.domains.sizes))))
     name = short_key(tally.spread.topology_key)
     return f"{name} (maxSkew {tally.spread.max_skew}) allows only {join_names(fitting)}"
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import Labels, LabelSelector, OwnerReference, replace_null_labels
+from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.selectors import IN, matches
 
 FINISHED = frozenset({"Succeeded", "Failed"})  # phases of pods that kube-scheduler does not watch
@@ -20,18 +21,37 @@ _Pair = tuple[str, str]  # a label: its key and its value
 
 
 class ObservedMeta(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The fields of a pod's metadata that counting needs; None is the same as absent."""
+    """The fields of a pod's metadata that are read; None is the same as absent."""
 
     name: str | None = None
     namespace: str | None = None
-    labels: dict[str, str] | None = None
+    labels: Labels | None = None
     deletion_timestamp: str | None = None
+    uid: str | None = None
+    creation_timestamp: str | None = None
+    annotations: Labels | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Turn null values of labels and annotations into empty ones."""
+        for pairs in (self.labels, self.annotations):
+            if pairs:
+                replace_null_labels(pairs)
+
+
+class ObservedInitContainer(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """An init container; it is a sidecar if its ``restart_policy`` is Always."""
+
+    name: str | None = None
+    restart_policy: str | None = None
 
 
 class ObservedSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The field of a pod's specification that counting needs; None until the pod is bound."""
+    """The fields of a pod's specification that are read; no node name until the pod is bound."""
 
     node_name: str | None = None
+    init_containers: tuple[ObservedInitContainer, ...] | None = None
+    affinity: Affinity | None = None
 
 
 class ObservedStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -40,12 +60,51 @@ class ObservedStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     phase: str | None = None
 
 
+class PodCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A condition of a pod, such as Ready."""
+
+    type: str | None = None
+    status: str | None = None
+    last_transition_time: str | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The status of a container."""
+
+    name: str | None = None
+    restart_count: int | None = None
+
+
+class ObservedPodStatus(ObservedStatus, frozen=True, rename="camel", gc=False):
+    """The fields of a pod's status that counting and the order of removal need."""
+
+    conditions: tuple[PodCondition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+
+
 class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
-    """A pod of the cluster, reduced to the fields that counting needs."""
+    """A pod of the cluster: where it counts, and when its controller removes it."""
 
     metadata: ObservedMeta = ObservedMeta()
     spec: ObservedSpec = ObservedSpec()
-    status: ObservedStatus | None = None
+    status: ObservedPodStatus | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """
+        Whether the pod is neither finished nor being deleted.
+
+        Source: pkg/controller/controller_utils.go ``IsPodActive``.
+        """
+        phase = self.status.phase if self.status else None
+        return self.metadata.deletion_timestamp is None and phase not in FINISHED
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The managing controller."""
+        owners = self.metadata.owner_references or ()
+        return next((owner for owner in owners if owner.controller), None)
 
     @property
     def counts(self) -> bool:
@@ -54,9 +113,7 @@ class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
 
         Source: kube-scheduler plugins/podtopologyspread/common.go ``countPodsMatchSelector``.
         """
-        if not self.spec.node_name or self.metadata.deletion_timestamp is not None:
-            return False
-        return self.status is None or self.status.phase not in FINISHED
+        return bool(self.spec.node_name) and self.is_active
 
 
 @dataclass(frozen=True)
@@ -111,7 +168,8 @@ class Census:
     """
     The pods of a cluster that count, and where they run.
 
-    ``add`` and ``add_alike`` are the only changes. To try a placement, add its pods to a ``copy``.
+    ``add``, ``add_alike`` and ``remove`` are the only changes. To try a placement, change a
+    ``copy``.
     """
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
@@ -142,6 +200,13 @@ class Census:
         for node, pods in nodes.items():
             counted[node] = counted.get(node, 0) + pods
 
+    def remove(self, namespace: str, labels: Mapping[str, str], node: str) -> None:
+        """Remove one pod, which was added with these labels, from a node; O(labels)."""
+        nodes = self._namespaces[namespace].group(labels).nodes
+        nodes[node] -= 1
+        if not nodes[node]:
+            del nodes[node]
+
     def count(self, namespace: str, selector: LabelSelector | None) -> dict[str, int]:
         """
         Count the pods of a namespace that a selector selects, by node.
@@ -167,6 +232,27 @@ class Census:
             for node, pods in group.nodes.items():
                 total[node] = total.get(node, 0) + pods
         return total
+
+    def leave_out(
+        self, namespace: str, pods: Iterable[tuple[Mapping[str, str], Mapping[str, int]]]
+    ) -> "Census":
+        """
+        Return the census of one namespace without some of its pods; O(groups of the namespace).
+
+        Args:
+            pods: Labels and, by node name, the number of pods that have them.
+        """
+        twin = Census()
+        kept = twin._namespaces[namespace]
+        for group in self._namespaces[namespace].groups.values():
+            kept.group(group.labels).nodes.update(group.nodes)
+        for labels, nodes in pods:
+            counted = kept.group(labels).nodes
+            for node, number in nodes.items():
+                rest = counted.pop(node, 0) - number
+                if rest > 0:
+                    counted[node] = rest
+        return twin
 
     def copy(self) -> "Census":
         """Copy the census, to add pods to the copy; O(groups and the nodes they are on)."""

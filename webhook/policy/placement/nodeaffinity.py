@@ -16,7 +16,7 @@ from webhook.policy.api.labels import key_problems, value_problems
 from webhook.policy.model import LabelSelectorRequirement, Node
 from webhook.policy.selectors import IN, NOT_IN, OPERATORS, requirement_holds
 
-_NODE_NAME = "metadata.name"  # the only node field that matchFields supports
+NODE_NAME = "metadata.name"  # the only node field that matchFields supports
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)  # Go strconv ParseInt, base 10
 _INT64 = range(-(2**63), 2**63)
 
@@ -79,7 +79,7 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
 
     Source: nodeaffinity.go ``nodeSelectorTerm.match``.
     """
-    fields = {_NODE_NAME: node.name}
+    fields = {NODE_NAME: node.name}
     return all(
         _holds(requirement, node.labels) for requirement in term.match_expressions or ()
     ) and all(_field_holds(requirement, fields) for requirement in term.match_fields or ())

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import msgspec
 
-from webhook.policy.model import Node, PodSpec, PodTemplate, Taint
+from webhook.policy.model import Labels, Node, PodSpec, PodTemplate, Taint, replace_null_labels
 from webhook.policy.placement.nodeaffinity import (
     Affinity,
     NodeSelectorTerm,
@@ -26,6 +26,36 @@ UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule
 """The taint of a cordoned node; a pod that tolerates it may go there. Source: core/v1."""
 
 EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that reject new pods
+
+
+PASSING_TAINTS = frozenset(
+    {
+        UNSCHEDULABLE.key,
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/out-of-service",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/unreachable",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+    }
+)
+"""
+Keys of taints for a state of the node that passes, which controllers add and remove.
+
+Source: k8s.io/api core/v1 well_known_taints.go; cloud-provider api/well_known_taints.go.
+"""
+
+
+def lasting_taints(node: Node) -> tuple[Taint, ...]:
+    """Return the taints that reject pods whatever the state of the node, in order."""
+    return tuple(
+        taint
+        for taint in node.taints
+        if taint.effect in EXCLUDING and taint.key not in PASSING_TAINTS
+    )
 
 
 class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -103,13 +133,29 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
             self.tolerations if taints else None,
         )
 
+    @property
+    def lasting(self) -> "Demands":
+        """The demands that do not depend on the state of a node: cordoned, not ready, or full."""
+        if self.tolerations is None:
+            return self
+        return Demands(self.pairs, self.terms, (*self.tolerations, *_TOLERATING_PASSING))
+
+
+_TOLERATING_PASSING = tuple(Toleration(key, "Exists") for key in sorted(PASSING_TAINTS))
+
 
 class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
     """A pod's specification with its requirements of nodes, which admission does not decode."""
 
-    node_selector: dict[str, str] | None = None
+    node_selector: Labels | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Turn nulls into zero values."""
+        PodSpec.__post_init__(self)
+        if self.node_selector:
+            replace_null_labels(self.node_selector)
 
 
 class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
@@ -166,7 +212,7 @@ def find_rejection(node: Node, demands: Demands) -> NodeRejection | None:
 
 
 def find_mismatch(node: Node, demands: Demands) -> NodeRejection | None:
-    """Find why a node does not meet the demands; None if it does. Cordons are ignored."""
+    """Find why a node does not satisfy the demands; None if it does. Cordons are ignored."""
     if demands.tolerations is not None:
         taint = find_untolerated(node.taints, demands.tolerations)
         if taint is not None:

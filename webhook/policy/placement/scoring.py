@@ -12,8 +12,7 @@ from math import floor, log
 
 import msgspec
 
-from webhook.policy.defaulting.profiles import HOSTNAME
-from webhook.policy.model import Node
+from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.placement.topology import carries_keys

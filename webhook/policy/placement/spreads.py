@@ -20,7 +20,7 @@ from webhook.policy.model import (
     Constraint,
     LabelSelector,
 )
-from webhook.policy.selectors import merge_match_label_keys
+from webhook.policy.selectors import matches, merge_match_label_keys
 
 
 class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -47,6 +47,14 @@ class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     min_domains: int
     honors_affinity: bool
     honors_taints: bool
+
+    def counts(self, labels: Mapping[str, str]) -> bool:
+        """
+        Whether running pods with these labels count.
+
+        Source: common.go ``countPodsMatchSelector``, which skips empty selectors.
+        """
+        return self.selector != LabelSelector() and matches(self.selector, labels)
 
 
 class DefaultConstraints(msgspec.Struct, frozen=True):

@@ -126,7 +126,7 @@ def tally_pods(
         if selector not in counts:
             counts[selector] = census.count(pod.namespace, spread.selector)
         # nodeAffinityPolicy and nodeTaintsPolicy decide which of the pod's demands a node must
-        # meet to count. By default affinity is honored and taints are ignored.
+        # satisfy to count. By default affinity is honored and taints are ignored.
         demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
         domains = topology.domains(spread.topology_key, keys, demands)
         tallies.append(_tally(pod, spread, domains, counts[selector]))

@@ -51,7 +51,7 @@ class Topology:
         Args:
             key: The topology key; the value of a node that lacks it is empty.
             required: Keys that an eligible node must have, usually including ``key``.
-            demands: What else an eligible node must meet.
+            demands: What else an eligible node must satisfy.
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """

@@ -56,6 +56,7 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     Attributes:
         exposition: Its metrics, in Prometheus' text format.
         problems: What could not be read or written, in sentences.
+        left_out: Namespaces that need more memory than the order allows.
     """
 
     exposition: bytes
@@ -63,6 +64,7 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     pods: int
     findings: int
     problems: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class AuditFailure(msgspec.Struct, frozen=True, tag=True):

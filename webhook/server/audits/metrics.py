@@ -7,23 +7,25 @@ workloads only the most uneven are exposed, with the number of those left out.
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
 from webhook.audit.report import AuditReport, WorkloadReport
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
+    AUDIT_NAMESPACES_LEFT_OUT,
     AUDIT_ROWS_LEFT_OUT,
     AUDIT_WORKLOADS,
     DOMAINS,
     MAX_SKEW,
     SKEW,
+    UNCOUNTED_PODS,
 )
 from webhook.telemetry.exposition import Samples
 
 MOST_SKEW_ROWS = 2000
-"""Exposed pairs of a workload and a topology key, with at most three series each: 0.8 MB."""
+"""Exposed pairs of a workload and a topology key, with at most four series each: 1.1 MB."""
 
 EXEMPT = "exempt"
 
@@ -34,7 +36,9 @@ class SkewRow:
     The skew of a workload over the domains of a topology key.
 
     Attributes:
+        skew: Of the pods as they are or as they are counted, whichever is larger.
         max_skew: None without a constraint.
+        uncounted: Pods that the constraint does not count; 0 without one.
     """
 
     namespace: str
@@ -43,12 +47,13 @@ class SkewRow:
     skew: int
     max_skew: int | None
     domains: int
+    uncounted: int = 0
 
     @property
-    def order(self) -> tuple[int, int, tuple[str, str, str]]:
-        """The sort key: most pods above maxSkew first, then the highest skew."""
+    def order(self) -> tuple[int, int, int, tuple[str, str, str]]:
+        """The sort key: most pods above maxSkew first, then most uncounted, then highest skew."""
         excess = 0 if self.max_skew is None else self.skew - self.max_skew
-        return -excess, -self.skew, self.labels
+        return -excess, -self.uncounted, -self.skew, self.labels
 
     @property
     def labels(self) -> tuple[str, str, str]:
@@ -90,15 +95,22 @@ class AuditGauges:
         if len(self._rows) > 2 * self._most:
             self._rows = self._foremost()
 
-    def samples(self) -> Samples:
-        """Give the values to expose."""
+    def samples(self, left_out: Collection[str] = ()) -> Samples:
+        """
+        Give the values to expose.
+
+        Args:
+            left_out: Namespaces that were not audited.
+        """
         rows = self._foremost()
         return {
             SKEW: {row.labels: row.skew for row in rows},
             MAX_SKEW: {row.labels: row.max_skew for row in rows if row.max_skew is not None},
             DOMAINS: {row.labels: row.domains for row in rows},
+            UNCOUNTED_PODS: {row.labels: row.uncounted for row in rows if row.max_skew is not None},
             AUDIT_FINDINGS: self._counts,
             AUDIT_WORKLOADS: {(): self.workloads},
+            AUDIT_NAMESPACES_LEFT_OUT: {(): len(left_out)},
             AUDIT_ROWS_LEFT_OUT: {(): self._number - len(rows)},
         }
 
@@ -117,12 +129,14 @@ def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
             workload.namespace,
             f"{workload.kind}/{workload.name}",
             spread.topology_key,
-            spread.skew,
+            spread.worst_skew,
             spread.max_skew,
             spread.domains,
+            0 if spread.max_skew is None else spread.uncounted.total,
         )
         for workload in workloads
         for spread in workload.spreads
+        if not spread.is_passing
     )
     by_urgency = sorted(rows, key=attrgetter("order"), reverse=True)
     return list({row.labels: row for row in by_urgency}.values())

@@ -9,7 +9,7 @@ Source: kubernetes-sigs wg-policy-prototypes policy-report v1alpha2; openreports
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import MappingProxyType
@@ -37,6 +37,7 @@ DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
 
 REPORT_PAGE = 20  # objects in the first page; one has up to 500 KB
 
+_TOO_LARGE = "needs more memory than an audit may use: allow more by --audit-memory"
 _WRITTEN = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _MEMBERS = ("source", "scope", "summary", "results")  # the members that an audit writes
 
@@ -100,29 +101,50 @@ class PolicyReportWriter:
             else:
                 problem = f"{self._plural} cannot be read: {error.problem}"
             self.problems.append(problem)
-            return
-        self._stored = stored
+        except MemoryError:
+            self.problems.append(f"{self._plural} cannot be read: a page {_TOO_LARGE}")
+        else:
+            self._stored = stored
 
     async def write(self, report: AuditReport) -> None:
-        """Write one report for each namespace of an audit report."""
+        """
+        Write one report for each namespace of an audit report.
+
+        If there is too little memory for one, this is a problem, and the stored report stays.
+        """
         if self._stored is None:
             return
-        for content in build_objects(report, self._api):
-            namespace = content["metadata"]["namespace"]
-            self._written.add(namespace)
-            stored = self._stored.get(namespace)
-            if stored is None:
-                await self._send("POST", namespace, content)
-            elif not stored.ours:
-                self._add_problem(namespace, "belongs to another client, and is left unchanged")
-            elif stored.digest != digest(content):
-                metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
-                await self._send("PUT", namespace, {**content, "metadata": metadata})
+        left = dict.fromkeys(workload.namespace for workload in report.workloads)
+        self._written.update(left)
+        try:
+            for content in build_objects(report, self._api):
+                namespace = content["metadata"]["namespace"]
+                await self._write_object(namespace, content, self._stored.get(namespace))
+                left.pop(namespace, None)
+        except MemoryError:
+            for namespace in left:
+                self._add_problem(namespace, f"cannot be written: it {_TOO_LARGE}")
 
-    async def delete_stale(self) -> None:
-        """Delete the reports of namespaces for which ``write`` has written nothing."""
+    async def _write_object(
+        self, namespace: str, content: Mapping[str, Any], stored: StoredReport | None
+    ) -> None:
+        if stored is None:
+            await self._send("POST", namespace, content)
+        elif not stored.ours:
+            self._add_problem(namespace, "belongs to another client, and is left unchanged")
+        elif stored.digest != digest(content):
+            metadata = {**content["metadata"], "resourceVersion": stored.resource_version}
+            await self._send("PUT", namespace, {**content, "metadata": metadata})
+
+    async def delete_stale(self, left_out: Collection[str] = ()) -> None:
+        """
+        Delete the reports of namespaces for which ``write`` has written nothing.
+
+        Args:
+            left_out: Namespaces that were not audited; their reports stay as they are.
+        """
         for namespace, stored in sorted((self._stored or {}).items()):
-            if stored.ours and namespace not in self._written:
+            if stored.ours and namespace not in self._written and namespace not in left_out:
                 expected = {"uid": stored.uid, "resourceVersion": stored.resource_version}
                 options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": expected}
                 await self._send("DELETE", namespace, options)

@@ -2,23 +2,22 @@
 The schedule of audits: when the next one begins, and how the result of the last one is reported.
 
 ``build_audits`` is the entry point. The audit itself runs in a process of its own
-(``AuditProcess``); ``Election`` decides which replica makes audits.
+(``AuditProcess``); ``server.leader`` decides which replica makes audits.
 """
 
 import asyncio
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from functools import partial
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
-from webhook.cluster.caches import Start
 from webhook.errors import ConfigError
-from webhook.server.audits.election import Candidate, Clocks, Election
+from webhook.policy.advice.findings import join_names
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.context import ServerContext
+from webhook.server.election import Clocks, Work
+from webhook.server.events import EventRecorder
 from webhook.server.reload import PolicySources
 from webhook.telemetry.logs import Log, log_bug
 from webhook.telemetry.metrics import Metrics
@@ -26,7 +25,7 @@ from webhook.telemetry.metrics import Metrics
 RunAudit: TypeAlias = Callable[[], Awaitable[AuditResult | AuditFailure]]
 """Runs one audit."""
 
-UNIQUE = 4  # random bytes that tell a replica from earlier ones of its name; client-go takes a UUID
+NAMESPACES_NAMED = 5  # namespaces in one message; the metric has their number
 
 
 def pause_after(took_s: float, interval_s: float) -> float:
@@ -39,11 +38,19 @@ def pause_after(took_s: float, interval_s: float) -> float:
     return max(interval_s - took_s, took_s)
 
 
+class AuditObservers(NamedTuple):
+    """Where audits report: metrics, the log, and Events, of which there may be none."""
+
+    metrics: Metrics
+    log: Log
+    events: EventRecorder | None = None
+
+
 class AuditSchedule:
     """Runs one audit after the other and reports each result."""
 
     def __init__(
-        self, run: RunAudit, interval: timedelta, clocks: Clocks, metrics: Metrics, log: Log
+        self, run: RunAudit, interval: timedelta, clocks: Clocks, observers: AuditObservers
     ) -> None:
         """
         Start no audit yet.
@@ -55,9 +62,9 @@ class AuditSchedule:
         self._run = run
         self._interval_s = interval.total_seconds()
         self._clocks = clocks
-        self._metrics = metrics
-        self._log = log
+        self._metrics, self._log, self._events = observers
         self._logged_problems: tuple[str, ...] = ()
+        self._left_out: tuple[str, ...] = ()
 
     async def work(self) -> NoReturn:
         """Run audits until cancelled; then expose no audit any more."""
@@ -89,11 +96,25 @@ class AuditSchedule:
             pods=result.pods,
             findings=result.findings,
         )
+        if result.left_out != self._left_out:
+            self._left_out = result.left_out
+            if result.left_out:
+                self._report_left_out(result.left_out)
         if result.problems != self._logged_problems:
             self._logged_problems = result.problems
             for problem in result.problems:
                 self._log.warning("audit", message=problem)
         return took_s
+
+    def _report_left_out(self, namespaces: tuple[str, ...]) -> None:
+        named = join_names(namespaces, most=NAMESPACES_NAMED)
+        message = (
+            f"left out {named}, which need more memory than an audit may use: allow more by "
+            "--audit-memory"
+        )
+        self._log.warning("audit", message=message)
+        if self._events is not None:
+            self._events.record("AuditIncomplete", message, warning=True)
 
     async def _try(self) -> AuditResult | AuditFailure:
         """Run one audit; a bug is logged, and counts as a failure."""
@@ -107,13 +128,15 @@ class AuditSchedule:
 def build_audits(
     context: ServerContext,
     sources: Callable[[], PolicySources],
+    events: EventRecorder | None = None,
     command: Sequence[str] = COMMAND,
-) -> Start | None:
+) -> Work | None:
     """
-    Build the task that makes audits while this replica holds the Lease.
+    Build the work of a replica that makes audits.
 
     Args:
         sources: Gives the sources of the policy in force.
+        events: Records incomplete audits.
         command: Carries out an order.
 
     Returns:
@@ -133,15 +156,12 @@ def build_audits(
     if not context.namespace:
         problem = "is needed for the Lease of --audit-interval, outside of a pod"
         raise ConfigError(problem, "--namespace")
-    clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
     process = AuditProcess(api, limits.audit_silence, command)
     group = "" if reports == "none" else reports
 
     async def audit() -> AuditResult | AuditFailure:
         return await process.run(AuditOrder(sources(), group, settings.audit_bytes))
 
-    schedule = AuditSchedule(audit, interval, clocks, context.metrics, context.log)
-    path = f"/apis/coordination.k8s.io/v1/namespaces/{context.namespace}/leases"
-    identity = f"{context.replica}_{secrets.token_hex(UNIQUE)}"
-    candidate = Candidate(identity, f"{path}/{settings.name}-audit", limits.audit_lease)
-    return partial(Election(api, candidate, clocks, context.log).run, schedule.work)
+    observers = AuditObservers(context.metrics, context.log, events)
+    clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
+    return AuditSchedule(audit, interval, clocks, observers).work

@@ -32,6 +32,7 @@ from webhook.server.reload import read_policy
 from webhook.telemetry.exposition import expose
 
 LOWEST_PRIORITY = 19  # so that admission goes first, also on a single core
+DISCARDED_BYTES = 64 * 1024  # at a time, of an answer for which there is no memory
 MOST_PROBLEMS = 20  # in one result; further ones would not help
 
 
@@ -85,10 +86,18 @@ class PipeClient:
         return self._read_exactly(int.from_bytes(self._read_exactly(LENGTH), "big"))
 
     def _read_exactly(self, number: int) -> bytes:
-        data = self._source.read(number)
+        try:
+            data = self._source.read(number)
+        except MemoryError:  # raised before a byte is read
+            self._discard(number)  # so that the next message begins where it should
+            raise
         if len(data) < number:
             raise EOFError
         return data
+
+    def _discard(self, number: int) -> None:
+        while number > 0 and (read := self._source.read(min(number, DISCARDED_BYTES))):
+            number -= len(read)
 
 
 async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
@@ -108,14 +117,15 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
         if reports is not None:
             await reports.write(report)
     if reports is not None:
-        await reports.delete_stale()
+        await reports.delete_stale(sweep.left_out)
     problems = [*map(str, sweep.problems), *(reports.problems if reports else ())]
     return AuditResult(
-        exposition=expose(gauges.samples()),
+        exposition=expose(gauges.samples(sweep.left_out)),
         workloads=gauges.workloads,
         pods=gauges.pods,
         findings=gauges.findings,
         problems=tuple(problems[:MOST_PROBLEMS]),
+        left_out=tuple(sweep.left_out),
     )
 
 
@@ -139,7 +149,7 @@ def _carry_out(order: AuditOrder, server: PipeClient) -> AuditResult | AuditFail
     except EvenspreadError as error:
         return AuditFailure(str(error))
     except MemoryError:
-        problem = f"a namespace of the cluster needs more than {order.memory >> 20} MiB"
+        problem = f"the nodes, or a page of a list, need more than {order.memory >> 20} MiB"
     return AuditFailure(f"{problem}: allow more by --audit-memory")
 
 

@@ -53,13 +53,16 @@ class HttpConnection(web.RequestHandler):
     One connection, which reports errors to its endpoint instead of a log.
 
     Attributes:
+        peer: The address of the client.
         received: When the last bytes or the last answer came, by the endpoint's clock.
         admitted: Whether a request that has not had its turn is admitted under overload.
     """
 
-    __slots__ = ("_body", "_ended", "_endpoint", "_overload", "_pipelined", "admitted", "received")
+    __slots__ = (
+        "_body", "_ended", "_endpoint", "_overload", "_pipelined", "admitted", "peer", "received",
+    )  # fmt: skip
 
-    def __init__(self, endpoint: "HttpEndpoint", limits: Limits) -> None:
+    def __init__(self, endpoint: "HttpEndpoint", limits: Limits, peer: str) -> None:
         """Pass our limits to aiohttp."""
         super().__init__(
             endpoint,
@@ -72,6 +75,7 @@ class HttpConnection(web.RequestHandler):
         )
         self._endpoint = endpoint
         self._overload = endpoint.overload
+        self.peer = peer
         self.received = 0.0
         self.admitted = False
         self._body: StreamReader | None = None  # of the last request that was answered
@@ -129,7 +133,7 @@ class HttpConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Answer a request that aiohttp cannot parse, or whose handler has failed."""
         del request, message  # the message quotes the request
-        self._endpoint.failed(status, exc)
+        self._endpoint.failed(status, exc, self.peer)
         response = text_reply(status, SENTENCES.get(status, "a fault in the server"))
         response.force_close()
         return response
@@ -149,7 +153,7 @@ class HttpConnection(web.RequestHandler):
             return False
         self.transport.write(BUSY)
         self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        self._endpoint.refused("queued")
+        self._endpoint.refused("queued", self.peer)
         return True
 
     def _waits(self) -> bool:
@@ -195,19 +199,19 @@ class HttpEndpoint(web.Server, ABC):
         """Answer one request; raise nothing but ``CancelledError``."""
 
     @abstractmethod
-    def refused(self, reason: str) -> None:
-        """Record a connection that was refused or cut, or whose handshake failed."""
+    def refused(self, reason: str, peer: str) -> None:
+        """Record that the connection of a client was refused or cut, or its handshake failed."""
 
     @abstractmethod
-    def failed(self, status: int, error: BaseException | None) -> None:
-        """Record a request that ``answer`` did not receive or did not answer."""
+    def failed(self, status: int, error: BaseException | None, peer: str) -> None:
+        """Record a request of a client that ``answer`` did not receive or did not answer."""
 
     def take(self, accepted: socket.socket, address: str) -> None:
         """Serve an accepted connection of a client, or close it if there are too many."""
-        exchange = HttpConnection(self, self.limits)
+        exchange = HttpConnection(self, self.limits, address)
         if not self.callers.admit(exchange, self.clock(), address):
             accepted.close()
-            self.refused("connections")
+            self.refused("connections", address)
             return
         task = asyncio.create_task(self._shake_hands(exchange, accepted))
         self._handshakes[exchange] = task
@@ -225,7 +229,8 @@ class HttpEndpoint(web.Server, ABC):
         """Cut connections whose client has read no reply since the last call of this method."""
         stalled = {connection for connection in self.connections if connection.writing_paused}
         for connection in stalled & self._stalled:
-            self.refused("stalled-reply")
+            assert isinstance(connection, HttpConnection), "no other class is used"
+            self.refused("stalled-reply", connection.peer)
             _abort(connection)
         self._stalled = stalled
 
@@ -251,10 +256,10 @@ class HttpEndpoint(web.Server, ABC):
             self.callers.forget(exchange)
             accepted.close()
             if isinstance(error, OSError):
-                self.refused("handshake")
+                self.refused("handshake", exchange.peer)
 
     def _cut(self, exchange: HttpConnection) -> None:
-        self.refused("evicted")
+        self.refused("evicted", exchange.peer)
         if handshake := self._handshakes.get(exchange):
             handshake.cancel()
         if exchange.activity is Activity.ANSWERING:

@@ -93,6 +93,11 @@ class Limits:
     refusals_logged: int = _limit(
         10, "lines a second", "else any client that can connect could fill the log"
     )
+    reviews_logged: int = _limit(
+        100,
+        "reviews a second",
+        "with a denial or a dropped field; else one user could fill the log",
+    )
     drain_least: float = _limit(
         10.0, "seconds", "after SIGTERM, until every API server knows that this pod stops"
     )

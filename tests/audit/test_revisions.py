@@ -1,0 +1,113 @@
+"""Revisions are the pods of a workload that their constraints count together."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from webhook.audit.revisions import MOST_REVISIONS, PodRevision, split_revisions
+from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
+from webhook.policy.api.gates import Gates, resolve
+from webhook.policy.api.versions import NEWEST_VERSION, parse_version
+from webhook.policy.kinds import DEPLOYMENT
+
+GATES = resolve(NEWEST_VERSION, {})
+HASH = "pod-template-hash"
+
+
+def group(
+    labels: dict[str, str], number: int = 1, keys: tuple[str, ...] = (HASH,), **changes: Any
+) -> RunningPods:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "matchLabelKeys": keys,
+    }
+    value = {
+        "metadata": {"labels": labels},
+        "spec": {"topologySpreadConstraints": [constraint | changes]},
+    }
+    return RunningPods(msgspec.convert(value, SubjectPod), {"node": number})
+
+
+def split(*groups: RunningPods, gates: Gates = GATES) -> list[PodRevision]:
+    subject = Subject(kind=DEPLOYMENT, pod=SubjectPod(), running=groups)
+    return split_revisions(subject, gates)
+
+
+def describe(revisions: list[PodRevision]) -> list[tuple[str, int]]:
+    return [(revision.name, revision.number) for revision in revisions]
+
+
+def test_a_single_group_is_a_revision_without_a_name() -> None:
+    (revision,) = split(group({HASH: "h1"}, 3))
+
+    assert (revision.name, revision.number, len(revision.constraints)) == ("", 3, 1)
+
+
+def test_values_of_match_label_keys_are_revisions_the_largest_first() -> None:
+    found = split(group({HASH: "h1"}), group({HASH: "h2"}, 2))
+
+    assert describe(found) == [(f"{HASH}=h2", 2), (f"{HASH}=h1", 1)]
+
+
+def test_without_the_gate_revisions_count_together() -> None:
+    gates = resolve(parse_version("1.24"), {})
+
+    assert describe(split(group({HASH: "h1"}), group({HASH: "h2"}, 2), gates=gates)) == [("", 3)]
+
+
+def test_labels_that_constraints_do_not_compare_are_no_revisions() -> None:
+    (revision,) = split(group({"pod": "0"}, 1, ()), group({"pod": "1"}, 2, ()))
+
+    assert (revision.name, revision.number, revision.nodes) == ("", 3, {"node": 3})
+    assert revision.labels == {"pod": "1"}
+
+
+def test_pods_that_are_replaced_are_a_revision() -> None:
+    old, new = group({HASH: "h1"}, 2, ()), group({HASH: "h2"}, 1, ())
+
+    found = split(replace(old, replaced=True), new)
+
+    assert describe(found) == [(f"{HASH}=h1", 2), (f"{HASH}=h2", 1)]
+    assert [revision.is_replaced for revision in found] == [True, False]
+
+
+def test_a_revision_is_unordered_if_any_of_its_pods_is() -> None:
+    marked = replace(group({HASH: "h1"}), unordered=True)
+
+    assert PodRevision([group({HASH: "h2"}), marked], ()).is_unordered
+    assert not PodRevision([group({HASH: "h2"})], ()).is_unordered
+
+
+def test_different_constraints_are_revisions() -> None:
+    found = split(group({"pod": "0"}, 1, ()), group({"pod": "1"}, 2, (), maxSkew=2))
+
+    assert [revision.constraints[0].max_skew for revision in found] == [2, 1]
+    assert describe(found) == [("", 2), ("", 1)]
+
+
+def test_the_smallest_of_many_revisions_are_joined_without_constraints() -> None:
+    groups = [group({HASH: f"h{i}"}, 10 - i) for i in range(MOST_REVISIONS + 2)]
+
+    *_, last = found = split(*groups)
+
+    assert len(found) == MOST_REVISIONS + 1
+    assert (last.name, last.number, last.constraints) == ("2 more revisions", 11, ())
+
+
+@pytest.mark.parametrize(
+    ("marks", "replaced"),
+    [((True, True), True), ((True, False), False)],
+    ids=["all groups", "some groups"],
+)
+def test_a_revision_is_replaced_if_all_of_its_pods_are(
+    marks: tuple[bool, ...], replaced: bool
+) -> None:
+    groups = [replace(group({HASH: "h1", "pod": str(mark)}), replaced=mark) for mark in marks]
+
+    revision = PodRevision(groups, ())
+
+    assert revision.is_replaced is replaced

@@ -1,0 +1,175 @@
+import pytest
+
+from tests.audit import world
+from tests.audit.world import gather, inventory, pod
+from webhook.audit.groups import ObjectKey
+from webhook.audit.rollouts import mark_replaced
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.kinds import POD
+from webhook.policy.model import ObjectMeta, PodTemplate
+
+REVISION = "deployment.kubernetes.io/revision"
+OF_ROLLOUTS = "rollout.argoproj.io/revision"
+
+
+def replica_set(name: str, revision: str = "", key: str = REVISION) -> str:
+    """Write a ReplicaSet of the Deployment web."""
+    metadata = f"  annotations: {{{key}: '{revision}'}}\n" if revision else ""
+    return world.REPLICA_SET.replace("name: web-1\n", f"name: {name}\n{metadata}").replace(
+        "h1", name
+    )
+
+
+def pods(name: str, *nodes: str) -> str:
+    """Write pods of a ReplicaSet."""
+    return "".join(
+        pod(f"{name}-{i}", node, f"ReplicaSet/{name}").replace("h1", name)
+        for i, node in enumerate(nodes)
+    )
+
+
+def audited(text: str) -> Subject:
+    """Return the Deployment web with its running pods."""
+    found = inventory(gather(world.NODES + world.DEPLOYMENT + text).snapshot)
+    return next(item.subject for item in found.audited if str(item.subject) == "Deployment/web")
+
+
+def replaced(text: str) -> set[str]:
+    """List the ReplicaSets whose pods are marked."""
+    owners = (group.pod.metadata for group in audited(text).running if group.replaced)
+    return {owner.controller.name for owner in owners if owner and owner.controller}
+
+
+OLD, NEW = pods("old", "node-a", "node-b"), pods("new", "node-c")
+
+REPLACED: dict[str, tuple[str, set[str]]] = {
+    "a rollout that runs": (
+        replica_set("old", "9") + replica_set("new", "10") + OLD + NEW, {"old"}
+    ),
+    "a rollback, which numbers the old one anew": (
+        replica_set("old", "11") + replica_set("new", "10") + OLD + NEW, {"new"}
+    ),
+    "a canary": (
+        replica_set("old", "1", OF_ROLLOUTS) + replica_set("new", "2", OF_ROLLOUTS) + OLD + NEW,
+        {"old"},
+    ),
+    "two older ones": (
+        replica_set("older", "1") + replica_set("old", "2") + replica_set("new", "3")
+        + pods("older", "node-a") + OLD + NEW,
+        {"older", "old"},
+    ),
+    "a rollout whose new pods do not exist yet": (
+        replica_set("older", "1") + replica_set("old", "2") + replica_set("new", "3")
+        + pods("older", "node-a") + OLD,
+        set(),
+    ),
+    "one revision": (replica_set("new", "2") + NEW, set()),
+    "revisions without numbers": (replica_set("old") + replica_set("new") + OLD + NEW, set()),
+    "a number that is none": (
+        replica_set("old", "x") + replica_set("new", "2") + OLD + NEW, set()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names"), REPLACED.values(), ids=REPLACED.keys())
+def test_the_pods_of_older_replica_sets_are_marked(text: str, names: set[str]) -> None:
+    assert replaced(text) == names
+
+
+def named(revision: str, node: str) -> str:
+    """Write a pod whose ReplicaSet has the name that the Deployment web gives it."""
+    return pod(f"{revision}-{node}", node, f"ReplicaSet/web-{revision}", revision=revision)
+
+
+@pytest.mark.parametrize(("revision", "unordered"), [("b", True), ("a", False)])
+def test_without_replica_sets_the_newest_revision_is_unknown(
+    revision: str, unordered: bool
+) -> None:
+    subject = audited(named("a", "node-a") + named(revision, "node-b"))
+
+    assert sum(group.number for group in subject.running) == 2
+    assert {(group.replaced, group.unordered) for group in subject.running} == {(False, unordered)}
+
+
+def test_without_replica_sets_a_rollout_is_not_uneven() -> None:
+    nodes = ["node-a", "node-b", "node-b", "node-b"]
+    text = "".join(
+        named(revision, node).replace(f"{revision}-{node}", f"{revision}-{i}")
+        for i, (revision, node) in enumerate(zip("abbb", nodes, strict=True))
+    )
+
+    report = world.audit(world.NODES + world.DEPLOYMENT + text)
+
+    assert {rule for _, rule in world.rules(report)}.isdisjoint({"TSC113", "TSC114"})
+    assert (report.summary.workloads, report.summary.uneven) == (1, 0)
+
+
+def test_pods_without_a_controller_are_not_marked() -> None:
+    key = ObjectKey("shop", POD, "web")
+    bare = (RunningPods(PodTemplate(), {"a": 1}), RunningPods(PodTemplate(ObjectMeta()), {"a": 1}))
+
+    assert mark_replaced({key: bare}, []) == {key: bare}
+
+
+def test_an_audit_leaves_out_the_pods_that_a_rollout_replaces() -> None:
+    sets = replica_set("old", "1") + replica_set("new", "2")
+    uneven = pods("old", "node-a", "node-a", "node-a")
+    even = pods("new", "node-a", "node-b", "node-c")
+
+    def rules(text: str) -> set[str]:
+        report = world.audit(world.NODES + world.DEPLOYMENT + text)
+        return {rule for _, rule in world.rules(report)}
+
+    assert "TSC114" not in rules(sets + uneven + even)
+    assert "TSC114" in rules(sets + uneven)
+
+
+CORDONED = world.NODES + "spec: {unschedulable: true}\n"  # the last node
+STATEFUL_ROLLOUT = """\
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys: [controller-revision-hash]
+status: {currentRevision: old, updateRevision: new}
+"""
+
+
+def of_set(partition: int = 0) -> str:
+    """Write a StatefulSet that is being updated, and two pods of its old revision."""
+    strategy = f"spec:\n  updateStrategy: {{rollingUpdate: {{partition: {partition}}}}}\n"
+    text = STATEFUL_ROLLOUT.replace("spec:\n", strategy, 1)
+    pods = (pod(f"web-{i}", f"node-{zone}", "StatefulSet/web") for i, zone in enumerate("ab"))
+    return text + "".join(pods).replace('pod-template-hash":"h1', 'controller-revision-hash":"old')
+
+
+SETS = replica_set("old", "1") + replica_set("new", "2")
+
+# manifests, whether the next pod has no node
+NEXT_PODS: dict[str, tuple[str, bool]] = {
+    "a pending pod of the new ReplicaSet": (world.DEPLOYMENT + SETS + OLD + pods("new", ""), False),
+    "no pod of the new ReplicaSet": (world.DEPLOYMENT + SETS + OLD, False),
+    "a ReplicaSet without a hash": (
+        world.DEPLOYMENT + SETS.replace("pod-template-hash: new", "other: new") + OLD, True
+    ),
+    "one revision": (world.DEPLOYMENT + replica_set("old", "1") + OLD, True),
+    "a StatefulSet": (of_set(), False),
+    "a partition, below which pods have another revision": (of_set(2), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reported"), NEXT_PODS.values(), ids=NEXT_PODS.keys())
+def test_the_next_pod_has_the_revision_that_is_rolled_out(text: str, reported: bool) -> None:
+    found = world.rules(world.audit(CORDONED + text))
+
+    assert ("TSC106" in {rule for _, rule in found}) is reported

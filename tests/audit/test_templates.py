@@ -1,0 +1,126 @@
+"""A Rollout with a workloadRef creates its pods from the template of a Deployment."""
+
+import pytest
+
+from tests.audit.world import DEPLOYMENT as WEB
+from tests.audit.world import REFERRING, audit, gather, inventory, pod, rules
+from tests.fix.fixed import options, run_fix
+from webhook.policy.kinds import ROLLOUT
+
+TEMPLATE = (
+    WEB.replace("name: web, namespace", "name: template, namespace")
+    .replace("replicas: 4", "replicas: 0")
+    .replace("DoNotSchedule", "ScheduleAnyway")
+)
+
+REPLICA_SET = """\
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: web-1
+  namespace: shop
+  ownerReferences:
+  - {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, controller: true}
+spec: {replicas: 1, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}
+"""
+RUNNING = pod("web-1-a", "node-a", "ReplicaSet/web-1")
+
+
+def test_the_template_is_judged_with_the_pods_of_the_rollout() -> None:
+    snapshot = gather(REFERRING + TEMPLATE + REPLICA_SET + RUNNING).snapshot
+    judged, listed = inventory(snapshot).audited
+    subject = judged.subject
+
+    assert (str(subject), subject.replicas) == ("Deployment/template", 5)
+    assert (subject.creator, subject.pods_kind) == (ROLLOUT, ROLLOUT)
+    assert [dict(group.nodes) for group in subject.running] == [{"node-a": 1}]
+    assert (judged.is_judged, listed.is_judged) == (True, False)
+
+
+OWN_SET = REPLICA_SET.replace("web-1", "template-1").replace(
+    "{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web,",
+    "{apiVersion: apps/v1, kind: Deployment, name: template,",
+)
+OWN = "".join(pod(f"template-1-{name}", "node-b", "ReplicaSet/template-1") for name in "ab")
+
+# objects -> workload, replicas, pods and the places of its pods
+ROWS: dict[str, tuple[str, list[tuple[str, int | None, int]]]] = {
+    "pods of the rollout": (
+        REFERRING + TEMPLATE + REPLICA_SET + RUNNING,
+        [("Deployment/template", 0, 0), ("Rollout/web", 5, 1)],
+    ),
+    "pods of both": (
+        REFERRING + TEMPLATE + REPLICA_SET + RUNNING + OWN_SET + OWN,
+        [("Deployment/template", 0, 2), ("Rollout/web", 5, 1)],
+    ),
+    "pods of the deployment": (
+        REFERRING + TEMPLATE + OWN_SET + OWN,
+        [("Deployment/template", 0, 2), ("Rollout/web", 5, 0)],
+    ),
+    "two rollouts": (
+        REFERRING
+        + REFERRING.replace("name: web,", "name: other,").replace("replicas: 5", "replicas: 2")
+        + TEMPLATE
+        + REPLICA_SET
+        + RUNNING,
+        [("Deployment/template", 0, 0), ("Rollout/other", 2, 0), ("Rollout/web", 5, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "rows"), ROWS.values(), ids=ROWS.keys())
+def test_pods_are_listed_under_their_controller(
+    text: str, rows: list[tuple[str, int | None, int]]
+) -> None:
+    found = audit(text)
+
+    listed = [(f"{one.kind}/{one.name}", one.replicas, one.pods) for one in found.workloads]
+    assert listed == rows
+    assert found.summary.pods == sum(pods for _, _, pods in rows)
+    assert all(one.kind != "Rollout" or not one.findings for one in found.workloads)
+
+
+def test_the_spread_of_the_rollout_is_measured() -> None:
+    more = pod("web-1-b", "node-a", "ReplicaSet/web-1")
+    deployment, rollout = audit(
+        REFERRING + TEMPLATE + REPLICA_SET + RUNNING + more + OWN_SET + OWN
+    ).workloads
+
+    assert [row.topology_key for row in deployment.spreads] == [
+        row.topology_key for row in rollout.spreads
+    ]
+    assert rollout.api_version == "argoproj.io/v1alpha1"
+    assert rollout.line == 2
+
+
+def test_without_the_deployment_the_pods_belong_to_the_replica_set() -> None:
+    found = inventory(gather(REFERRING + REPLICA_SET + RUNNING).snapshot).audited
+
+    assert [str(item.subject) for item in found] == ["ReplicaSet/web-1"]
+
+
+def test_replicas_of_the_rollout_count_where_no_pod_runs() -> None:
+    snapshot = gather(REFERRING + TEMPLATE).snapshot
+    (selector,) = (
+        constraint.label_selector
+        for workload in snapshot.workloads
+        for constraint in workload.subject.constraints
+    )
+
+    members = inventory(snapshot).state.members
+    assert members.count("shop", selector) == {"Deployment/template": 5}
+
+
+@pytest.mark.parametrize("rollout", [REFERRING, ""], ids=["with its Rollout", "without it"])
+def test_the_pods_of_the_rollout_carry_its_hash(rollout: str) -> None:
+    found = [rule for _, rule in rules(audit(TEMPLATE + rollout))]
+
+    assert found == (["TSC117"] if rollout else [])
+
+
+def test_the_deployment_is_fixed() -> None:
+    outcome = run_fix(TEMPLATE + REFERRING, options("TSC107", "TSC117"))
+
+    assert "matchLabelKeys: [rollouts-pod-template-hash]" in outcome.texts["web.yaml"]
+    assert (len(outcome.fixed), outcome.left) == (1, ())

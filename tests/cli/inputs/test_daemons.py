@@ -1,0 +1,70 @@
+"""Pods of a DaemonSet are found by the node that each is meant for."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from webhook.cli.inputs.subjects import ExplainSubject
+from webhook.policy.explain.daemons import DaemonPods, WaitingPod
+from webhook.policy.kinds import DAEMON_SET
+from webhook.policy.placement.census import ObservedPod
+
+
+def subject(**spec: Any) -> ExplainSubject:
+    value: dict[str, Any] = {"metadata": {"name": "agent"}, "spec": {"template": {"spec": spec}}}
+    return ExplainSubject(DAEMON_SET, ("spec", "template"), "shop", value, exists=True)
+
+
+def pinned(key: str = "metadata.name", *names: str) -> dict[str, Any]:
+    terms = [{"matchFields": [{"key": key, "operator": "In", "values": names or ["n1"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+def pod(
+    spec: dict[str, Any], owner: str = "agent", phase: str | None = "Running", **metadata: str
+) -> ObservedPod:
+    owners = [{"kind": "DaemonSet", "name": owner, "controller": True}] if owner else None
+    value = {
+        "metadata": {"name": "p", "ownerReferences": owners, **metadata},
+        "spec": spec,
+        "status": {"phase": phase} if phase else None,
+    }
+    return msgspec.convert(value, ObservedPod)
+
+
+ON_N1 = {"nodeName": "n1"}
+DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+PODS: dict[str, tuple[ObservedPod, DaemonPods]] = {
+    "running": (pod(ON_N1), DaemonPods({"n1": "p"})),
+    "of a file": (pod(ON_N1, owner="", phase=None), DaemonPods({"n1": "p"})),
+    "of another controller": (pod(ON_N1, owner="other"), DaemonPods()),
+    "Pending": (
+        pod(pinned(), phase="Pending"), DaemonPods(waiting={"n1": WaitingPod("p", "Pending")})
+    ),
+    "without a status": (
+        pod(pinned(), phase=None), DaemonPods(waiting={"n1": WaitingPod("p", "Pending")})
+    ),
+    "being deleted": (
+        pod(ON_N1, **DELETED), DaemonPods(waiting={"n1": WaitingPod("p", "being deleted")})
+    ),
+    "ended": (
+        pod(ON_N1, phase="Failed"), DaemonPods(waiting={"n1": WaitingPod("p", "Failed")})
+    ),
+    "with another affinity": (pod(pinned("metadata.uid")), DaemonPods()),
+    "with several nodes": (pod(pinned("metadata.name", "n1", "n2")), DaemonPods()),
+    "with no affinity": (pod({"affinity": {}}), DaemonPods()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "expected"), PODS.values(), ids=PODS)
+def test_pods_by_node(found: ObservedPod, expected: DaemonPods) -> None:
+    assert gather_daemon_pods(subject(), [found]) == expected
+
+
+def test_the_network_of_the_node() -> None:
+    assert is_host_network(subject(hostNetwork=True))
+    assert not is_host_network(subject(hostNetwork="yes"))
+    assert not is_host_network(subject())

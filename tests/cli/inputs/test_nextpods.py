@@ -1,0 +1,130 @@
+"""The next pod of a workload has the labels that its controllers and webhooks will add."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
+from webhook.cli.inputs.subjects import ExplainSubject, decode_template
+from webhook.policy import kinds
+from webhook.policy.firstlabels import HASH, UID
+from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.placement.census import ObservedPod
+
+FLEET = GroupKind("example.io", "Fleet")
+APP = {"app": "web"}
+TEMPLATE = {"metadata": {"labels": APP}, "spec": {}}
+
+
+def subject_of(kind: GroupKind, **members: Any) -> ExplainSubject:
+    value = {"metadata": {"name": "web", "uid": "u1"}, "spec": {"template": TEMPLATE}, **members}
+    return ExplainSubject(kind, ("spec", "template"), "shop", value, exists=True)
+
+
+def labels_of(
+    kind: GroupKind, replicas: Sequence[Mapping[str, str]] = (), **members: Any
+) -> Mapping[str, str]:
+    """The labels that a next pod has besides those of its template."""
+    is_new, part = members.pop("is_new", False), members.pop("part", "")
+    subject = subject_of(kind, **members)
+    pods = [msgspec.convert({"metadata": {"labels": labels}}, ObservedPod) for labels in replicas]
+    pod = build_next_pod(subject, decode_template(subject), pods, part=part, is_new=is_new)
+    assert pod.labels.items() >= APP.items()
+    return {key: value for key, value in pod.labels.items() if key not in APP}
+
+
+def revision(value: str, key: str = "pod-template-hash") -> dict[str, str]:
+    return APP | {key: value}
+
+
+SET_HASH = "controller-revision-hash"
+
+
+def test_the_hash_of_a_revision_without_pods_is_a_placeholder() -> None:
+    assert labels_of(kinds.DEPLOYMENT) == {"pod-template-hash": HASH}
+
+
+def test_pods_show_the_hash_of_the_revision_that_most_of_them_have() -> None:
+    replicas = [revision("old"), revision("h1"), revision("h1")]
+
+    assert labels_of(kinds.DEPLOYMENT, replicas) == {"pod-template-hash": "h1"}
+    assert labels_of(kinds.DEPLOYMENT, replicas, is_new=True) == {"pod-template-hash": HASH}
+
+
+def test_the_status_of_a_stateful_set_shows_its_newest_revision() -> None:
+    replicas = [revision("old", SET_HASH)]
+
+    assert labels_of(kinds.STATEFUL_SET, replicas)[SET_HASH] == "old"
+    updated = labels_of(kinds.STATEFUL_SET, replicas, status={"updateRevision": "new"})
+    assert updated[SET_HASH] == "new"
+
+
+def test_the_status_of_a_rollout_shows_its_newest_revision() -> None:
+    key = "rollouts-pod-template-hash"
+    status = {"currentPodHash": "new"}
+
+    labels = labels_of(kinds.ROLLOUT, [revision("old", key)], status=status, is_new=True)
+
+    assert labels[key] == "new"
+
+
+def test_labels_of_webhooks_are_taken_over_and_those_of_single_pods_are_not() -> None:
+    replica = APP | {
+        "security.istio.io/tlsMode": "istio",
+        "statefulset.kubernetes.io/pod-name": "web-7",
+        "removed-from-the-template": "x",
+    }
+
+    labels = labels_of(kinds.STATEFUL_SET, [replica])
+
+    assert labels["security.istio.io/tlsMode"] == "istio"
+    assert labels["statefulset.kubernetes.io/pod-name"] == "web-0"
+    assert "removed-from-the-template" not in labels
+
+
+def test_pods_show_what_an_unknown_controller_adds() -> None:
+    assert labels_of(FLEET, [APP | {"fleet": "web"}]) == {"fleet": "web"}
+
+
+# kind, part, value of job-name, value of controller-uid
+JOBS = {
+    "a Job": (kinds.JOB, "", "web", "u1"),
+    "a CronJob": (kinds.CRON_JOB, "", "web-0", UID),
+    "a JobSet": (kinds.JOB_SET, "workers", "web-workers-0", UID),
+}
+
+
+@pytest.mark.parametrize(("kind", "part", "name", "uid"), JOBS.values(), ids=JOBS.keys())
+def test_pods_of_jobs_have_the_name_of_their_job(
+    kind: GroupKind, part: str, name: str, uid: str
+) -> None:
+    labels = labels_of(kind, part=part)
+
+    assert (labels["job-name"], labels["controller-uid"]) == (name, uid)
+
+
+def test_a_job_without_a_uid_has_a_placeholder() -> None:
+    assert labels_of(kinds.JOB, metadata={"name": "web"})["controller-uid"] == UID
+
+
+SELECTOR = {"matchLabels": {"app": "web"}}
+
+# kind, selector, that of the controller of the pod
+SELECTORS: dict[str, tuple[GroupKind, object, dict[str, str]]] = {
+    "a Deployment": (kinds.DEPLOYMENT, SELECTOR, {"app": "web", "pod-template-hash": HASH}),
+    "a StatefulSet": (kinds.STATEFUL_SET, SELECTOR, {"app": "web"}),
+    "no selector": (kinds.REPLICATION_CONTROLLER, None, {"app": "web"}),
+    "an empty selector": (kinds.DEPLOYMENT_CONFIG, {}, {"app": "web"}),
+}
+
+
+@pytest.mark.parametrize(("kind", "selector", "pairs"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_the_controller_of_the_pod_selects_it(
+    kind: GroupKind, selector: object, pairs: dict[str, str]
+) -> None:
+    subject = subject_of(kind, spec={"selector": selector, "template": TEMPLATE})
+    pod = build_next_pod(subject, decode_template(subject))
+
+    assert foresee_selector(subject, pod) == LabelSelector(pairs)

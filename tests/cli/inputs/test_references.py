@@ -1,0 +1,83 @@
+import pytest
+
+from tests.cli.inputs.test_cluster import documents, manifest_cluster
+from webhook.cli.inputs.references import follow_reference
+from webhook.cli.inputs.subjects import ExplainSubject, read_workload, selector_of
+from webhook.config.configuration import Configuration
+from webhook.errors import SourceError
+from webhook.policy.kinds import POD
+from webhook.policy.model import GroupKind, LabelSelector
+
+TEMPLATES = Configuration().pod_templates
+ROLLOUT = GroupKind("argoproj.io", "Rollout")
+
+REFERRING = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: web}
+spec:
+  replicas: 5
+  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: []}}
+"""
+
+
+def rollout(text: str) -> ExplainSubject:
+    (document,) = documents(text)
+    return ExplainSubject(ROLLOUT, ("spec", "template"), "default", document.value, exists=False)
+
+
+def follow(subject: ExplainSubject, cluster: str) -> ExplainSubject:
+    return follow_reference(subject, TEMPLATES, manifest_cluster(cluster)[0])
+
+
+def test_the_template_is_that_of_the_deployment_and_the_replicas_are_its_own() -> None:
+    subject = follow(rollout(REFERRING), DEPLOYMENT)
+
+    workload = read_workload(subject)
+    assert (workload.replicas, workload.labels) == (5, {"app": "web"})
+    assert selector_of(subject) == LabelSelector({"app": "web"})
+
+
+def test_a_selector_of_its_own_is_kept() -> None:
+    own = "  selector: {matchLabels: {app: own}}\n"
+
+    assert selector_of(follow(rollout(REFERRING + own), DEPLOYMENT)) == LabelSelector(
+        {"app": "own"}
+    )
+
+
+@pytest.mark.parametrize("cluster", ["", DEPLOYMENT.replace("template:", "pod:")])
+def test_an_unknown_template_is_an_error(cluster: str) -> None:
+    with pytest.raises(
+        SourceError, match="its pod template is in Deployment/web, which is unknown"
+    ):
+        follow(rollout(REFERRING), cluster)
+
+
+OTHERS = {
+    "a template of its own": REFERRING.replace("workloadRef: {", "template: {spec: {}, "),
+    "no reference": REFERRING.replace("workloadRef", "other"),
+    "a reference of another type": REFERRING.replace("workloadRef: {", "workloadRef: [{") + "]",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS.keys())
+def test_other_objects_are_unchanged(text: str) -> None:
+    subject = rollout(text.replace("name: web}\n]", "name: web}]\n"))
+
+    assert follow(subject, DEPLOYMENT) is subject
+
+
+def test_a_pod_refers_to_nothing() -> None:
+    subject = ExplainSubject(POD, (), "default", {}, exists=False)
+
+    assert follow(subject, "") is subject

@@ -1,0 +1,55 @@
+"""Objects are refused for violations of API rules, unless an API server stored them."""
+
+from typing import Any
+
+import pytest
+
+from tests.policy.placement.clusters import gates
+from webhook.cli.inputs.refusals import find_refusals
+from webhook.cli.inputs.subjects import ExplainSubject
+from webhook.policy.kinds import DEPLOYMENT, POD
+from webhook.policy.model import GroupKind
+
+STORED = {"uid": "u1", "resourceVersion": "1"}
+ZERO: dict[str, Any] = {"maxSkew": 0}
+BOTH: dict[str, Any] = {"matchLabelKeys": ["pod-template-hash"]}
+SELECTOR: dict[str, Any] = {"matchLabels": {"pod-template-hash": "h"}}
+
+# kind, metadata, members of the constraint, rules
+CASES: dict[str, tuple[GroupKind, dict[str, Any], dict[str, Any], list[str]]] = {
+    "a valid Deployment": (DEPLOYMENT, {}, {}, []),
+    "a Deployment": (DEPLOYMENT, {}, ZERO, ["TSC001"]),
+    "a Deployment that is stored, by mistake of another server": (
+        DEPLOYMENT, STORED, ZERO, ["TSC001"],
+    ),
+    "a pod": (POD, {}, ZERO, ["TSC001"]),
+    "a pod that is stored": (POD, STORED, ZERO, []),
+    "a Deployment that is accepted, and its pods are not": (
+        DEPLOYMENT, {}, BOTH | {"labelSelector": SELECTOR}, ["TSC008"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "metadata", "members", "rules"), CASES.values(), ids=CASES.keys())
+def test_refusals(
+    kind: GroupKind, metadata: dict[str, Any], members: dict[str, Any], rules: list[str]
+) -> None:
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {"spec": {"topologySpreadConstraints": [constraint | members]}}
+    value = {"metadata": metadata, "spec": {"template": pod}} if kind == DEPLOYMENT else pod
+    path = ("spec", "template") if kind == DEPLOYMENT else ()
+    subject = ExplainSubject(kind, path, "shop", {"metadata": metadata, **value}, exists=False)
+
+    found = find_refusals(subject, gates())
+
+    assert [refusal.rule for refusal in found] == rules
+
+
+def test_a_refusal_has_the_words_of_kube_apiserver() -> None:
+    constraint = {"maxSkew": 0, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {"metadata": None, "spec": {"topologySpreadConstraints": [constraint]}}
+
+    (refusal,) = find_refusals(ExplainSubject(POD, (), "shop", pod, exists=False), gates())
+
+    assert refusal.field == "spec.topologySpreadConstraints[0].maxSkew"
+    assert refusal.message == "Invalid value: 0: must be greater than zero"

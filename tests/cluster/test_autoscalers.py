@@ -1,0 +1,103 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cluster.autoscalers import decode_autoscaler
+from webhook.policy.advice.scaling import Autoscaler
+from webhook.policy.kinds import (
+    DEPLOYMENT,
+    HORIZONTAL_POD_AUTOSCALER,
+    ROLLOUT,
+    SCALED_OBJECT,
+    STATEFUL_SET,
+)
+from webhook.policy.model import GroupKind
+
+WEB = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+
+
+def decode(kind: GroupKind, spec: Any) -> Autoscaler | None:
+    """Decode an autoscaler of the namespace shop."""
+    obj = {"metadata": {"name": "scaler", "namespace": "shop"}, "spec": spec}
+    return decode_autoscaler(kind, msgspec.json.encode(obj))
+
+
+# kind, specification, target and its name, fewest and most replicas
+RANGES: dict[str, tuple[GroupKind, dict[str, Any], tuple[GroupKind, str, int, int]]] = {
+    "a HorizontalPodAutoscaler": (
+        HORIZONTAL_POD_AUTOSCALER,
+        {"scaleTargetRef": WEB, "minReplicas": 2, "maxReplicas": 6, "metrics": [{"type": "x"}]},
+        (DEPLOYMENT, "web", 2, 6),
+    ),
+    "one without minReplicas": (
+        HORIZONTAL_POD_AUTOSCALER,
+        {"scaleTargetRef": WEB, "maxReplicas": 6},
+        (DEPLOYMENT, "web", 1, 6),
+    ),
+    "one that scales to zero": (
+        HORIZONTAL_POD_AUTOSCALER,
+        {"scaleTargetRef": WEB, "minReplicas": 0, "maxReplicas": 6},
+        (DEPLOYMENT, "web", 0, 6),
+    ),
+    "one of a custom kind": (
+        HORIZONTAL_POD_AUTOSCALER,
+        {
+            "scaleTargetRef": {
+                "apiVersion": "argoproj.io/v1alpha1",
+                "kind": "Rollout",
+                "name": "web",
+            },
+            "maxReplicas": 6,
+        },
+        (ROLLOUT, "web", 1, 6),
+    ),
+    "a ScaledObject with defaults": (
+        SCALED_OBJECT,
+        {"scaleTargetRef": {"name": "web"}, "triggers": []},
+        (DEPLOYMENT, "web", 0, 100),
+    ),
+    "a ScaledObject": (
+        SCALED_OBJECT,
+        {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"},
+            "minReplicaCount": 3,
+            "maxReplicaCount": 9,
+        },
+        (STATEFUL_SET, "db", 3, 9),
+    ),
+    "a ScaledObject with a number for idle times": (
+        SCALED_OBJECT,
+        {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 3, "idleReplicaCount": 0},
+        (DEPLOYMENT, "web", 0, 100),
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "spec", "expected"), RANGES.values(), ids=RANGES.keys())
+def test_the_target_and_the_range_are_decoded(
+    kind: GroupKind, spec: dict[str, Any], expected: tuple[GroupKind, str, int, int]
+) -> None:
+    found = decode(kind, spec)
+
+    assert found is not None
+    assert (found.target, found.target_name, found.least, found.most) == expected
+    assert (found.kind, found.namespace, found.name) == (kind, "shop", "scaler")
+
+
+UNUSABLE: dict[str, Any] = {
+    "no specification": None,
+    "no target": {"maxReplicas": 3},
+    "a target without a name": {"scaleTargetRef": {"kind": "Deployment"}, "maxReplicas": 3},
+    "no maxReplicas": {"scaleTargetRef": WEB},
+}
+
+
+@pytest.mark.parametrize("spec", UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_an_autoscaler_that_scales_nothing_is_left_out(spec: Any) -> None:
+    assert decode(HORIZONTAL_POD_AUTOSCALER, spec) is None
+
+
+def test_a_number_of_another_type_is_an_error() -> None:
+    with pytest.raises(msgspec.ValidationError, match="maxReplicas"):
+        decode(HORIZONTAL_POD_AUTOSCALER, {"scaleTargetRef": WEB, "maxReplicas": "6"})

@@ -1,0 +1,92 @@
+"""Random churn on a real control plane: the skew after scale-downs, with ranks and without."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.api import Json
+from tests.controlplane.assets import Assets
+from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.churn import Churn, ScaleDown, ranking_fleet, skew
+from tests.e2e.objects import LONG
+from tests.e2e.ranks import join_zones, zone_of_nodes
+
+ZONES = {"a": 8, "b": 3, "c": 1}
+"""The Nodes of each zone."""
+
+MAX_SKEW = 1
+SECONDS = 300 if LONG else 0
+KILL_EVERY, BURST_EVERY = 4, 10  # rounds
+
+REPAIRS = "scaleDownRepair: true\n"
+LEASE: Json = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "evenspread-audit", "namespace": "default"},
+}
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """Start one control plane for all these tests; its Nodes belong to them."""
+    with ControlPlane(control_plane_assets) as started:
+        running = request.config.stash.setdefault(RUNNING, [])
+        running.append(started)
+        join_zones(started, **ZONES)
+        yield started
+        running.remove(started)
+
+
+def failed_bindings(plane: ControlPlane) -> float:
+    name, binding = "apiserver_request_total", {"resource": "pods", "subresource": "binding"}
+    succeeded = plane.apiserver.metric(name, code="201", **binding)
+    assert succeeded, "the metric exists"
+    return plane.apiserver.metric(name, **binding) - succeeded
+
+
+def test_ranks_at_least_halve_the_skew_that_scale_downs_leave_under_churn(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    downs: list[ScaleDown] = []
+    with ranking_fleet(plane, tmp_path) as fleet:
+        churn = Churn(plane, fleet, zone_of_nodes(ZONES), seed=1, stock=True)
+        end = time.monotonic() + SECONDS
+        while not downs or time.monotonic() < end:
+            number = len(downs) // 2
+            churn.disturb()
+            churn.scale_up(burst=number % BURST_EVERY == 3, kill=number % KILL_EVERY == 0)
+            downs += [churn.scale_down(), churn.scale_down()]
+        churn.close()
+
+    ranked, stock = [skew(down.ranked) for down in downs], [skew(down.stock) for down in downs]
+    print(f"{len(downs)} scale-downs, skew {ranked} with ranks, {stock} without")
+    above = sum(found > MAX_SKEW + 1 for found in ranked)
+    assert above <= len(downs) / 20
+    if LONG:  # two scale-downs of stock may be even by chance
+        assert sum(ranked) <= sum(stock) / 2
+    assert failed_bindings(plane) == 0
+
+
+@pytest.mark.skipif(not LONG, reason="its short form is in test_repair.py")
+def test_scale_downs_after_repairs_leave_at_most_the_maximum_skew(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    downs: list[ScaleDown] = []
+    plane.api.create(LEASE)
+    with ranking_fleet(plane, tmp_path, REPAIRS, namespace="default") as fleet:
+        churn = Churn(plane, fleet, zone_of_nodes(ZONES), seed=2, stock=False)
+        end = time.monotonic() + SECONDS
+        while not downs or time.monotonic() < end:
+            churn.disturb()
+            churn.scale_up(kill=len(downs) % KILL_EVERY == 1)
+            churn.wait_for_ranks()
+            downs.append(churn.scale_down())
+        churn.close()
+
+    ranked, waits = [skew(down.ranked) for down in downs], [f"{s:.1f}" for s in churn.waits_s]
+    print(f"{len(downs)} scale-downs, skew {ranked} with repair, after {waits} s")
+    assert max(ranked) <= MAX_SKEW
+    assert failed_bindings(plane) == 0

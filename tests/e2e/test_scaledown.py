@@ -1,0 +1,109 @@
+"""Ranks at binding on a real control plane: what is stored, and which pods a scale-down leaves."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.controlplane.api import Json
+from tests.controlplane.assets import Assets
+from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.waiting import until
+from tests.e2e.objects import rounds
+from tests.e2e.ranks import (
+    bind,
+    cost_of,
+    count_by_zone,
+    join_zones,
+    pods_in,
+    ranking,
+    settle,
+    spread_pods,
+    zone_of_nodes,
+)
+from tests.e2e.replica import MARK, Replica
+
+ZONES = {"a": 8, "b": 3, "c": 1}
+"""The Nodes of each zone."""
+
+RUNS = rounds(1, 20)
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """Start one control plane for all these tests; its Nodes belong to them."""
+    with ControlPlane(control_plane_assets) as started:
+        running = request.config.stash.setdefault(RUNNING, [])
+        running.append(started)
+        join_zones(started, **ZONES)
+        yield started
+        running.remove(started)
+
+
+@pytest.fixture(scope="module")
+def replica(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
+    with ranking(plane, tmp_path_factory.mktemp("replica")) as started:
+        yield started
+
+
+def cached(replica: Replica, pods: int) -> bool:
+    return replica.metric("cache_objects", kind="Pod") == pods
+
+
+def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
+    plane: ControlPlane, replica: Replica
+) -> None:
+    namespace = plane.create_namespace(MARK)
+    workload = spread_pods(4, namespace, nodeSelector={"none": "has-it"})  # the test is scheduler
+    plane.api.create(workload)
+    until(lambda: cached(replica, 4), "four pods in the cache")
+    pods = pods_in(plane, namespace)
+    bind(plane, pods[0], "a0", dryRun="All")
+    for pod, node in zip(pods, ("a0", "a1", "b0", "a0"), strict=True):
+        bind(plane, pod, node)
+
+    bound = [cost_of(plane.api.read(pod)) for pod in pods]
+    assert bound == ["999000", "998000", "999000", "997000"]
+    assert replica.metric("bindings_total", result="ranked") == 4
+    assert replica.metric("bindings_total", result="dry-run") == 1
+
+    plane.api.delete(pods[1])
+    fresh = until(lambda: unbound(plane, namespace), "another pod")
+    until(lambda: cached(replica, 4), "its cache")
+    bind(plane, fresh, "a1")
+
+    assert cost_of(plane.api.read(fresh)) == "998000", "the rank of the deleted pod"
+    plane.api.delete(workload)
+    until(lambda: cached(replica, 0), "the pods to be gone")
+
+
+def unbound(plane: ControlPlane, namespace: str) -> Json | None:
+    pods = (pod for pod in pods_in(plane, namespace) if not pod["spec"].get("nodeName"))
+    return next(pods, None)
+
+
+def scale_down(plane: ControlPlane) -> list[dict[str, int]]:
+    """Scale 24 pods down to 12, 6 and 3, and count the pods by zone after each step."""
+    namespace, zones = plane.create_namespace(MARK), zone_of_nodes(ZONES)
+    workload = spread_pods(24, namespace)
+    plane.api.create(workload)
+    settle(plane, workload, 24)
+    counts = [count_by_zone(pods_in(plane, namespace), zones)]
+    for replicas in (12, 6, 3):
+        plane.api.merge(workload, {"spec": {"replicas": replicas}})
+        settle(plane, workload, replicas)
+        counts.append(count_by_zone(pods_in(plane, namespace), zones))
+    plane.api.delete(workload)
+    return counts
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+def test_a_scale_down_keeps_pods_even_over_zones_of_different_sizes(
+    plane: ControlPlane, replica: Replica, run: int
+) -> None:
+    before = replica.metric("bindings_total", result="ranked")
+
+    counts = scale_down(plane)
+
+    assert counts == [dict.fromkeys(ZONES, number) for number in (8, 4, 2, 1)], run
+    assert replica.metric("bindings_total", result="ranked") == before + 24

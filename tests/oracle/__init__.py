@@ -1,0 +1,1 @@
+"""Random conformance cases, judged by Kubernetes' own code: ``python -m tests.oracle``."""

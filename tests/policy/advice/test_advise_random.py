@@ -1,0 +1,196 @@
+"""Advice on random subjects, in random contexts."""
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import (
+    NAMESPACE,
+    FakeFacts,
+    Json,
+    kind_of,
+    policy,
+)
+from tests.policy.advice import realistic
+from tests.policy.advice.subjects import subject
+from tests.policy.placement.clusters import node_lists
+from tests.strategies import any_lists, clusters, labels, policies
+from webhook.policy.advice.advise import advise
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
+from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Toleration
+from webhook.policy.rule_entry import Action
+
+actions = st.sampled_from(Action)
+tolerations = st.builds(
+    Toleration,
+    key=st.sampled_from([None, "gpu", "spot"]),
+    operator=st.sampled_from([None, "Exists", "x"]),
+)
+kinds = st.sampled_from([*BUILT_IN_TEMPLATES, GroupKind("argoproj.io", "Rollout")])
+specs = st.builds(
+    SubjectSpec,
+    topology_spread_constraints=any_lists,
+    node_selector=st.none() | labels,
+    tolerations=st.none() | st.lists(tolerations, max_size=2).map(tuple),
+    node_name=st.sampled_from(["", "", "n0"]),
+)
+metadata = st.builds(
+    ObjectMeta,
+    name=st.sampled_from(["", "web"]),
+    labels=labels,
+    annotations=st.just({}) | st.builds(lambda text: {EXEMPT_ANNOTATION: text}, st.text()),
+)
+groups = st.builds(
+    RunningPods,
+    st.builds(
+        PodTemplate,
+        st.none() | metadata,
+        st.none() | st.builds(PodSpec, topology_spread_constraints=any_lists),
+    ),
+    st.dictionaries(st.sampled_from(["", "n0", "n1", "gone"]), st.integers(1, 3), min_size=1),
+)
+
+
+@st.composite
+def subjects(draw: st.DrawFn) -> Subject:
+    """Draw a subject that an API server could send, and many that it never would."""
+    kind = draw(kinds)
+    return Subject(
+        kind=kind,
+        path=BUILT_IN_TEMPLATES.get(kind, ("spec", "template")),
+        pod=SubjectPod(draw(st.none() | metadata), draw(st.none() | specs)),
+        metadata=draw(metadata),
+        namespace=NAMESPACE,
+        replicas=draw(st.none() | st.integers(0, 12)),
+        claims=draw(st.booleans()),
+        recreates=draw(st.booleans()),
+        running=tuple(draw(st.lists(groups, max_size=3))),
+    )
+
+
+@st.composite
+def context(draw: st.DrawFn) -> AdviceContext:
+    """Draw the context of an admission or an audit."""
+    facts, nodes = draw(clusters()), draw(node_lists())
+    known = replace_nodes(facts, nodes)
+    config = draw(policies)
+    if draw(st.booleans()):
+        return AdviceContext(config, known)
+    census, members = Census(), Census()
+    for name in draw(st.lists(st.sampled_from(["n0", "n1", "gone"]), max_size=5)):
+        carried = draw(labels)
+        census.add(NAMESPACE, carried, name)
+        members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Pod/x"])))
+    return AdviceContext(config, known, ClusterState(nodes, census, members))
+
+
+def replace_nodes(facts: FakeFacts, nodes: Sequence[Node]) -> FakeFacts:
+    return FakeFacts(facts.services_of, facts.owners, facts.namespaces, nodes)
+
+
+MEMBERS = {
+    "maxSkew", "topologyKey", "whenUnsatisfiable", "labelSelector", "minDomains",
+    "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys",
+}  # fmt: skip
+
+
+def is_existing_field(field: str, judged: Subject) -> bool:
+    """Whether a path is that of the list, of an entry that it has, or of a member of one."""
+    if not field.startswith(judged.list_path):
+        return False
+    rest = re.fullmatch(
+        r"(?:\[(\d+)\](?:\.(\w+)(?:\[\d+\])?)?)?", field.removeprefix(judged.list_path)
+    )
+    return rest is not None and (
+        rest[1] is None
+        or (int(rest[1]) < len(judged.pod.constraints) and rest[2] in {None, *MEMBERS})
+    )
+
+
+@given(subjects(), context())
+def test_a_violation_names_an_existing_field_and_a_problem(
+    judged: Subject, known: AdviceContext
+) -> None:
+    for row in POLICY_RULES:
+        for violation in row.check(judged, known):
+            assert is_existing_field(violation.field, judged)
+            assert violation.problem
+
+
+@given(subjects(), context(), st.dictionaries(st.sampled_from(list(DEFAULT_ACTIONS)), actions))
+def test_advice_can_be_formatted_for_any_object(
+    judged: Subject, known: AdviceContext, configured: Mapping[str, Action]
+) -> None:
+    config = replace(known.policy, actions={**DEFAULT_ACTIONS, **configured})
+    advice = advise(judged, dataclasses.replace(known, policy=config))
+
+    assert len(advice.violations) == len(advice.denied)
+    assert len(advice.lines()) <= LINES
+    assert all(len(line) <= LINE_CHARACTERS and line.isprintable() for line in advice.lines())
+    if judged.settled or judged.controlled:
+        assert not advice.denied
+
+
+def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
+    """The subject with what violations say to write in the place of what they say it about."""
+    constraints = [msgspec.to_builtins(constraint) for constraint in judged.constraints]
+    for violation in violations:
+        for key, value in yaml.safe_load(violation.instead).items():
+            entry = re.search(r"\[(\d+)\](?:\.(\w+)(?:\[\d+\])?)?$", violation.field)
+            if entry is None:
+                assert key == "topologySpreadConstraints"
+                constraints += value
+            else:
+                assert key in {entry[2] or "maxSkew", "nodeTaintsPolicy"}
+                constraints[int(entry[1])][key] = value
+    spec = replace(
+        judged.pod.spec or SubjectSpec(),
+        topology_spread_constraints=msgspec.convert(constraints, tuple[Constraint, ...]),
+    )
+    return replace(judged, pod=replace(judged.pod, spec=spec))
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> AdviceContext:
+    """Draw the context of an audit with nodes that have long names."""
+    nodes = draw(realistic.node_lists())
+    census, members = Census(), Census()
+    for name in draw(
+        st.lists(st.sampled_from([listed.name for listed in nodes] or [""]), max_size=9)
+    ):
+        carried = draw(realistic.labels | st.just({"app": "web"}))
+        census.add(NAMESPACE, carried, name)
+        members.add(NAMESPACE, carried, draw(st.sampled_from(["Deployment/web", "Job/x"])))
+    return AdviceContext(policy(), FakeFacts(nodes=nodes), ClusterState(nodes, census, members))
+
+
+@given(realistic.objects(), contexts())
+def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
+    obj: Json, known: AdviceContext
+) -> None:
+    judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
+    for row in POLICY_RULES:
+        found = row.check(judged, known)
+        violations = [violation for violation in found if not violation.instead.startswith("# ")]
+        first = {(violation.field, violation.problem) for violation in violations}
+
+        again = {
+            (violation.field, violation.problem)
+            for violation in row.check(obeying(judged, violations), known)
+        }
+
+        assert not first & again

@@ -1,0 +1,189 @@
+from typing import Any
+
+import pytest
+
+from tests.build import Json, gates, policy, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    TAINTED_C,
+    THREE,
+    admission,
+    audit,
+    deployed,
+    node,
+    zones,
+)
+from webhook.policy.advice.closeddomains import (
+    ClosedDomains,
+    count_allowed_values,
+    find_closed,
+    find_tainted,
+    honor_policies,
+    name_requirements,
+    selects_nodes,
+    suggest_policies,
+)
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.counting import hard_constraints
+from webhook.policy.model import HONOR, HOSTNAME, ZONE, LabelSelectorRequirement, Node
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.nodes import Demands, Toleration
+from webhook.policy.selectors import IN
+
+IGNORING = spread(nodeAffinityPolicy="Ignore")
+HONORING = spread(nodeTaintsPolicy="Honor")
+IN_A = {"nodeSelector": {ZONE: "zone-a"}}
+IN_WEB = {"nodeSelector": {"pool": "web"}}
+TAINT = "gpu=a100:NoSchedule"
+BY_TAINT = ClosedDomains(("zone-c",), 1, (TAINT,))
+
+
+def closed(written: Json, context: AdviceContext, **spec: Any) -> ClosedDomains | None:
+    """Find the closed domains of a Deployment's only constraint."""
+    subject = deployed(written, template_spec=spec)
+    (found,) = hard_constraints(subject, context)
+    return find_closed(found, (found.topology_key,), subject.demands, context)
+
+
+def limited(*values: str, number: int, reached: int, affinity: bool = True) -> ClosedDomains:
+    policy = "nodeAffinityPolicy" if affinity else "nodeTaintsPolicy"
+    taint = "" if affinity else TAINT
+    return ClosedDomains(tuple(values), number, (taint,) if taint else (), (policy,), reached)
+
+
+# constraint, pod, nodes, at admission, in an audit
+CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDomains | None]] = {
+    "by taints": (
+        spread(), {}, TAINTED_C, BY_TAINT, limited("zone-c", number=1, reached=2, affinity=False)
+    ),
+    "by taints that are honored": (HONORING, {}, TAINTED_C, None, None),
+    "by affinity": (
+        IGNORING, IN_A, THREE,
+        limited(number=2, reached=1), limited("zone-b", "zone-c", number=2, reached=1),
+    ),
+    "by affinity that is honored": (spread(), IN_A, THREE, None, None),
+    "by affinity, and honored taints leave out others": (
+        spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"), IN_A, TAINTED_C,
+        limited(number=1, reached=1), limited("zone-b", number=1, reached=1),
+    ),
+    "by taints, and affinity excludes no other": (
+        IGNORING, {"affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": ZONE, "operator": "In",
+                                       "values": ["zone-a", "zone-b"]}]}
+            ]}
+        }}}, TAINTED_C,
+        BY_TAINT, limited("zone-c", number=1, reached=2, affinity=False),
+    ),
+    "by a label that no index knows": (
+        IGNORING, IN_WEB, [node("a1", "zone-a", pool="web"), *zones("b1")],
+        None, limited("zone-b", number=1, reached=1),
+    ),
+    "all domains": (
+        spread(), {"nodeSelector": {"pool": "none"}}, TAINTED_C, None, None
+    ),
+    "all domains by taints": (spread(), {}, TAINTED_C[2:], None, None),
+    "no domain": (IGNORING, {}, THREE, None, None),
+    "nodes without the key": (IGNORING, IN_A, [*THREE, node("x1")],
+                              None, limited("zone-b", "zone-c", number=2, reached=1)),
+    "tainted nodes that affinity leaves out": (spread(), IN_A, TAINTED_C, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "spec", "nodes", "soon", "later"), CLOSED.values(), ids=CLOSED.keys()
+)
+def test_closed_domains(
+    written: Json,
+    spec: Json,
+    nodes: list[Node],
+    soon: ClosedDomains | None,
+    later: ClosedDomains | None,
+) -> None:
+    assert closed(written, admission(nodes), **spec) == soon
+    assert closed(written, audit(nodes), **spec) == later
+
+
+def test_the_fewest_policies_leave_the_domains_out() -> None:
+    pools = [node("a1", "zone-a", pool="web"), node("b1", "zone-b", pool="batch")]
+
+    one = closed(IGNORING, audit([*pools, node("c1", "zone-c", GPU, pool="batch")]), **IN_WEB)
+    two = closed(IGNORING, audit([*pools, node("c1", "zone-c", GPU, pool="web")]), **IN_WEB)
+
+    assert one is not None
+    assert one.policies == ("nodeAffinityPolicy",)
+    assert two is not None
+    assert (two.policies, two.taints) == (("nodeAffinityPolicy", "nodeTaintsPolicy"), (TAINT,))
+    assert not one.by_taints
+    assert not two.by_taints
+    assert BY_TAINT.by_taints
+
+
+def test_without_the_gate_affinity_is_honored_anyway() -> None:
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+
+    assert closed(IGNORING, audit(config=off), **IN_A) is None
+    assert closed(IGNORING, admission(config=off), **IN_A) is None
+
+
+def test_chosen_policies_are_set_to_honor() -> None:
+    (written,) = deployed(IGNORING).constraints
+
+    assert honor_policies(written, ()) == written
+    assert honor_policies(written, ["nodeAffinityPolicy"]).node_affinity_policy == HONOR
+    assert honor_policies(written, ["nodeAffinityPolicy"]).node_taints_policy is None
+    assert honor_policies(written, ["nodeTaintsPolicy"]).node_taints_policy == HONOR
+
+
+def test_policies_are_suggested_at_the_field_of_the_first() -> None:
+    both = ClosedDomains(policies=("nodeAffinityPolicy", "nodeTaintsPolicy"))
+
+    field, instead = suggest_policies(deployed(spread()), 0, both)
+
+    assert field == "spec.template.spec.topologySpreadConstraints[0].nodeAffinityPolicy"
+    assert instead == "nodeAffinityPolicy: Honor\nnodeTaintsPolicy: Honor"
+
+
+def test_tainted_domains_by_an_index() -> None:
+    facts = admission(TAINTED_C).facts
+    tolerating = Demands(tolerations=(Toleration("gpu", "Exists"),))
+
+    assert find_tainted(ZONE, Demands(), facts) == BY_TAINT
+    assert find_tainted(ZONE, tolerating, facts) == ClosedDomains()
+    assert find_tainted("rack", Demands(), facts) == ClosedDomains()
+
+
+def term(key: str, *values: str, operator: str = IN) -> NodeSelectorTerm:
+    return NodeSelectorTerm((LabelSelectorRequirement(key, operator, values),))
+
+
+ALLOWED: dict[str, tuple[Demands, int | None]] = {
+    "any": (Demands(), None),
+    "one, by a node selector": (Demands(pairs=((ZONE, "a"),)), 1),
+    "another label": (Demands(pairs=((HOSTNAME, "a1"),)), None),
+    "two, by a term": (Demands(terms=(term(ZONE, "a", "b"),)), 2),
+    "two, by two terms": (Demands(terms=(term(ZONE, "a", "b"), term(ZONE, "b"))), 2),
+    "any, by one of two terms": (Demands(terms=(term(ZONE, "a"), term(HOSTNAME, "a1"))), None),
+    "any but one": (Demands(terms=(term(ZONE, "a", operator="NotIn"),)), None),
+    "a term without expressions": (Demands(terms=(NodeSelectorTerm(),)), None),
+}
+
+
+@pytest.mark.parametrize(("demands", "expected"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_values_that_affinity_allows(demands: Demands, expected: int | None) -> None:
+    assert count_allowed_values(ZONE, demands) == expected
+    assert selects_nodes(demands) is (demands != Demands())
+
+
+@pytest.mark.parametrize(
+    ("demands", "taints", "named"),
+    [
+        (Demands(pairs=((ZONE, "a"),)), (), "nodeSelector"),
+        (Demands(terms=()), ("gpu:NoSchedule", "spot:NoExecute"),
+         "node affinity and taints (gpu:NoSchedule, spot:NoExecute)"),
+    ],
+)  # fmt: skip
+def test_what_keeps_pods_off_nodes_is_named(
+    demands: Demands, taints: tuple[str, ...], named: str
+) -> None:
+    assert name_requirements(demands, taints) == named

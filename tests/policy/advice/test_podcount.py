@@ -1,0 +1,76 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.build import Json, pod
+from webhook.policy.advice.decode import decode_subject
+from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
+from webhook.policy.kinds import (
+    DEPLOYMENT,
+    JOB,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    POD,
+    SHIPPED_TEMPLATES,
+)
+from webhook.policy.model import GroupKind
+from webhook.policy.places import find_places
+
+
+def job_set(replicas: Any = None, name: Any = "workers", **job: Any) -> Json:
+    entry = {"name": name, "replicas": replicas, "template": {"spec": {"template": pod(), **job}}}
+    return {"spec": {"replicatedJobs": [entry]}}
+
+
+def group(replicas: Any, **template: Any) -> Json:
+    inner = {"workerTemplate": pod(), **template}
+    return {"spec": {"replicas": replicas, "leaderWorkerTemplate": inner}}
+
+
+COUNTS: dict[str, tuple[GroupKind, Json, list[tuple[str, int]]]] = {
+    "a Job of a JobSet has one pod": (JOB_SET, job_set(), [("workers", 1)]),
+    "replicas times parallelism": (JOB_SET, job_set(3, parallelism=4), [("workers", 12)]),
+    "no more than completions": (
+        JOB_SET,
+        job_set(3, parallelism=4, completions=2),
+        [("workers", 6)],
+    ),
+    "an entry without a name": (JOB_SET, job_set(2, name=None), [("0", 2)]),
+    "a number of another type": (JOB_SET, job_set("3", parallelism=True), [("workers", 1)]),
+    "workers with the template of the leader": (
+        LEADER_WORKER_SET,
+        group(3, size=4),
+        [("workerTemplate", 12)],
+    ),
+    "workers beside a leader": (
+        LEADER_WORKER_SET,
+        group(3, size=4, leaderTemplate=pod()),
+        [("leaderTemplate", 3), ("workerTemplate", 9)],
+    ),
+    "a leader without workers": (
+        LEADER_WORKER_SET,
+        group(None, leaderTemplate=pod()),
+        [("leaderTemplate", 1), ("workerTemplate", 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "obj", "counts"), COUNTS.values(), ids=COUNTS.keys())
+def test_the_pods_of_each_template(
+    kind: GroupKind, obj: Json, counts: list[tuple[str, int]]
+) -> None:
+    paths = find_places(obj, SHIPPED_TEMPLATES[kind])
+    found = [decode_subject(msgspec.json.encode(obj), kind, path) for path in paths]
+
+    assert [(item.part, item.replicas) for item in found if item] == counts
+
+
+def test_objects_with_one_template() -> None:
+    path = ("spec", "template")
+
+    assert count_pods(DEPLOYMENT, path, [TemplateHolder(replicas=3)]) == 3
+    assert count_pods(DEPLOYMENT, path, [TemplateHolder()]) is None
+    assert count_pods(JOB, path, [TemplateHolder(parallelism=2)]) == 2
+    assert count_pods(POD, (), []) is None
+    assert name_part(DEPLOYMENT, path, [TemplateHolder(name="x")]) == ""

@@ -1,0 +1,90 @@
+"""Defaults of a profile that would keep the pods of a workload Pending."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, default, pod, policy, profile, spread
+from tests.policy.advice.subjects import admission, audit, deployed, running, subject, zones
+from webhook.policy.advice.advise import advise
+from webhook.policy.advice.profiledefaults import find_pending_defaults
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.advice.subject import Subject
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.profiles import Merge, Mode, Policy
+from webhook.policy.model import ZONE, Constraint
+from webhook.policy.rule_entry import Action
+
+HARD = "DoNotSchedule"
+WEB = {"app": "web"}
+RACK = default(topology_key="rack", when_unsatisfiable=HARD)
+ZONES = default(topology_key=ZONE, when_unsatisfiable=HARD)
+
+
+def giving(*constraints: Constraint) -> Policy:
+    """Make a policy with these defaults, also for pods with constraints on other keys."""
+    return policy(profile(constraints=constraints, merge=Merge.PER_TOPOLOGY_KEY))
+
+
+GIVING = giving(RACK)
+HOST = spread(topologyKey="kubernetes.io/hostname")
+OFF = {**DEFAULT_ACTIONS, "TSC103": Action.OFF, "TSC106": Action.OFF}
+
+# subject, policy, rules of the findings
+CASES: dict[str, tuple[Subject, Policy, list[str]]] = {
+    "a key that is on no node": (deployed(), GIVING, ["TSC103"]),
+    "beside its own constraint": (deployed(HOST), GIVING, ["TSC103"]),
+    "more domains than there are": (
+        deployed(), giving(replace(ZONES, min_domains=5)), ["TSC104"]
+    ),
+    "a soft default": (deployed(), giving(default(topology_key="rack")), []),
+    "a default that its pods can keep": (deployed(), giving(ZONES), []),
+    "its own constraint has the same problem": (
+        deployed(spread(topologyKey="rack"), HOST), giving(RACK, ZONES), []
+    ),
+    "no profile": (deployed(), policy(), []),
+    "recommend mode": (deployed(), replace(GIVING, mode=Mode.RECOMMEND), []),
+    "rules that are off": (deployed(), replace(GIVING, actions=OFF), []),
+    "a pod, which has its defaults already": (subject(pod()), GIVING, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "config", "expected"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("build", [audit, admission])
+def test_defaults_that_keep_pods_pending(
+    judged: Subject, config: Policy, expected: list[str], build: object
+) -> None:
+    context = (audit if build is audit else admission)(config=config, services=WEB)
+
+    found = list(find_pending_defaults(judged, context, POLICY_RULES))
+
+    assert [finding.rule for finding in found] == expected
+    assert {finding.field for finding in found} <= {judged.list_path}
+
+
+def test_no_node_accepts_the_next_pod_with_the_defaults() -> None:
+    nodes, pods = zones("a1", "b1"), running("a1", labels=WEB)
+    cordoned = [nodes[0], replace(nodes[1], unschedulable=True)]
+    context = audit(cordoned, [pods], config=giving(ZONES), services=WEB)
+
+    (found,) = find_pending_defaults(deployed(), context, POLICY_RULES)
+
+    assert (found.rule, found.instead) == ("TSC106", "# change the defaults of profile cluster")
+    assert found.problem.startswith("with the defaults of profile cluster, the one node")
+
+
+def test_only_rules_that_run_are_checked() -> None:
+    context = audit(config=GIVING, services=WEB)
+
+    assert list(find_pending_defaults(deployed(), context, ())) == []
+
+
+def test_an_object_is_not_denied_for_the_defaults_of_a_profile() -> None:
+    denying = {**DEFAULT_ACTIONS, "TSC103": Action.DENY}
+    own: Json = spread(topologyKey="rack")
+
+    for judged, denied in ((deployed(), []), (deployed(own), ["TSC103"])):
+        context = audit(config=replace(GIVING, actions=denying), services=WEB)
+        advice = advise(judged, context)
+
+        assert [finding.rule for finding in advice.denied] == denied
+        assert ("TSC103" in [finding.rule for finding in advice.warned]) is not bool(denied)

@@ -1,0 +1,386 @@
+"""Domains that pods cannot go to."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import gates, pod, policy, spread
+from tests.policy.advice.subjects import (
+    BOUND,
+    GPU,
+    NOT_READY,
+    NOT_READY_C,
+    OLD,
+    ONE_ZONE,
+    SPOT,
+    TAINTED_C,
+    THREE,
+    TOLERATING,
+    admission,
+    among,
+    audit,
+    check_rule,
+    deployed,
+    judged,
+    node,
+    required,
+    running,
+    subject,
+    suggestions,
+    workload,
+    zones,
+)
+from webhook.policy.advice.advise import advise
+from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import DAEMON_SET
+from webhook.policy.model import HOSTNAME, ZONE, Node, ObjectMeta
+
+IN_A = {"nodeSelector": {ZONE: "zone-a"}}
+WEB_POOL = {"nodeSelector": {"pool": "web"}}
+SOFT = "ScheduleAnyway"
+IGNORING = spread(nodeAffinityPolicy="Ignore")
+HOST = spread(topologyKey=HOSTNAME)
+
+MIXED_C = [*TAINTED_C, node("c2", "zone-c")]
+SPOT_D = node("d1", "zone-d", SPOT)
+TWICE_C = [*TAINTED_C, node("c2", "zone-c", GPU, SPOT)]
+OTHER_POOL = [*zones("a1", "b1"), node("c1", "zone-c", GPU, pool="gpu")]
+
+
+# subject, nodes, whether admission reports it, whether an audit does
+SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
+    "a zone of tainted nodes": (judged(spread()), TAINTED_C, True, True),
+    "a tainted node where nodes are the domains": (judged(HOST), MIXED_C, True, True),
+    "a zone of which some taints are tolerated": (
+        judged(spread(), tolerations=[{"key": "spot", "operator": "Exists"}]), TWICE_C, True, True
+    ),
+    "a policy that looks at affinity alone": (
+        judged(spread(nodeTaintsPolicy="Ignore")), TAINTED_C, True, True
+    ),
+    "affinity that is not looked at": (
+        judged(spread(nodeAffinityPolicy="Ignore"), nodeSelector={"pool": "web"}),
+        [*OTHER_POOL, node("a2", "zone-a", pool="web")], True, False,
+    ),
+    "affinity that does not leave it out": (
+        judged(spread(), **required([among("zone-a", "zone-c")])), TAINTED_C, False, True
+    ),
+    "affinity that leaves it out": (
+        judged(spread(), **required([among("zone-a", "zone-b")])), TAINTED_C, False, False
+    ),
+    "taints are looked at": (judged(spread(nodeTaintsPolicy="Honor")), TAINTED_C, False, False),
+    "a zone of which one node is open": (judged(spread()), MIXED_C, False, False),
+    "the taint is tolerated": (judged(spread(), **TOLERATING), TAINTED_C, False, False),
+    "one of two ways is tolerated": (judged(spread(), **TOLERATING), TWICE_C, False, False),
+    "a taint that keeps no pod away": (
+        judged(spread()), [*zones("a1"), node("c1", "zone-c", OLD)], False, False
+    ),
+    "a misspelled key beside it": (
+        judged(spread(topologyKey="zones"), spread()), TAINTED_C, True, True
+    ),
+    "a zone whose nodes are not ready": (judged(spread()), NOT_READY_C, False, False),
+    "a tainted zone whose nodes are not ready": (
+        judged(spread()), [*zones("a1"), node("c1", "zone-c", NOT_READY, GPU)], True, True
+    ),
+    "a soft constraint": (
+        judged(spread(whenUnsatisfiable="ScheduleAnyway")), TAINTED_C, False, False
+    ),
+    "nodes that another constraint leaves out": (
+        judged(spread(), spread(topologyKey="rack")),
+        [node("a1", "zone-a", rack="1"), node("c1", "zone-c", GPU)], False, False,
+    ),
+    "every domain": (judged(spread()), [node("c1", "zone-c", GPU)], False, False),
+    "no nodes": (judged(spread()), [], False, False),
+    "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
+    "one replica": (deployed(HOST, replicas=1), MIXED_C, False, False),
+    "pods that are written for one node": (judged(HOST, **BOUND), MIXED_C, False, False),
+    "a cluster of one zone": (judged(spread()), [*ONE_ZONE, node("a4", "zone-a", GPU)],
+                              False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("advised", "nodes", "soon", "later"), SHUT.values(), ids=SHUT.keys())
+def test_domains_of_tainted_nodes(
+    advised: Subject, nodes: list[Node], soon: bool, later: bool
+) -> None:
+    suggested = ["nodeTaintsPolicy: Honor"]
+
+    assert suggestions("TSC105", advised, admission(nodes)) == (suggested if soon else [])
+    assert suggestions("TSC105", advised, audit(nodes)) == (suggested if later else [])
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_all_taints_are_named(make: Any) -> None:
+    (violation,) = check_rule("TSC105", judged(spread()), make([*TAINTED_C, SPOT_D]))
+
+    assert "(gpu=a100:NoSchedule, spot:NoExecute) form 2 domains" in violation.problem
+
+
+def test_pods_that_came_before_the_taint_are_counted() -> None:
+    pods = running("c1", "a1")
+    advised = replace(judged(spread()), running=(pods,))
+    excluded = replace(judged(IGNORING, **IN_A), running=(running("b1", "c1"),))
+
+    (tainted,) = check_rule("TSC105", advised, audit(TAINTED_C, [pods]))
+    (closed,) = check_rule("TSC116", excluded, audit(THREE, [running("b1", "c1")]))
+
+    assert tainted.problem.endswith(
+        "(zone-c), counted though no further pod can go there: every other domain takes 2 pods at "
+        "most"
+    )
+    assert closed.problem.endswith(
+        "though no further pod can go there: no other domain takes more than 2 pods"
+    )
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_the_domain_and_the_taint_are_named(make: Any) -> None:
+    (violation,) = check_rule("TSC105", judged(spread()), make(TAINTED_C))
+
+    assert violation.problem == (
+        "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
+        f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most'
+    )
+
+
+def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+
+    (violation,) = check_rule("TSC105", subject(pod(spread())), admission(TAINTED_C, config=off))
+
+    assert violation.instead.startswith("# leave these nodes out by required node affinity")
+
+
+HONORING = ["nodeAffinityPolicy: Honor"]
+BOTH = ["nodeAffinityPolicy: Honor\nnodeTaintsPolicy: Honor"]
+POOLS = [
+    node("a1", "zone-a", pool="web"),
+    node("b1", "zone-b", pool="web"),
+    node("c1", "zone-c", pool="batch"),
+]
+POOLS_AND_TAINT = [*POOLS, node("d1", "zone-d", GPU, pool="web")]
+
+# subject, nodes, what admission suggests, what an audit suggests
+EXCLUDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
+    "zones that a node selector excludes": (judged(IGNORING, **IN_A), THREE, HONORING, HONORING),
+    "zones that an affinity excludes": (
+        judged(IGNORING, **required([among("zone-a", "zone-b")])), THREE, HONORING, HONORING
+    ),
+    "a zone without nodes of the pool": (
+        judged(IGNORING, **WEB_POOL), POOLS, [], HONORING
+    ),
+    "nodes where nodes are the domains": (
+        judged(spread(topologyKey=HOSTNAME, nodeAffinityPolicy="Ignore"), **IN_A), THREE,
+        [], HONORING,
+    ),
+    "zones that only both policies leave out": (
+        judged(IGNORING, **WEB_POOL), POOLS_AND_TAINT, [], BOTH
+    ),
+    "a zone that taints exclude too": (
+        judged(IGNORING, **IN_A), [*zones("a1", "b1"), node("c1", "zone-c", GPU)],
+        HONORING, HONORING,
+    ),
+    "taints are honored, affinity is not": (
+        judged(spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"), **IN_A), TAINTED_C,
+        HONORING, HONORING,
+    ),
+    "affinity is honored": (judged(spread(), **IN_A), THREE, [], []),
+    "nothing is required": (judged(IGNORING), THREE, [], []),
+    "every zone is allowed": (
+        judged(IGNORING, **required([among("zone-a", "zone-b", "zone-c")])), THREE, [], []
+    ),
+    "no zone is allowed, so no pod is placed anyway": (
+        judged(IGNORING, nodeSelector={"pool": "none"}), THREE, [], []
+    ),
+    "a soft constraint": (
+        judged(spread(nodeAffinityPolicy="Ignore", whenUnsatisfiable=SOFT), **IN_A), THREE, [], []
+    ),
+    "nodes that lack another key": (
+        judged(IGNORING, spread(topologyKey="rack"), **IN_A),
+        [node("a1", "zone-a", rack="1"), *zones("b1")], [], [],
+    ),
+    "tainted zones alone": (judged(IGNORING), TAINTED_C, [], []),
+    "one replica": (deployed(IGNORING, replicas=1, template_spec=IN_A), THREE, [], []),
+    "a DaemonSet, of which a domain needs more pods than maxSkew": (
+        subject(workload(IGNORING, kind=DAEMON_SET, template_spec=IN_A)),
+        THREE,
+        [],
+        ["nodeAffinityPolicy: Honor"],
+    ),
+    "a DaemonSet, of which no domain needs more pods than maxSkew": (
+        subject(workload(spread(nodeAffinityPolicy="Ignore", maxSkew=9), kind=DAEMON_SET,
+                         template_spec=IN_A)),
+        THREE,
+        [],
+        [],
+    ),
+    "a DaemonSet, whose pods count their own node alone": (
+        subject(workload(spread(), kind=DAEMON_SET, template_spec=IN_A)), THREE, [], []
+    ),
+    "pods that are written for one node": (judged(IGNORING, **IN_A, **BOUND), THREE, [], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("advised", "nodes", "soon", "later"), EXCLUDED.values(), ids=EXCLUDED.keys()
+)
+def test_domains_that_affinity_excludes(
+    advised: Subject, nodes: list[Node], soon: list[str], later: list[str]
+) -> None:
+    assert suggestions("TSC116", advised, admission(nodes)) == soon
+    assert suggestions("TSC116", advised, audit(nodes)) == later
+
+
+def test_the_excluded_domains_and_their_cause_are_named() -> None:
+    field = "spec.template.spec.topologySpreadConstraints[0].nodeAffinityPolicy"
+    (soon,) = check_rule("TSC116", judged(IGNORING, **IN_A), admission())
+    (later,) = check_rule("TSC116", judged(IGNORING, **IN_A), audit())
+
+    assert soon.field == later.field == field
+    assert soon.problem == (
+        f'by nodeSelector its pods can go to at most 1 of 3 domains of "{ZONE}"; '
+        "nodeAffinityPolicy Ignore counts the others, always as empty: no domain takes more than "
+        "1 pod"
+    )
+    assert later.problem == (
+        f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}"; nodeAffinityPolicy Ignore '
+        "counts the others (zone-b, zone-c), always as empty: no domain takes more than 1 pod"
+    )
+    assert later.brief == "nodeAffinityPolicy Ignore counts 2 domains that its pods cannot go to"
+
+
+def test_all_causes_of_excluded_domains_are_named() -> None:
+    advised = judged(IGNORING, **WEB_POOL, **required([among("web", "batch", key="pool")]))
+
+    (violation,) = check_rule("TSC116", advised, audit(POOLS_AND_TAINT))
+
+    assert violation.problem == (
+        "by nodeSelector and node affinity and taints (gpu=a100:NoSchedule) its pods can go to 2 "
+        f'of 4 domains of "{ZONE}"; nodeAffinityPolicy and nodeTaintsPolicy Ignore count the '
+        "others (zone-c, zone-d), always as empty: no domain takes more than 1 pod"
+    )
+
+
+HARD_ZONE = spread(topologyKey=ZONE)
+SOFT_ZONE = spread(whenUnsatisfiable=SOFT)
+HONORING_TAINTS = spread(nodeTaintsPolicy="Honor")
+SPREADS_NOTHING = "the constraint cannot spread its pods"
+IN_ONE = f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}" only (zone-a)'
+BY_TAINTS = (
+    f'by taints (gpu=a100:NoSchedule) its pods can go to 1 of 2 domains of "{ZONE}" only (zone-a)'
+)
+TAINTED_B = [*zones("a1", "a2"), node("b1", "zone-b", GPU)]
+
+# subject, nodes, problem in an audit
+ALONE: dict[str, tuple[Subject, list[Node], str]] = {
+    "a node selector leaves one zone": (
+        judged(HARD_ZONE, **IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "a node selector leaves one zone to a soft constraint": (
+        judged(SOFT_ZONE, **IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "taints leave one zone": (
+        judged(HONORING_TAINTS), TAINTED_B, f"{BY_TAINTS}: {SPREADS_NOTHING}",
+    ),
+    "a taint has no part": (
+        judged(HARD_ZONE, **IN_A), [*THREE, node("a9", "zone-a", GPU)],
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "a node selector has no part": (
+        judged(HONORING_TAINTS, nodeSelector={"pool": "web"}),
+        [node(name, f"zone-{name[0]}", *taints, pool="web")
+         for name, taints in (("a1", ()), ("b1", (GPU,)))],
+        f"{BY_TAINTS}: {SPREADS_NOTHING}",
+    ),
+    "either of two suffices": (
+        judged(HONORING_TAINTS, **IN_A), TAINTED_B,
+        f"{BY_TAINTS.replace('by taints', 'by nodeSelector and taints')}: {SPREADS_NOTHING}",
+    ),
+    "a cordoned zone is a domain": (
+        judged(HARD_ZONE, **IN_A), [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c"}, (), True)],
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "the other zones are not ready": (
+        judged(HARD_ZONE), [*zones("a1"), node("b1", "zone-b", NOT_READY)], ""
+    ),
+    "a misspelled key beside it": (
+        judged(spread(topologyKey="zones"), HARD_ZONE), ONE_ZONE,
+        f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}',
+    ),
+    "the cluster has one zone": (
+        judged(HARD_ZONE), ONE_ZONE, f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}'
+    ),
+    "a soft constraint where the cluster has one zone": (judged(SOFT_ZONE), ONE_ZONE, ""),
+    "a soft constraint where taints leave one zone to every pod": (
+        judged(SOFT_ZONE), TAINTED_B, ""
+    ),
+    "a cluster of one node": (judged(HARD_ZONE, HOST), zones("a1"), ""),
+    "several zones": (judged(HARD_ZONE), THREE, ""),
+    "several nodes in one zone": (judged(HOST, **IN_A), THREE, ""),
+    "no zone": (judged(HARD_ZONE, nodeSelector={"pool": "none"}), THREE, ""),
+    "the other zones count, which is another finding": (judged(IGNORING, **IN_A), THREE, ""),
+    "two zones are required, which is another finding": (
+        judged(spread(minDomains=2), **IN_A), THREE, ""
+    ),
+    "no constraint": (judged(), ONE_ZONE, ""),
+    "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),
+    "pods that are written for one node": (judged(HARD_ZONE, **BOUND), ONE_ZONE, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("advised", "nodes", "problem"), ALONE.values(), ids=ALONE.keys())
+def test_one_domain_that_pods_can_go_to(advised: Subject, nodes: list[Node], problem: str) -> None:
+    found = check_rule("TSC120", advised, audit(nodes))
+
+    assert [violation.problem for violation in found] == ([problem] if problem else [])
+    assert check_rule("TSC120", advised, admission(nodes)) == []
+
+
+def test_pods_in_one_zone_can_be_spread_over_nodes() -> None:
+    (zone,) = suggestions("TSC120", judged(HARD_ZONE, **IN_A), audit())
+    (host,) = suggestions("TSC120", judged(HOST, nodeSelector={HOSTNAME: "a1"}), audit())
+
+    assert zone.endswith(f"or spread them over {HOSTNAME}")
+    assert host.startswith("# let its pods go to more nodes")
+
+
+ONE_NODE = f'; now the one node that its pods can go to rejects the next pod: "{ZONE}" rejects 1'
+TWO_NODES = (
+    f'; now none of the 2 nodes that its pods can go to accepts the next pod: "{ZONE}" rejects 2'
+)
+
+ONE_RUNS = {
+    "by affinity": (judged(IGNORING, **IN_A), THREE, "TSC116"),
+    "by taints": (judged(spread()), [*zones("a1"), node("c1", "zone-c", GPU)], "TSC105"),
+}
+
+
+@pytest.mark.parametrize(("advised", "nodes", "rule"), ONE_RUNS.values(), ids=ONE_RUNS.keys())
+def test_one_cause_is_one_finding(advised: Subject, nodes: list[Node], rule: str) -> None:
+    pods = running("a1")
+    advice = advise(replace(advised, running=(pods,)), audit(nodes, [pods]))
+
+    about = [
+        finding
+        for finding in (*advice.warned, *advice.audited)
+        if finding.rule in {"TSC105", "TSC106", "TSC116", "TSC120"}
+    ]
+    assert [finding.rule for finding in about] == [rule]
+    assert about[0].problem.endswith(TWO_NODES if nodes == THREE else ONE_NODE)
+
+
+def test_an_exempted_cause_leaves_the_pending_pod() -> None:
+    pods = running("a1")
+    exempted = replace(
+        judged(IGNORING, **IN_A),
+        running=(pods,),
+        metadata=ObjectMeta(annotations={EXEMPT_ANNOTATION: "TSC116=by contract"}),
+    )
+
+    advice = advise(exempted, audit(THREE, [pods]))
+
+    assert [one.finding.rule for one in advice.exempted] == ["TSC116"]
+    assert "TSC106" in {finding.rule for finding in advice.audited}

@@ -1,0 +1,230 @@
+"""
+Domains that pods cannot go to, in random clusters.
+
+The rules are compared with a reference: kube-scheduler's placement of one pod after the other.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from random import Random
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import NAMESPACE, Json, gates, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    OLD,
+    SPOT,
+    TOLERATING,
+    among,
+    audit,
+    check_rule,
+    judged,
+    required,
+)
+from webhook.policy.advice.closeddomains import honor_policies
+from webhook.policy.advice.context import ClusterState, resolve_valid
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import find_mismatch
+from webhook.policy.placement.place import (
+    PodPlacement,
+    find_rejections,
+    place_pod,
+    tally_constraints,
+)
+from webhook.policy.placement.topology import Topology
+
+VALUES = ("a", "b", "c")
+NOTHING: Json = {}
+KEYS = (ZONE, HOSTNAME, "rack")
+
+
+@st.composite
+def some_nodes(draw: st.DrawFn) -> list[Node]:
+    """Draw nodes, some of which lack keys, belong to another pool, are tainted or cordoned."""
+    made: list[Node] = []
+    for number in range(draw(st.integers(0, 7))):
+        keys = {key: draw(st.sampled_from(VALUES)) for key in KEYS if draw(st.integers(0, 5))}
+        labels = {**keys, HOSTNAME: f"n{number}", "pool": draw(st.sampled_from(["web", "gpu"]))}
+        taints = draw(st.lists(st.sampled_from([GPU, SPOT, OLD]), max_size=1))
+        cordoned = draw(st.integers(0, 9)) == 0
+        made.append(Node(f"n{number}", labels, tuple(taints), unschedulable=cordoned))
+    return made
+
+
+@st.composite
+def some_constraints(draw: st.DrawFn, most: int = 2) -> list[Json]:
+    """Draw constraints on different keys, with any node inclusion policies."""
+    made: list[Json] = []
+    for key in draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=most, unique=True)):
+        hard = draw(st.booleans()) or most == 1
+        changed: Json = {"topologyKey": key, "maxSkew": draw(st.integers(1, 2))}
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            if chosen := draw(st.sampled_from(["", "Honor", "Ignore"])):
+                changed[name] = chosen
+        action = "DoNotSchedule" if hard else "ScheduleAnyway"
+        made.append(spread(whenUnsatisfiable=action, **changed))
+    return made
+
+
+@st.composite
+def some_requirements(draw: st.DrawFn) -> Json:
+    """Draw a node selector, an affinity and tolerations, or none of them."""
+    pair = st.sampled_from([(ZONE, "a"), (ZONE, "b"), ("pool", "web"), ("rack", "a")])
+    selector = dict(draw(st.lists(pair, max_size=1)))
+    affinity = draw(st.sampled_from([NOTHING, required([among("a", "b")])]))
+    tolerations = draw(st.sampled_from([NOTHING, TOLERATING]))
+    return {**({"nodeSelector": selector} if selector else {}), **affinity, **tolerations}
+
+
+def place_next(
+    advised: Subject, constraints: tuple[Constraint, ...], nodes: Sequence[Node], census: Census
+) -> PodPlacement:
+    incoming = next_pod(advised)
+    spreads = resolve_valid(constraints, incoming.labels, gates())
+    topology = Topology(nodes)
+    tallies = tally_constraints(incoming, spreads, topology, census)
+    return place_pod(tallies, topology, find_rejections(topology, incoming.demands))
+
+
+def reachable(advised: Subject, nodes: Sequence[Node]) -> list[Node]:
+    """List the nodes that a pod can go to, whatever their state."""
+    return [one for one in nodes if find_mismatch(one, advised.demands.lasting) is None]
+
+
+def without_missing(
+    advised: Subject, constraints: tuple[Constraint, ...], nodes: Sequence[Node]
+) -> tuple[Constraint, ...]:
+    """Turn constraints on keys of no such node, which TSC103 reports, into soft ones."""
+    known = {key for one in reachable(advised, nodes) for key in one.labels}
+    return tuple(
+        one if one.topology_key in known else replace(one, when_unsatisfiable="ScheduleAnyway")
+        for one in constraints
+    )
+
+
+def closed_by_reference(
+    advised: Subject, constraints: tuple[Constraint, ...], nodes: Sequence[Node]
+) -> dict[int, tuple[set[str], set[str]]]:
+    """Find for each hard constraint the domains that only count, and those that are reached."""
+    usable = [one for one in nodes if not one.unschedulable]
+    constraints = without_missing(advised, constraints, nodes)
+    placement = place_next(advised, constraints, usable, Census())
+    hard = placement.tallies.hard
+    keys = [tally.spread.topology_key for tally in hard]
+    entered = [
+        one
+        for one in usable
+        if one.name not in placement.refused and all(key in one.labels for key in keys)
+    ]
+    found: dict[int, tuple[set[str], set[str]]] = {}
+    for tally in hard:
+        reached = {one.labels[tally.spread.topology_key] for one in entered}
+        found[tally.spread.index] = ({*tally.domains.sizes} - reached, reached)
+    return found
+
+
+def by_index(violations: Sequence[RuleViolation]) -> dict[int, RuleViolation]:
+    return {int(one.field.partition("[")[2].partition("]")[0]): one for one in violations}
+
+
+POLICIES = ("nodeAffinityPolicy", "nodeTaintsPolicy")
+
+
+@given(some_nodes(), some_constraints(), some_requirements())
+def test_closed_domains_are_those_of_placement(
+    nodes: list[Node], written: list[Json], spec: Json
+) -> None:
+    advised, context = judged(*written, **spec), audit(nodes)
+    tainted = by_index(check_rule("TSC105", advised, context))
+    excluded = by_index(check_rule("TSC116", advised, context))
+    reference = closed_by_reference(advised, advised.constraints, nodes)
+
+    expected = {index for index, (closed, reached) in reference.items() if closed and reached}
+    assert tainted.keys() | excluded.keys() == expected
+    assert not tainted.keys() & excluded.keys()
+    for index, violation in (tainted | excluded).items():
+        policies = [name for name in POLICIES if name in violation.instead]
+        for some in ([], *([name] for name in policies), policies):
+            constraints = list(advised.constraints)
+            constraints[index] = honor_policies(constraints[index], some)
+            closed, _ = closed_by_reference(advised, tuple(constraints), nodes)[index]
+            assert bool(closed) is (some != policies)
+
+
+@given(some_nodes(), some_constraints(), some_requirements())
+def test_one_reached_domain_is_that_of_placement(
+    nodes: list[Node], written: list[Json], spec: Json
+) -> None:
+    advised = judged(*written, **spec)
+    found = by_index(check_rule("TSC120", advised, audit(nodes)))
+    usable = [one for one in nodes if not one.unschedulable]
+
+    for index, (closed, reached) in closed_by_reference(
+        advised, advised.constraints, nodes
+    ).items():
+        assert (index in found) is (len(reached) == 1 < len(usable) and not closed)
+
+
+@settings(max_examples=60)
+@given(
+    some_nodes(), some_constraints(most=1), some_requirements(), st.randoms(use_true_random=False)
+)
+def test_a_closed_domain_limits_every_other_one(
+    nodes: list[Node], written: list[Json], spec: Json, random: Random
+) -> None:
+    usable = [one for one in nodes if not one.unschedulable]
+    advised, census = judged(*written, **spec), Census()
+    reports = [rule for rule in ("TSC105", "TSC116") if check_rule(rule, advised, audit(usable))]
+    (constraint,) = advised.constraints
+    reference = closed_by_reference(advised, (constraint,), usable)
+    assume(any(reached for _, reached in reference.values()))
+    ((_, reached),) = reference.values()
+
+    placed, most = 0, constraint.max_skew * len(reached)
+    while placed <= most:
+        passing = place_next(advised, (constraint,), usable, census).passing
+        if not passing:
+            break
+        census.add(NAMESPACE, advised.labels, random.choice(passing))
+        placed += 1
+
+    # Without a finding, one pod more than that has a node as well.
+    assert (placed <= most) is bool(reports)
+
+
+@given(
+    some_nodes(), some_constraints(), some_requirements(), st.lists(st.integers(0, 6), max_size=9)
+)
+def test_the_next_pod_has_no_node_by_placement(
+    nodes: list[Node], written: list[Json], spec: Json, where: list[int]
+) -> None:
+    advised, census = judged(*written, **spec), Census()
+    for number in where:
+        census.add(NAMESPACE, advised.labels, f"n{number}")
+    context = dataclasses.replace(audit(nodes), cluster=ClusterState(nodes, census, Census()))
+    constraints = without_missing(advised, advised.constraints, nodes)
+    placement = place_next(advised, constraints, nodes, census)
+
+    found = check_rule("TSC106", advised, context)
+
+    open_nodes = [one for one in nodes if one.name not in placement.refused]
+    is_stuck = bool(placement.tallies.hard and open_nodes and not placement.passing)
+    is_excluded = bool(written and nodes) and not reachable(advised, nodes)
+    assert bool(found) is (is_stuck or is_excluded)
+    if is_excluded:
+        return
+    for index, violation in by_index(found).items():
+        if "Policy" in violation.instead:
+            assert violation in [
+                RuleViolation(one.field, violation.problem, one.instead, violation.brief)
+                for rule in ("TSC105", "TSC116")
+                for one in check_rule(rule, advised, context)
+            ]
+            assert index in closed_by_reference(advised, advised.constraints, nodes)

@@ -1,0 +1,146 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, spread
+from tests.policy.advice.subjects import (
+    THREE,
+    admission,
+    audit,
+    check_rule,
+    deployed,
+    node,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.advice.storage import StorageClass
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.model import HOSTNAME, ZONE, Node
+
+EARLY = StorageClass(name="early", provisioner="ebs.csi.aws.com", is_default=True)
+LATE = StorageClass(name="late", provisioner="ebs.csi.aws.com", binding_mode="WaitForFirstConsumer")
+NARROW = replace(LATE, name="narrow", zones=("zone-a",))
+ELSEWHERE = replace(LATE, name="elsewhere", zones=("zone-x",))
+SHARED = StorageClass(name="shared", provisioner="efs.csi.aws.com")
+CLASSES = (EARLY, LATE, NARROW, ELSEWHERE, SHARED)
+FOUR = zones("a1", "b1", "c1", "d1")
+
+
+def stateful(*names: str | None, constraint: Json | None = None, **changes: Any) -> Subject:
+    """Make a StatefulSet with a claim of each class; None names no class."""
+    claims = [{"spec": {} if name is None else {"storageClassName": name}} for name in names]
+    held: Json = {"volumeClaimTemplates": claims, "replicas": 3, **changes}
+    scaling = held.pop("scaling", None)
+    found = subject(workload(constraint or spread(), kind=STATEFUL_SET, **held))
+    return replace(found, scaling=scaling)
+
+
+def judge(judged: Subject, nodes: Sequence[Node] = THREE) -> list[str]:
+    """List the short forms of the violations, with every class known."""
+    context = audit(nodes, storage_classes=CLASSES)
+    return [violation.brief for violation in check_rule("TSC108", judged, context)]
+
+
+EARLY_BRIEF = "volumes of StorageClass early choose a zone before DoNotSchedule does"
+NARROW_BRIEF = "StorageClass narrow has no volumes in zone-b, zone-c, counted as empty"
+SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
+RANGE = ReplicaRange(3, 5, "HorizontalPodAutoscaler/web")
+
+REPORTED: dict[str, tuple[Subject, list[Node], str]] = {
+    "volumes that are created first": (stateful("early"), THREE, EARLY_BRIEF),
+    "volumes of the default class": (stateful(None), THREE, EARLY_BRIEF),
+    "one of two claims": (stateful("late", "early"), THREE, EARLY_BRIEF),
+    "volumes that are created first, and no nodes": (stateful("early"), [], EARLY_BRIEF),
+    "the zone by its old name": (
+        stateful("early", constraint=spread(topologyKey="failure-domain.beta.kubernetes.io/zone")),
+        [], EARLY_BRIEF,
+    ),
+    "volumes of one zone, and three that count": (stateful("narrow"), THREE, NARROW_BRIEF),
+    "zones that fill unevenly": (
+        stateful("late", replicas=4), THREE,
+        "4 replicas fill 3 zones unevenly, and volumes pin them",
+    ),
+    "a class that is unknown": (
+        stateful("other", replicas=5), THREE,
+        "5 replicas fill 3 zones unevenly, and volumes pin them",
+    ),
+    "an autoscaler that fills them unevenly": (
+        stateful("late", scaling=RANGE), THREE,
+        "4 replicas fill 3 zones unevenly, and volumes pin them",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "brief"), REPORTED.values(), ids=REPORTED.keys())
+def test_volumes_that_pin_pods(judged: Subject, nodes: list[Node], brief: str) -> None:
+    assert judge(judged, nodes) == [brief]
+
+
+SILENT: dict[str, tuple[Subject, list[Node]]] = {
+    "one replica for each zone": (stateful("late"), THREE),
+    "fewer replicas than zones": (stateful("late"), FOUR),
+    "as many replicas in each zone": (stateful("late", replicas=6), THREE),
+    "no more than maxSkew in a zone": (
+        stateful("late", constraint=spread(maxSkew=2), replicas=5), THREE
+    ),
+    "a class that is unknown, and a quorum": (stateful("other"), THREE),
+    "an existing volume": (stateful(""), THREE),
+    "zones that are unknown": (stateful("late", replicas=4), []),
+    "one zone": (stateful("early"), zones("a1", "a2")),
+    "nodes without zones": (stateful("early"), [node("a1"), node("a2")]),
+    "shared storage": (stateful("shared", replicas=4), THREE),
+    "as many volumes as the zone takes": (
+        stateful("narrow", constraint=spread(maxSkew=3)), THREE
+    ),
+    "zones that the nodes do not have": (stateful("elsewhere"), THREE),
+    "pods that may only go to the zone of the volumes": (
+        stateful("narrow", template_spec={"nodeSelector": {ZONE: "zone-a"}}), THREE
+    ),
+    "a soft zone": (stateful("early", constraint=SOFT), THREE),
+    "nodes": (stateful("early", constraint=spread(topologyKey=HOSTNAME)), THREE),
+    "no volumes": (subject(workload(spread(), kind=STATEFUL_SET)), THREE),
+    "one replica": (stateful("early", replicas=1), THREE),
+    "replicas that are unknown": (stateful("late", replicas=None), THREE),
+    "another kind": (deployed(spread(), volumeClaimTemplates=[{}]), THREE),
+    "pods that are written for one node": (
+        stateful("early", template_spec={"nodeName": "a1"}), THREE
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes"), SILENT.values(), ids=SILENT.keys())
+def test_volumes_that_pin_no_pod_where_it_must_not_be(judged: Subject, nodes: list[Node]) -> None:
+    assert judge(judged, nodes) == []
+
+
+def test_an_admission_knows_no_classes() -> None:
+    assert check_rule("TSC108", stateful("early"), admission()) == []
+
+
+def test_a_violation_names_the_storage_class_and_what_it_pins() -> None:
+    context = audit(THREE, storage_classes=CLASSES)
+
+    (early,) = check_rule("TSC108", stateful("early"), context)
+    (narrow,) = check_rule("TSC108", stateful("narrow"), context)
+    (uneven,) = check_rule("TSC108", stateful("late", replicas=4), context)
+    (unknown,) = check_rule("TSC108", stateful("other", replicas=4), context)
+
+    assert early.problem.startswith('StorageClass "early" binds volumes Immediate: ')
+    assert early.instead.startswith("# use a StorageClass with volumeBindingMode: Wait")
+    assert "(allowedTopologies), but zone-b, zone-c count as well" in narrow.problem
+    assert uneven.problem.startswith('the volumes of StorageClass "late" stay in the zone where')
+    assert "4 replicas over 3 zones put more than maxSkew 1 into one" in uneven.problem
+    assert uneven.instead == "whenUnsatisfiable: ScheduleAnyway"
+    assert unknown.problem.startswith("the volumes stay in the zone where their pod was placed ")
+    assert "if they belong to a zone" in unknown.problem
+
+
+def test_claims_of_an_old_snapshot_have_an_unknown_class() -> None:
+    old = replace(stateful("early"), claim_classes=())
+
+    assert judge(old) == []

@@ -1,0 +1,285 @@
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import any_constraints
+from webhook.policy import render
+from webhook.policy.api.schema import (
+    DUPLICATE_FIELD,
+    StrictFinding,
+    find_unknown_fields,
+    is_list_name,
+)
+from webhook.policy.paths import find_value
+
+TEMPLATE = ("spec", "template")
+JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
+LIST = "spec.template.spec.topologySpreadConstraints"
+
+
+def found_in(text: str, template: tuple[str, ...] = TEMPLATE, *, custom: bool = False) -> Any:
+    return [
+        (finding.message, finding.hint)
+        for finding in find_unknown_fields(yaml.safe_load(text), template, custom=custom)
+    ]
+
+
+def in_constraint(members: str) -> str:
+    return f"spec: {{template: {{spec: {{topologySpreadConstraints: [{members}]}}}}}}"
+
+
+# members of a constraint -> the path below it in kube-apiserver's words, and the hint
+MEMBERS = {
+    "a misspelled field": ("{minDomain: 3}", "minDomain", 'did you mean "minDomains"?'),
+    "a field in other case": ("{maxskew: 1}", "maxskew", 'did you mean "maxSkew"?'),
+    "a field with a dash": ("{max-skew: 1}", "max-skew", 'did you mean "maxSkew"?'),
+    "a field with a blank": ("{'maxSkew ': 1}", "maxSkew ", 'did you mean "maxSkew"?'),
+    "a short form": ("{selector: {}}", "selector", 'did you mean "labelSelector"?'),
+    "a null": ("{nodeTaintPolicy: null}", "nodeTaintPolicy", 'did you mean "nodeTaintsPolicy"?'),
+    "a field of another API": ("{namespaces: [x]}", "namespaces", "a constraint has no such field"),
+    "a field that is there in both spellings": (
+        "{maxSkew: 1, maxskew: 2}", "maxskew", "maxSkew is written as well"
+    ),
+    "a part of the selector": (
+        "{matchLabels: {app: web}}",
+        "matchLabels",
+        f"it belongs at {LIST}[0].labelSelector.matchLabels",
+    ),
+    "a field of the selector": (
+        "{labelSelector: {matchLabel: {app: web}}}",
+        "labelSelector.matchLabel",
+        'did you mean "matchLabels"?',
+    ),
+    "a label beside matchLabels": (
+        "{labelSelector: {app.kubernetes.io/name: web}}",
+        "labelSelector.app.kubernetes.io/name",
+        f"it belongs at {LIST}[0].labelSelector.matchLabels[app.kubernetes.io/name]",
+    ),
+    "a field of the constraint in its selector": (
+        "{labelSelector: {matchLabelKeys: [a]}}",
+        "labelSelector.matchLabelKeys",
+        f"it belongs at {LIST}[0].matchLabelKeys",
+    ),
+    "an unknown list in the selector": (
+        "{labelSelector: {names: [a]}}", "labelSelector.names", "a labelSelector has no such field"
+    ),
+    "a field of an expression": (
+        "{labelSelector: {matchExpressions: [{key: a, operater: In, values: [b]}]}}",
+        "labelSelector.matchExpressions[0].operater",
+        'did you mean "operator"?',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("members", "path", "hint"), MEMBERS.values(), ids=MEMBERS.keys())
+def test_an_unknown_field_of_a_constraint(members: str, path: str, hint: str) -> None:
+    assert found_in(in_constraint(members)) == [(f'unknown field "{LIST}[0].{path}"', hint)]
+
+
+# object, template -> the field, its hint
+PLACES = {
+    "a misspelled list": (
+        "spec: {template: {spec: {topologySpreadConstraint: []}}}",
+        "spec.template.spec.topologySpreadConstraint",
+        'did you mean "topologySpreadConstraints"?',
+    ),
+    "a list in other case": (
+        "spec: {template: {spec: {topologyspreadconstraints: null}}}",
+        "spec.template.spec.topologyspreadconstraints",
+        'did you mean "topologySpreadConstraints"?',
+    ),
+    "a list under the specification of the workload": (
+        "spec: {topologySpreadConstraints: [{maxSkew: 1}], template: {}}",
+        "spec.topologySpreadConstraints",
+        f"it belongs at {LIST}",
+    ),
+    "a misspelled list under the template": (
+        "spec: {template: {topologySpreadConstrains: []}}",
+        "spec.template.topologySpreadConstrains",
+        f"it belongs at {LIST}",
+    ),
+    "a list in the metadata": (
+        "metadata: {topologySpreadConstraints: []}",
+        "metadata.topologySpreadConstraints",
+        f"it belongs at {LIST}",
+    ),
+    "a list under a container": (
+        "spec: {template: {spec: {containers: [{}, {topologySpreadConstraints: []}]}}}",
+        "spec.template.spec.containers[1].topologySpreadConstraints",
+        f"it belongs at {LIST}",
+    ),
+    "a list under the affinity": (
+        "spec: {template: {spec: {affinity: {podAntiAffinity: {topologySpreadConstraints: []}}}}}",
+        "spec.template.spec.affinity.podAntiAffinity.topologySpreadConstraints",
+        f"it belongs at {LIST}",
+    ),
+    "a field beside the constraint that it is missing from": (
+        "spec: {template: {spec: {topologySpreadConstraints: [{}, {maxSkew: 1}], minDomains: 3}}}",
+        "spec.template.spec.minDomains",
+        f"it belongs at {LIST}[1].minDomains",
+    ),
+    "a field beside constraints that have it": (
+        "spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 1}], maxSkew: 3}}}",
+        "spec.template.spec.maxSkew",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
+    "a field that lost its constraint": (
+        "spec: {template: {spec: {labelSelector: {}}}}",
+        "spec.template.spec.labelSelector",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "field", "hint"), PLACES.values(), ids=PLACES.keys())
+def test_a_list_that_does_not_stand_where_it_is_read(text: str, field: str, hint: str) -> None:
+    assert found_in(text) == [(f'unknown field "{field}"', hint)]
+
+
+def test_the_places_of_a_pod_and_of_a_cron_job() -> None:
+    assert found_in("topologySpreadConstraints: []", ()) == [
+        (
+            'unknown field "topologySpreadConstraints"',
+            "it belongs at spec.topologySpreadConstraints",
+        )
+    ]
+    assert found_in(
+        "spec: {jobTemplate: {spec: {topologySpreadConstraints: []}}}", JOB_TEMPLATE
+    ) == [
+        (
+            'unknown field "spec.jobTemplate.spec.topologySpreadConstraints"',
+            "it belongs at spec.jobTemplate.spec.template.spec.topologySpreadConstraints",
+        )
+    ]
+
+
+NOTHING = {
+    "a constraint with every field": in_constraint(
+        "{maxSkew: 1, topologyKey: a, whenUnsatisfiable: b, minDomains: 1, nodeAffinityPolicy: c,"
+        " nodeTaintsPolicy: d, matchLabelKeys: [e], labelSelector: {matchLabels: {topologyKey: f},"
+        " matchExpressions: [{key: a, operator: In, values: [b]}]}}"
+    ),
+    "directives of a patch": in_constraint("{$patch: delete, $retainKeys: [a], topologyKey: a}"),
+    "placeholders": in_constraint("{'${KEY}': 1, '{{ .key }}': 1, <NAME>: 1, '%KEY%': 2}"),
+    "a placeholder for the list": "spec: {template: {spec: {topologySpreadConstraint: '${LIST}'}}}",
+    "values of other types": in_constraint(
+        "1, a, null, [], {labelSelector: [], matchLabelKeys: 1}"
+    ),
+    "labels of any name": (
+        "metadata: {labels: {topologySpreadConstraints: a}}\n"
+        "spec: {selector: {topologySpreadConstraint: a}, template: {spec: {nodeSelector:"
+        " {topologySpreadConstraints: a}}}}"
+    ),
+    "an affinity": "spec: {template: {spec: {affinity: {podAffinity: [], nodeAffinity: {a: 1}}}}}",
+    "a status": "status: {topologySpreadConstraints: []}",
+    "other fields": "spec: {template: {spec: {topologyPolicy: {}, dnsPolcy: a}}, replica: 3}",
+    "no object": "3",
+    "a list for the template": "spec: {template: []}",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING.keys())
+def test_nothing_is_found_in(text: str) -> None:
+    assert found_in(text) == []
+
+
+def test_a_custom_kind_may_have_a_list_of_its_own_outside_of_the_template() -> None:
+    own = "spec: {topologySpreadConstraints: [], template: {topologySpreadConstraints: []}}"
+
+    assert found_in(own, custom=True) == [
+        ('unknown field "spec.template.topologySpreadConstraints"', f"it belongs at {LIST}")
+    ]
+
+
+def test_a_bare_list_is_examined_and_nothing_around_it() -> None:
+    text = "spec: {topologySpreadConstraints: [{minDomain: 1}], labelSelector: {}, template: []}"
+
+    assert [message for message, _ in found_in(text, ("spec", "topologySpreadConstraints"))] == [
+        'unknown field "spec.topologySpreadConstraints[0].minDomain"'
+    ]
+
+
+def test_constraints_of_a_bare_list_may_have_fields_of_their_own() -> None:
+    own = "{additionalLabelSelectors: OnResource, weight: 3, maxSkw: 1, matchLabels: {}}"
+    text = f"spec: {{topologySpreadConstraints: [{own}]}}"
+
+    assert found_in(text, ("spec", "topologySpreadConstraints")) == [
+        ('unknown field "spec.topologySpreadConstraints[0].maxSkw"', 'did you mean "maxSkew"?'),
+        (
+            'unknown field "spec.topologySpreadConstraints[0].matchLabels"',
+            "it belongs at spec.topologySpreadConstraints[0].labelSelector.matchLabels",
+        ),
+    ]
+
+
+def test_all_findings_of_an_object_are_reported() -> None:
+    inner = "{topologySpreadConstraints: [{a: 1}, {b: 1}]}"
+    text = f"spec: {{template: {{topologySpreadConstraints: [], spec: {inner}}}}}"
+
+    assert len(found_in(text)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "topologySpreadConstraints": True,
+        "TopologySpreadConstraints": True,
+        "topology_spread_constraints": True,
+        "topologySpreadContraints": True,
+        "spreadConstraints": True,
+        "podTopologySpreadConstraints": True,
+        "topologySpread": False,
+        "topologyManagerPolicy": False,
+        "x" * 10_000: False,
+        "": False,
+    }.items(),
+)
+def test_names_of_the_list(name: str, *, expected: bool) -> None:
+    assert is_list_name(name) is expected
+
+
+def test_only_a_list_out_of_place_hides_a_list() -> None:
+    (hidden,) = find_unknown_fields({"spec": {"topologySpreadConstraints": []}}, TEMPLATE)
+    (shown,) = find_unknown_fields(yaml.safe_load(in_constraint("{a: 1}")), TEMPLATE)
+
+    assert (hidden.hides_list, shown.hides_list) == (True, False)
+
+
+def test_a_duplicate_field_is_written_as_by_kube_apiserver() -> None:
+    finding = StrictFinding(DUPLICATE_FIELD, ("metadata", "labels", "a.b/c"), hint="twice")
+
+    assert finding.problem == 'duplicate field "metadata.labels.a.b/c"; twice'
+    assert finding.field == "metadata.labels[a.b/c]"
+
+
+@given(st.lists(any_constraints, max_size=3))
+def test_fields_that_the_api_knows_are_never_found(constraints: list[Any]) -> None:
+    entries = [render.constraint(constraint) for constraint in constraints]
+
+    assert not find_unknown_fields({"spec": {"topologySpreadConstraints": entries}}, ())
+
+
+names = st.sampled_from(
+    ["spec", "template", "topologySpreadConstraints", "minDomain", "labelSelector", "matchLabels"]
+)
+anything = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(names | st.text(), inner, max_size=4)
+    ),
+    max_leaves=25,
+)
+
+
+@given(anything, st.booleans())
+def test_every_finding_is_about_a_written_field(value: Any, custom: bool) -> None:
+    for finding in find_unknown_fields(value, TEMPLATE, custom=custom):
+        assert find_value(value, finding.path, default=finding) is not finding
+        assert (
+            find_value(value, finding.meant, default=finding) is finding
+            or finding.hides_list
+            or not finding.meant
+        )

@@ -1,0 +1,25 @@
+from typing import Any
+
+import pytest
+
+from tests.build import pod, template
+from webhook.policy.gangs import gang_field
+from webhook.policy.model import PodTemplate
+
+FIELDS: dict[str, tuple[dict[str, Any], str]] = {
+    "an ordinary pod": ({}, ""),
+    "a gang of 1.36": ({"schedulingGroup": {"podGroupName": "a"}}, "schedulingGroup"),
+    "a gang of 1.35": ({"workloadRef": {"name": "a", "podGroup": "b"}}, "workloadRef"),
+    "both": ({"schedulingGroup": {}, "workloadRef": {}}, "schedulingGroup"),
+    "null": ({"schedulingGroup": None, "workloadRef": None}, ""),
+    "a field of another type": ({"workloadRef": "a"}, "workloadRef"),
+}
+
+
+@pytest.mark.parametrize(("spec", "field"), FIELDS.values(), ids=FIELDS.keys())
+def test_a_pod_is_of_a_gang_by(spec: dict[str, Any], field: str) -> None:
+    assert gang_field(template(pod(**spec))) == field
+
+
+def test_a_pod_without_a_specification_is_of_no_gang() -> None:
+    assert gang_field(PodTemplate()) == ""

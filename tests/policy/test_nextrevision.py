@@ -1,0 +1,65 @@
+"""The status of a workload shows the revision of its next pods."""
+
+from typing import Any
+
+import pytest
+
+from webhook.policy.kinds import DEPLOYMENT, ROLLOUT, STATEFUL_SET
+from webhook.policy.model import GroupKind
+from webhook.policy.nextrevision import read_partition, read_revision
+
+SET_HASH, ROLLOUT_HASH = "controller-revision-hash", "rollouts-pod-template-hash"
+REVISIONS = {"currentRevision": "old", "updateRevision": "new"}
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
+
+
+def read(kind: GroupKind, **members: Any) -> dict[str, str]:
+    return read_revision(kind, {"metadata": {"name": "db"}, **members})
+
+
+# kind, status, label
+STATUSES: dict[str, tuple[GroupKind, dict[str, Any], dict[str, str]]] = {
+    "a StatefulSet": (STATEFUL_SET, REVISIONS, {SET_HASH: "new"}),
+    "a CloneSet": (CLONE_SET, REVISIONS, {SET_HASH: "new"}),
+    "a Rollout": (ROLLOUT, {"currentPodHash": "h2", "stableRS": "h1"}, {ROLLOUT_HASH: "h2"}),
+    "a Deployment": (DEPLOYMENT, REVISIONS, {}),
+    "no revision yet": (STATEFUL_SET, {"updateRevision": ""}, {}),
+    "no status": (ROLLOUT, {}, {}),
+    "a wrong type": (ROLLOUT, {"currentPodHash": 7}, {}),
+}
+
+
+@pytest.mark.parametrize(("kind", "status", "label"), STATUSES.values(), ids=STATUSES.keys())
+def test_the_status_shows_the_revision(
+    kind: GroupKind, status: dict[str, Any], label: dict[str, str]
+) -> None:
+    assert read(kind, status=status) == label
+
+
+# kind, generation, observed generation, whether the status is of the present template
+GENERATIONS = {
+    "seen": (STATEFUL_SET, 3, 3, True),
+    "not seen yet": (STATEFUL_SET, 4, 3, False),
+    "seen, as a string": (ROLLOUT, 3, "3", True),
+    "not seen yet, as a string": (ROLLOUT, 4, "3", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "generation", "observed", "is_seen"), GENERATIONS.values(), ids=GENERATIONS.keys()
+)
+def test_a_template_that_the_controller_has_not_seen_has_no_known_revision(
+    kind: GroupKind, generation: int, observed: Any, is_seen: bool
+) -> None:
+    status = {**REVISIONS, "currentPodHash": "h2", "observedGeneration": observed}
+
+    found = read(kind, metadata={"generation": generation}, status=status)
+
+    assert bool(found) is is_seen
+
+
+def test_below_the_partition_new_pods_have_the_current_revision() -> None:
+    spec = {"updateStrategy": {"rollingUpdate": {"partition": 2}}}
+
+    assert (read_partition({"spec": spec}), read_partition({})) == (2, 0)
+    assert read_revision(STATEFUL_SET, {"status": REVISIONS}, is_below=True) == {SET_HASH: "old"}

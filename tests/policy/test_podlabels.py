@@ -1,0 +1,84 @@
+import pytest
+
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    DEPLOYMENT,
+    JOB,
+    POD_TEMPLATE,
+    ROLLOUT,
+    SHIPPED_TEMPLATES,
+)
+from webhook.policy.model import GroupKind
+from webhook.policy.podlabels import (
+    ADDED_LABELS,
+    REVISION_KEYS,
+    find_owner_by_hash,
+    may_carry,
+    revision_key,
+)
+
+JOB_SET = GroupKind("jobset.x-k8s.io", "JobSet")
+KNATIVE = GroupKind("serving.knative.dev", "Service")
+UNKNOWN = GroupKind("example.com", "Shards")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "owner"),
+    [
+        ("web-app-6d4c", {"pod-template-hash": "6d4c"}, (DEPLOYMENT, "web-app")),
+        ("web-6d4c", {"rollouts-pod-template-hash": "6d4c"}, (ROLLOUT, "web")),
+        ("web-6d4c", {"pod-template-hash": "4c"}, None),
+        ("web-6d4c-1", {"pod-template-hash": "6d4c"}, None),
+        ("-6d4c", {"pod-template-hash": "6d4c"}, None),
+        ("web-", {"pod-template-hash": ""}, None),
+        ("web-6d4c", {}, None),
+    ],
+)
+def test_the_name_of_a_replica_set_shows_its_owner(
+    name: str, labels: dict[str, str], owner: tuple[GroupKind, str] | None
+) -> None:
+    assert find_owner_by_hash(name, labels) == owner
+
+
+def test_every_kind_that_is_shipped_has_a_row() -> None:
+    known = {*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES} - {POD_TEMPLATE}
+
+    assert known <= ADDED_LABELS.keys()
+
+
+@pytest.mark.parametrize("kind", ADDED_LABELS, ids=str)
+def test_the_revision_is_one_of_the_added_labels(kind: GroupKind) -> None:
+    added = ADDED_LABELS[kind]
+
+    assert not added.revision or added.revision in added.keys
+    assert revision_key(kind) == added.revision
+    assert all(may_carry(kind, key) for key in added.keys)
+
+
+CARRIED = [
+    (DEPLOYMENT, "pod-template-hash", True),
+    (DEPLOYMENT, "controller-revision-hash", False),
+    (DEPLOYMENT, "app.kubernetes.io/name", False),
+    (DEPLOYMENT, "security.istio.io/tlsMode", True),
+    (DEPLOYMENT, "notistio.io/rev", False),
+    (DEPLOYMENT, "istio.io", False),
+    (JOB, "batch.kubernetes.io/job-name", True),
+    (JOB, "jobset.sigs.k8s.io/job-index", False),
+    (JOB_SET, "jobset.sigs.k8s.io/job-index", True),
+    (JOB_SET, "job-name", True),
+    (KNATIVE, "serving.knative.dev/service", True),
+    (KNATIVE, "pod-template-hash", True),
+    (UNKNOWN, "anything", True),
+]
+
+
+@pytest.mark.parametrize(("kind", "key", "expected"), CARRIED)
+def test_labels_that_pods_may_carry_beside_those_of_their_template(
+    kind: GroupKind, key: str, expected: bool
+) -> None:
+    assert may_carry(kind, key) is expected
+
+
+def test_an_unknown_kind_has_no_revision() -> None:
+    assert revision_key(UNKNOWN) == ""
+    assert revision_key(DEPLOYMENT) in REVISION_KEYS

@@ -1,0 +1,49 @@
+"""
+The pods of objects that have several pod templates, such as JobSets: each template gets its own.
+
+``share_pods`` is the entry point. It decides by the label that the controller writes, if it is
+known, and otherwise by the labels of the templates.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
+
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+"""Source: sigs.k8s.io/jobset api/jobset/v1alpha2 ``ReplicatedJobNameKey``."""
+
+WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
+"""0 for the leader. Source: sigs.k8s.io/lws api/leaderworkerset/v1 ``WorkerIndexLabelKey``."""
+
+
+def share_pods(
+    subjects: Sequence[Subject], groups: Iterable[RunningPods]
+) -> list[tuple[RunningPods, ...]]:
+    """
+    Share the pods of one object among its pod templates.
+
+    Args:
+        subjects: The templates; at least one.
+        groups: The pods of the object.
+
+    Returns:
+        The groups of each template, in the order of the templates; every group is in one of them.
+    """
+    if len(subjects) == 1:
+        return [tuple(groups)]
+    shares: list[list[RunningPods]] = [[] for _ in subjects]
+    for group in groups:
+        fits = [_fit(subject, group.pod.labels) for subject in subjects]
+        shares[fits.index(max(fits))].append(group)
+    return [tuple(share) for share in shares]
+
+
+def _fit(subject: Subject, labels: Mapping[str, str]) -> int:
+    """How well a template explains the labels of a pod; higher is better, 0 or less is not."""
+    if subject.kind == JOB_SET and REPLICATED_JOB in labels:
+        return int(labels[REPLICATED_JOB] == subject.part)
+    if subject.kind == LEADER_WORKER_SET and WORKER_INDEX in labels:
+        leads = labels[WORKER_INDEX] == "0"
+        return int(leads == (subject.path[-1] == "leaderTemplate"))
+    return len(subject.labels) if subject.labels.items() <= labels.items() else -1

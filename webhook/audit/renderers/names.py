@@ -1,0 +1,23 @@
+"""The workloads with findings as names for kubectl, such as ``deployment.apps/web``."""
+
+from webhook.audit.rendering import RenderOptions
+from webhook.audit.report import AuditReport
+from webhook.policy.escape import printable
+from webhook.policy.model import group_of
+
+
+def render(report: AuditReport, _options: RenderOptions) -> str:
+    """Render a line for each workload with findings; as with kubectl, it has no namespace."""
+    names = [
+        format_name(workload.api_version, workload.kind, workload.name)
+        for workload in report.workloads
+        if workload.findings
+    ]
+    return "".join(f"{name}\n" for name in names)
+
+
+def format_name(api_version: str, kind: str, name: str) -> str:
+    """Format the name of an object as ``kubectl -o name`` does; the text is printable."""
+    group = group_of(api_version)
+    resource = f"{kind}.{group}" if group else kind
+    return printable(f"{resource.lower()}/{name}")

@@ -1,0 +1,113 @@
+"""
+Revisions of a workload's pods: those that their constraints count together.
+
+``split_revisions`` is the entry point. Pods that a rollout is about to delete are a revision of
+their own, since they do not make a workload uneven. With matchLabelKeys, pods of a rollout count
+only pods with equal values of these labels. kube-apiserver writes the values into the selectors of
+new pods, so the constraints of two revisions may differ as well.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import msgspec
+
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.model import Constraint
+from webhook.policy.podlabels import REVISION_KEYS
+
+MOST_REVISIONS = 4  # with rows of their own; a rollout has two
+
+
+class PodRevision:
+    """
+    Pods of a workload that their constraints count together.
+
+    Attributes:
+        groups: The pods, at least one group; the largest group first.
+        constraints: The constraints of these pods; empty if nothing limits them.
+        name: A label, as ``pod-template-hash=5d9c``; empty if the workload has no other revision.
+    """
+
+    def __init__(
+        self, groups: Iterable[RunningPods], constraints: tuple[Constraint, ...], name: str = ""
+    ) -> None:
+        """Take the groups, of which there is at least one."""
+        self.groups = sorted(groups, key=lambda group: -group.number)
+        self.constraints = constraints
+        self.name = name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of the largest group."""
+        return self.groups[0].pod.labels
+
+    @cached_property
+    def nodes(self) -> Mapping[str, int]:
+        """Node name -> pods, at least 1; pods without a node are under ``""``."""
+        if len(self.groups) == 1:
+            return self.groups[0].nodes
+        nodes = Counter[str]()
+        for group in self.groups:
+            nodes.update(group.nodes)
+        return nodes
+
+    @property
+    def number(self) -> int:
+        """Number of pods."""
+        return sum(self.nodes.values())
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a rollout that runs is about to delete all of these pods."""
+        return all(group.replaced for group in self.groups)
+
+    @property
+    def is_unordered(self) -> bool:
+        """Whether a rollout runs that may be about to delete some of these pods."""
+        return any(group.unordered for group in self.groups)
+
+
+def split_revisions(subject: Subject, gates: Gates) -> list[PodRevision]:
+    """
+    Split the running pods of a workload, the largest revision first.
+
+    Pods without constraints count as if they had those of the template. Of too many revisions, the
+    smallest ones become a single one without constraints.
+    """
+    if len(subject.running) == 1:
+        (group,) = subject.running
+        return [PodRevision((group,), group.pod.constraints or subject.constraints)]
+    found: dict[object, list[RunningPods]] = {}
+    for group in subject.running:
+        found.setdefault(_identify(group, subject, gates), []).append(group)
+    ordered = sorted(found.values(), key=lambda groups: -sum(group.number for group in groups))
+    return list(_build(ordered, subject))
+
+
+def _build(ordered: list[list[RunningPods]], subject: Subject) -> Iterator[PodRevision]:
+    for groups in ordered[:MOST_REVISIONS]:
+        pod = groups[0].pod
+        name = _name(pod.labels) if len(ordered) > 1 else ""
+        yield PodRevision(groups, pod.constraints or subject.constraints, name)
+    if rest := ordered[MOST_REVISIONS:]:
+        joined = (group for groups in rest for group in groups)
+        yield PodRevision(joined, (), f"{len(rest)} more revisions")
+
+
+def _identify(group: RunningPods, subject: Subject, gates: Gates) -> object:
+    constraints = group.pod.constraints or subject.constraints
+    if Gate.MATCH_LABEL_KEYS not in gates:
+        return _encode(constraints), group.replaced
+    keys = {key for constraint in constraints for key in constraint.match_label_keys}
+    values = tuple((key, group.pod.labels.get(key)) for key in sorted(keys))
+    return _encode(constraints), group.replaced, values
+
+
+def _name(labels: Mapping[str, str]) -> str:
+    return next((f"{key}={labels[key]}" for key in REVISION_KEYS if key in labels), "")
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,99 @@
+"""
+Rollouts that run: which pods belong to a ReplicaSet that another one is replacing.
+
+``mark_replaced`` and ``find_revisions`` are the entry points. A Deployment and a Rollout of Argo
+number the revisions of their ReplicaSets in an annotation; a rollback gives the old ReplicaSet a
+new number. Without the ReplicaSets, as in a dump of Deployments and pods, the newest one is not
+known. A StatefulSet replaces its pods one by one at the same place in its list, so nothing is
+marked there.
+
+Source: kubernetes pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts
+utils/annotations ``RevisionAnnotation``.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
+from msgspec.structs import replace
+
+from webhook.audit.groups import ObjectKey, controller_of, key_of
+from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
+from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.kinds import REPLICA_SET
+from webhook.policy.podlabels import revision_key
+
+_Running = tuple[RunningPods, ...]
+
+
+def mark_replaced(
+    running: Mapping[ObjectKey, _Running], workloads: Iterable[SnapshotWorkload]
+) -> dict[ObjectKey, _Running]:
+    """
+    Mark the pods of older ReplicaSets of each workload whose newest one has pods as well.
+
+    If pods of several ReplicaSets run of which one is not known, all of them are unordered.
+
+    Args:
+        running: Workload -> its running pods.
+        workloads: All workloads, ReplicaSets with their annotations among them.
+    """
+    sets = [one.subject for one in workloads if one.subject.kind == REPLICA_SET]
+    known, newest = set(map(key_of, sets)), _find_newest(sets)
+    return {key: _mark(groups, newest, known) for key, groups in running.items()}
+
+
+def find_revisions(workloads: Iterable[SnapshotWorkload]) -> dict[ObjectKey, dict[str, str]]:
+    """Find the label that the newest ReplicaSet of each workload gives to its pods."""
+    sets = {
+        key_of(one.subject): one.subject for one in workloads if one.subject.kind == REPLICA_SET
+    }
+    found: dict[ObjectKey, dict[str, str]] = {}
+    for key in _find_newest(sets.values()).values():
+        owner = controller_of(key.namespace, sets[key].metadata)
+        hash_key = revision_key(owner.kind) if owner else ""
+        if owner is not None and hash_key in sets[key].labels:
+            found[owner] = {hash_key: sets[key].labels[hash_key]}
+    return found
+
+
+def _find_newest(replica_sets: Iterable[Subject]) -> dict[ObjectKey, ObjectKey]:
+    """Map each ReplicaSet with a numbered revision to the newest one of its controller."""
+    revisions: dict[ObjectKey, dict[ObjectKey, int]] = {}
+    for subject in replica_sets:
+        namespace = subject.namespace or DEFAULT_NAMESPACE
+        owner = controller_of(namespace, subject.metadata)
+        revision = _read_revision(subject.metadata.annotations)
+        if owner is not None and revision is not None:
+            revisions.setdefault(owner, {})[key_of(subject)] = revision
+    return {
+        key: max(sets, key=lambda one: sets[one]) for sets in revisions.values() for key in sets
+    }
+
+
+def _read_revision(annotations: Mapping[str, str]) -> int | None:
+    written = next((annotations[key] for key in REVISION_ANNOTATIONS if key in annotations), "")
+    return int(written) if written.isascii() and written.isdigit() else None
+
+
+def _mark(
+    groups: _Running, newest: Mapping[ObjectKey, ObjectKey], known: AbstractSet[ObjectKey]
+) -> _Running:
+    if len(groups) == 1:  # pods of one revision, as nearly always
+        return groups
+    owners = [
+        controller_of(group.pod.metadata.namespace or DEFAULT_NAMESPACE, group.pod.metadata)
+        if group.pod.metadata
+        else None
+        for group in groups
+    ]
+    present = set(owners)
+    sets = {owner for owner in present if owner is not None and owner.kind == REPLICA_SET}
+    if len(sets) > 1 and not sets <= known:
+        return tuple(replace(group, unordered=True) for group in groups)
+    return tuple(
+        replace(group, replaced=True)
+        if owner is not None and newest.get(owner, owner) != owner and newest[owner] in present
+        else group
+        for group, owner in zip(groups, owners, strict=True)
+    )

@@ -1,0 +1,86 @@
+"""Options and help of ``evenspread explain``; ``webhook.cli.explain`` runs it."""
+
+import click
+
+from webhook.cli import options
+from webhook.cli.command import Command, ImportedFunction
+from webhook.cli.inputs.filepaths import file_options
+from webhook.cli.inputs.labelselectors import selector_option
+from webhook.cli.output import ExplainFormat
+from webhook.cli.projectoptions import project_options
+from webhook.policy.explain.rollout import PLACED_REPLICAS
+
+_WHAT_IF = (
+    click.Option(
+        ["--what-if"],
+        is_flag=True,
+        help="Simulate placing the replicas that are desired but not running, one by one, "
+        "and count those left Pending.",
+    ),
+    options.repeated(
+        "--without",
+        "KEY=VALUE",
+        "Simulate the loss of the nodes with this label, for example zone=us-1c.",
+    ),
+    options.repeated("--cordon", "NODE", "Simulate that this node is unschedulable."),
+    click.Option(
+        ["--scale"],
+        metavar="N",
+        type=click.IntRange(0, PLACED_REPLICAS),
+        help="Simulate N desired replicas. Pods are removed in the order of their controller.",
+    ),
+    options.repeated(
+        "--add-nodes",
+        "KEY=VALUE:N",
+        "Simulate N more nodes with this label, for example zone=us-1d:3; separate several "
+        "labels by commas.",
+    ),
+)
+"""Any of these options simulates a rollout."""
+
+command = Command(
+    "explain",
+    callback=ImportedFunction("webhook.cli.explain:explain"),
+    params=[
+        click.Argument(["subject"], nargs=-1, metavar="[KIND/NAME]..."),
+        *file_options(
+            "Manifests with pods or workloads to explain", required=False, positional=False
+        ),
+        *project_options(
+            "It names the files to read unless -f or the live cluster is named, what to leave out, "
+            "the facts, the configuration and the version; its rules do not apply."
+        ),
+        *options.FACTS_SOURCES,
+        options.namespace(
+            "Explain", "Default: for KIND/NAME, the namespace of the context, or else default."
+        ),
+        click.Option(
+            ["-A", "--all-namespaces"], is_flag=True, help="Select in all namespaces, with -l."
+        ),
+        selector_option("Without names, explain only objects"),
+        *_WHAT_IF,
+        *options.POLICY,
+        options.output(
+            ExplainFormat,
+            "Output format; json writes one document per line, html a page with diagrams.",
+        ),
+    ],
+    help=(
+        "Explain where a pod can be placed, and why. Name pods or workloads as KIND/NAME or KIND "
+        "NAME, select them as KIND -l SELECTOR, or give manifests with -f. For a workload, the "
+        "next pod is explained. Each constraint is shown with the pods of each domain, the global "
+        "minimum, the skew and the excluded nodes. Each node is shown with its score. For a pod "
+        "that cannot be placed, the smallest changes that would place it are shown. The exit code "
+        "is 1 if the pod is not running and no node can take it. What is not considered, such as "
+        "resources and volumes, is listed for each pod. Without -f and --facts, the current "
+        "context is read. "
+        f"{options.FACTS_RULE}"
+    ),
+    examples=(
+        "evenspread explain -f pod.yaml --facts cluster/",
+        "evenspread explain deploy web -n shop --facts cluster/",
+        "evenspread explain deploy -l app=web --context prod -n shop",
+        "evenspread explain deploy/web -n shop --facts cluster/ -o html > web.html",
+        "evenspread explain deploy/web -n shop --facts cluster/ --without zone=us-1c --scale 9",
+    ),
+)

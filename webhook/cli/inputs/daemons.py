@@ -1,0 +1,72 @@
+"""
+Pods of a DaemonSet by the node that each is meant for.
+
+Entry point: ``gather_daemon_pods``. What the pods need is the subject of
+``policy.explain.daemons``.
+"""
+
+from collections.abc import Iterable
+
+from webhook.cli.inputs import subjects
+from webhook.policy.explain.daemons import DaemonPods, WaitingPod
+from webhook.policy.model import OwnerReference
+from webhook.policy.paths import find_value
+from webhook.policy.placement.census import FINISHED, ObservedPod
+from webhook.policy.placement.nodeaffinity import NODE_NAME
+
+
+def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[ObservedPod]) -> DaemonPods:
+    """
+    Gather the pods of a DaemonSet.
+
+    Args:
+        pods: Pods that its selector selects; those of other controllers are left out.
+    """
+    running: dict[str, str] = {}
+    waiting: dict[str, WaitingPod] = {}
+    for pod in pods:
+        node = _node_of(pod)
+        if not node or not _is_owned(pod.controller, subject):
+            continue
+        name = pod.metadata.name or ""
+        if pod.counts:
+            running.setdefault(node, name)
+        else:
+            waiting.setdefault(node, WaitingPod(name, _state_of(pod)))
+    return DaemonPods(running, waiting)
+
+
+def is_host_network(subject: subjects.ExplainSubject) -> bool:
+    """Whether the pods of a workload use the network of their node."""
+    return find_value(subject.value, (*subject.path, "spec", "hostNetwork")) is True
+
+
+def _is_owned(controller: OwnerReference | None, subject: subjects.ExplainSubject) -> bool:
+    """Whether a pod belongs to the DaemonSet; pods in files may name no controller."""
+    if controller is None:
+        return True
+    return (controller.kind, controller.name) == (subject.kind.kind, subject.name)
+
+
+def _node_of(pod: ObservedPod) -> str:
+    """
+    Return the node that a pod runs on, or is pinned to; empty if there is none.
+
+    Source: pkg/controller/daemon/util/daemonset_util.go ``GetTargetNodeName``.
+    """
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    for term in (required.node_selector_terms if required else None) or ():
+        for field in term.match_fields or ():
+            if field.key == NODE_NAME and len(field.values) == 1:
+                return field.values[0]
+    return ""
+
+
+def _state_of(pod: ObservedPod) -> str:
+    if pod.metadata.deletion_timestamp is not None:
+        return "being deleted"
+    phase = (pod.status.phase if pod.status else None) or ""
+    return phase if phase in FINISHED else "Pending"

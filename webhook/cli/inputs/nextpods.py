@@ -1,0 +1,102 @@
+"""
+Next pods of workloads: the template, with the labels that controllers and webhooks will add.
+
+Entry points: ``build_next_pod`` and ``foresee_selector``. Values that no fact contains are
+placeholders, such as the hash of a revision that no pod has yet.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.revisions import find_revision
+from webhook.policy.defaulting.forecast import first_pod
+from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, ROLLOUT
+from webhook.policy.model import LabelSelector
+from webhook.policy.paths import find_value
+from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.nodes import SchedulingPod
+from webhook.policy.podlabels import (
+    PER_POD_KEYS,
+    REVISION_KEYS,
+    may_carry,
+    revision_key,
+)
+
+_HASHED = (DEPLOYMENT, ROLLOUT)  # their ReplicaSets select by the hash too
+
+
+def build_next_pod(
+    subject: subjects.ExplainSubject,
+    template: SchedulingPod,
+    replicas: Sequence[ObservedPod] = (),
+    *,
+    part: str = "",
+    is_new: bool = False,
+) -> SchedulingPod:
+    """
+    Build the next pod of a workload.
+
+    Args:
+        replicas: Its pods, which show values that its controller and webhooks chose.
+        part: Name of the pod template, if the workload has several.
+        is_new: Whether the template is a new revision, of which no pod exists.
+    """
+    pod = first_pod(subject.kind, subject.name, template)
+    labels = label_first_pod(subject.kind, subject.value, _find_owner(subject, part), pod.labels)
+    labels.update(_inherit_labels(subject, template.labels, replicas, is_new=is_new))
+    assert pod.metadata is not None, "first_pod gives metadata to each pod"
+    return SchedulingPod(replace(pod.metadata, labels=labels), template.spec)
+
+
+def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> LabelSelector:
+    """
+    Foresee the selector of the controller that will own a pod from ``build_next_pod``.
+
+    A workload without a selector is taken to select by the labels of its template.
+
+    Source: kubernetes pkg/controller/deployment/sync.go ``getNewReplicaSet``.
+    """
+    selector = subjects.selector_of(subject)
+    if selector in (None, LabelSelector()):
+        selector = LabelSelector(subjects.decode_template(subject).labels)
+    assert selector is not None, "it is replaced above"
+    if subject.kind not in _HASHED:
+        return selector
+    key = revision_key(subject.kind)
+    return replace(selector, match_labels={**selector.match_labels, key: pod.labels[key]})
+
+
+def _find_owner(subject: subjects.ExplainSubject, part: str) -> PodOwner:
+    """Name the object that creates the first pod."""
+    controller = subject.name
+    if subject.kind == CRON_JOB:
+        controller += "-0"
+    if subject.kind == JOB_SET:
+        controller += f"-{part}-0"
+    uid = find_value(subject.value, ("metadata", "uid")) if subject.kind == JOB else None
+    return PodOwner(subject.name, controller, part, uid if isinstance(uid, str) else UID)
+
+
+def _inherit_labels(
+    subject: subjects.ExplainSubject,
+    template: Mapping[str, str],
+    replicas: Sequence[ObservedPod],
+    *,
+    is_new: bool,
+) -> dict[str, str]:
+    """Take over what was added to most replicas, except for what differs from pod to pod."""
+    groups = Counter(frozenset((pod.metadata.labels or {}).items()) for pod in replicas)
+    most = dict(groups.most_common(1)[0][0]) if groups else {}
+    revisions = REVISION_KEYS if is_new else ()
+    inherited = {
+        key: value
+        for key, value in sorted(most.items())
+        if key not in (*template, *revisions, *PER_POD_KEYS) and may_carry(subject.kind, key)
+    }
+    # kube-apiserver writes defaults into the template of a ReplicaSet, not into that of a Rollout:
+    # the status shows the revision even where no ReplicaSet seems to have the same template.
+    return inherited | find_revision(subject, replicas)

@@ -1,0 +1,40 @@
+"""
+Refusals: why kube-apiserver does not accept an object to explain, or the pods of its template.
+
+Entry point: ``find_refusals``. What is refused is never placed. The rules are those of
+``policy.api``.
+"""
+
+from typing import Any
+
+from webhook.cli.inputs import subjects
+from webhook.policy.api.gates import Gates
+from webhook.policy.api.predict import Request, is_stored, predict_response
+from webhook.policy.explain.explanation import Refusal
+from webhook.policy.kinds import POD
+from webhook.policy.model import PodTemplate
+
+
+def find_refusals(subject: subjects.ExplainSubject, gates: Gates) -> tuple[Refusal, ...]:
+    """
+    Find the violations of API rules by an object, and by the pods of its template.
+
+    Returns:
+        Empty if it is accepted, and for a pod that an API server stored.
+
+    Raises:
+        SourceError: A value has a wrong type, or the pod template is missing.
+    """
+    metadata: Any = subject.value.get("metadata") or {}
+    stored = is_stored(metadata.get("uid"), metadata.get("resourceVersion"))
+    if stored and subject.kind == POD:
+        return ()
+    pod = subjects.decode_template(subject)
+    template = PodTemplate(pod.metadata, pod.spec)
+    answer = predict_response(
+        Request(kind=subject.kind, path=subject.path, template=template), gates
+    )
+    return tuple(
+        Refusal(violation.rule, violation.error.field, violation.error.words())
+        for violation in (*answer.findings, *answer.refused)
+    )

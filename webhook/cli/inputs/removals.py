@@ -1,0 +1,139 @@
+"""
+Pods of a workload, with what decides which of them its controller removes first.
+
+Entry point: ``gather_pods``. The order itself is the subject of ``policy.explain.removal``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.policy.advice.podcount import JOBS
+from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
+from webhook.policy.kinds import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    ROLLOUT,
+    STATEFUL_SET,
+)
+from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.paths import find_value
+from webhook.policy.placement.census import ObservedPod
+from webhook.policy.selectors import matches
+
+_ORDERS: Mapping[GroupKind, RemovalOrder] = MappingProxyType(
+    {
+        DEPLOYMENT: RemovalOrder.REPLICA_SET,
+        REPLICA_SET: RemovalOrder.REPLICA_SET,
+        REPLICATION_CONTROLLER: RemovalOrder.REPLICA_SET,
+        ROLLOUT: RemovalOrder.REPLICA_SET,
+        STATEFUL_SET: RemovalOrder.ORDINAL,
+    }
+)
+_OWNERS_OF_SETS = (DEPLOYMENT, ROLLOUT)
+_CLAIMING = (REPLICA_SET, REPLICATION_CONTROLLER)
+"""Kinds whose pods are controlled by their ReplicaSets, and kinds that control pods themselves."""
+
+
+class _Controller(msgspec.Struct, frozen=True):
+    """A controller of pods; without a selector it has the pods that it controls already."""
+
+    kind: str
+    name: str
+    selector: LabelSelector | None
+
+    def controls(self, pod: ObservedPod) -> bool:
+        owner = pod.controller
+        return owner is not None and (owner.kind, owner.name) == (self.kind, self.name)
+
+    def selects(self, pod: ObservedPod) -> bool:
+        if self.selector is None:
+            return self.controls(pod)
+        return matches(self.selector, pod.metadata.labels or {})
+
+
+def gather_pods(
+    subject: subjects.ExplainSubject,
+    replicas: Iterable[ObservedPod],
+    observed: Iterable[ObservedPod],
+    cluster: ClusterReader,
+    now: float,
+) -> WorkloadPods | None:
+    """
+    Gather the pods of a workload.
+
+    Args:
+        replicas: Its pods, from ``select_replicas``.
+        observed: All pods of its namespace.
+        now: The present time, in seconds since 1970.
+
+    Returns:
+        None for kinds that are never scaled down.
+    """
+    if subject.kind in JOBS or subject.kind.kind == DAEMON_SET.kind:
+        return None
+    sets = _list_sets(subject, cluster)
+    own = tuple(pod for pod in replicas if pod.is_active)
+    known = bool(sets) or subject.kind in _CLAIMING
+    return WorkloadPods(
+        name=subject.name,
+        pods=own,
+        related=_find_related(subject, sets, observed) if known else own,
+        order=_ORDERS.get(subject.kind, RemovalOrder.UNKNOWN),
+        newest=_find_newest(subject, own, sets),
+        start=_first_ordinal(subject),
+        now=now,
+    )
+
+
+def _find_related(
+    subject: subjects.ExplainSubject, sets: Sequence[Json], observed: Iterable[ObservedPod]
+) -> tuple[ObservedPod, ...]:
+    """
+    Find the pods that the ReplicaSets with the same controller select; they may be of others.
+
+    Source: pkg/controller/replicaset/replica_set.go ``getIndirectlyRelatedPods``.
+    """
+    controllers = [_read_set(subject, value) for value in sets]
+    return tuple(pod for pod in observed if any(one.selects(pod) for one in controllers))
+
+
+def _read_set(subject: subjects.ExplainSubject, value: Json) -> _Controller:
+    selector = subjects.selector_of(replace(subject, kind=REPLICA_SET, value=value))
+    return _Controller(REPLICA_SET.kind, subjects.name_of(value), selector)
+
+
+def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> list[Json]:
+    """List the ReplicaSets of a Deployment, or those with the same controller as a ReplicaSet."""
+    found = cluster.all_of(REPLICA_SET, subject.namespace)
+    if subject.kind in _OWNERS_OF_SETS:
+        return [value for value in found if subjects.is_controlled_by(value, subject)]
+    owner = subjects.controller_of(subject.value) if subject.kind == REPLICA_SET else None
+    return [value for value in found if owner and subjects.controller_of(value) == owner]
+
+
+def _find_newest(
+    subject: subjects.ExplainSubject, own: Iterable[ObservedPod], sets: Iterable[Json]
+) -> str:
+    """Find the newest ReplicaSet if pods of several run; empty if its revision is not known."""
+    if subject.kind not in _OWNERS_OF_SETS or len(set(map(_replica_set_of, own))) <= 1:
+        return ""
+    newest = max(sets, key=subjects.revision_of, default=None)
+    known = newest is not None and subjects.revision_of(newest) > 0
+    return subjects.name_of(newest) if newest is not None and known else ""
+
+
+def _replica_set_of(pod: ObservedPod) -> str:
+    controller = pod.controller
+    return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
+
+
+def _first_ordinal(subject: subjects.ExplainSubject) -> int:
+    start = find_value(subject.value, ("spec", "ordinals", "start"))
+    return start if isinstance(start, int) and not isinstance(start, bool) and start > 0 else 0

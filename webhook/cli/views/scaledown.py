@@ -1,0 +1,40 @@
+"""The part that ranks have in a simulated scale-down, as text: ``show_scale_down``."""
+
+from collections.abc import Sequence
+
+from webhook.cli.terminal import Style, Terminal
+from webhook.policy.explain.rollout import RemovedPod, ScaleDownReport
+from webhook.policy.explain.scenario import short_key
+
+MOST_PODS = 10  # rows of a table; there may be two of them before the explanation
+
+
+def show_scale_down(report: ScaleDownReport, terminal: Terminal) -> None:
+    """Write the pods that are removed, in order, as they are and with ranks for all."""
+    terminal.line(f"  ranks    {report.sentence}")
+    for note in report.notes:
+        terminal.line(("  note     ", Style.DOUBTFUL), note)
+    _show_removed("removed, as the pods are", report.removed, report.topology_key, terminal)
+    if report.with_ranks is not None:
+        ranked = report.with_ranks
+        _show_removed("removed, with ranks for all", ranked.removed, report.topology_key, terminal)
+        for note in ranked.notes:
+            terminal.line(("  note     ", Style.DOUBTFUL), note)
+
+
+def _show_removed(title: str, pods: Sequence[RemovedPod], key: str, terminal: Terminal) -> None:
+    terminal.line()
+    terminal.line((title, Style.PLACE))
+    rows = [
+        (pod.name, pod.node or "-", pod.domain or "-", describe_rank(pod))
+        for pod in pods[:MOST_PODS]
+    ]
+    terminal.table(("pod", "node", short_key(key), "rank"), rows)
+    if len(pods) > MOST_PODS:
+        terminal.line(f"  ... and {len(pods) - MOST_PODS} more")
+
+
+def describe_rank(pod: RemovedPod) -> str:
+    """Return the rank of a pod, and whether it does not matter since the pod is not ready."""
+    rank = "-" if pod.rank is None else f"{pod.rank}"
+    return f"{rank} (not ready)" if pod.goes_first else rank

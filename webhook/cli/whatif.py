@@ -1,0 +1,174 @@
+"""
+Values of what-if options, parsed as edits of a scenario and checked against the cluster.
+
+Entry points: ``parse_edits`` and ``check_edits``. This module applies no edit.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import NoReturn
+
+from webhook.cli.inputs.targets import PlacementTarget
+from webhook.errors import ConfigError
+from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.podcount import JOBS
+from webhook.policy.api.labels import key_problems, value_problems
+from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit, full_key, short_key
+from webhook.policy.kinds import DAEMON_SET, POD
+from webhook.policy.model import Node
+
+NAMED = 12  # values or names in a message; more zones than most clusters have
+
+MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000
+
+_addition = re.compile(r"(?P<labels>[^:]+)(:(?P<number>[0-9]+))?").fullmatch
+
+
+def parse_edits(
+    without: tuple[str, ...], cordon: tuple[str, ...], add_nodes: tuple[str, ...]
+) -> tuple[ScenarioEdit, ...]:
+    """
+    Parse the changes to make before replicas are placed: lost nodes, cordons, additions.
+
+    Raises:
+        ConfigError: A value cannot be parsed.
+    """
+    lost = (RemoveNodes(*_parse_label(text, "--without")) for text in without)
+    return (*lost, *map(Cordon, cordon), *map(_parse_addition, add_nodes))
+
+
+def _parse_addition(written: str) -> AddNodes:
+    found = _addition(written)
+    number = int(found["number"] or 1) if found else 0
+    if found is None or not 1 <= number <= MOST_NODES:
+        raise ConfigError(
+            f"{written!r} is not an addition: write labels and a number up to {MOST_NODES}, as in "
+            "zone=us-1d:3",
+            "--add-nodes",
+        )
+    labels = dict(_parse_label(text, "--add-nodes") for text in found["labels"].split(","))
+    return AddNodes(labels, number)
+
+
+def _parse_label(written: str, option: str) -> tuple[str, str]:
+    name, _, value = written.partition("=")
+    key = full_key(name)
+    if not value or key_problems(key) or value_problems(value):
+        raise ConfigError(f"{written!r} is not a label: write one as in zone=us-1c", option)
+    return key, value
+
+
+def check_edits(
+    edits: Iterable[ScenarioEdit], targets: Sequence[PlacementTarget], scale: int | None
+) -> None:
+    """
+    Check that the nodes and labels of edits exist, and that the targets can be scaled.
+
+    Raises:
+        ConfigError: A what-if would change nothing, or has no meaning for a target.
+    """
+    for target in targets:
+        if scale is not None:
+            _check_scale(target, scale)
+        changed = target.situation
+        for edit in edits:
+            _check_edit(edit, target.situation)
+            changed = _apply_edit(edit, changed)
+
+
+def _apply_edit(edit: ScenarioEdit, situation: Scenario) -> Scenario:
+    """Apply an edit, which must change nodes that the edits before it have left."""
+    changed = edit.apply(situation)
+    option = _OPTIONS.get(type(edit))
+    if option and changed.topology.nodes == situation.topology.nodes:
+        raise ConfigError(
+            f"{edit} changes nothing: these nodes are lost or cordoned already", option
+        )
+    return changed
+
+
+_OPTIONS: Mapping[type[ScenarioEdit], str] = MappingProxyType(
+    {Cordon: "--cordon", RemoveNodes: "--without"}
+)
+
+
+def _check_scale(target: PlacementTarget, scale: int) -> None:
+    if target.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
+        raise ConfigError(
+            "a DaemonSet has no replicas, but one pod on each node that its pods can go to: use "
+            "--without, --cordon or --add-nodes",
+            "--scale",
+        )
+    if target.kind in JOBS or target.kind.kind in _OTHER_JOBS:
+        field = "spec.parallelism" if target.kind in JOBS else "the number of its pods"
+        problem = f"a {target.kind.kind} cannot be scaled: change {field} in its manifest"
+        raise ConfigError(problem, "--scale")
+    if target.kind == POD and scale < target.replicas:
+        raise ConfigError(
+            "a pod alone cannot be scaled down: name its workload, as in deploy/web", "--scale"
+        )
+
+
+def _check_edit(edit: ScenarioEdit, situation: Scenario) -> None:
+    nodes = situation.topology.nodes
+    match edit:
+        case RemoveNodes():
+            values = {node.labels[edit.key] for node in nodes if edit.key in node.labels}
+            if edit.value not in values:
+                _reject_label(edit, nodes, values)
+        case Cordon():
+            names = {node.name for node in nodes}
+            if edit.node not in names:
+                known = f"the nodes are {_list_known(edit.node, names)}" if names else _NO_NODE
+                raise ConfigError(f"node {edit.node!r} does not exist: {known}", "--cordon")
+        case AddNodes():
+            for key in edit.labels:
+                _check_key(key, situation)
+        case _:
+            pass
+
+
+_NO_NODE = "there is no node"
+_OTHER_JOBS = frozenset({"JobSet", "BroadcastJob"})
+
+
+def _reject_label(edit: RemoveNodes, nodes: Sequence[Node], values: set[str]) -> NoReturn:
+    key = short_key(edit.key)
+    if values:
+        known = f"{key} is {_list_known(edit.value, values)}"
+    elif nodes:
+        keys = {short_key(name) for node in nodes for name in node.labels}
+        known = f"their labels are {_list_known(key, keys)}" if keys else "they have no labels"
+    else:
+        known = _NO_NODE
+    raise ConfigError(f"no node has the label {key}={edit.value}: {known}", "--without")
+
+
+def _check_key(key: str, situation: Scenario) -> None:
+    """Check that a label of new nodes can matter: that nodes have its key, or the pod uses it."""
+    nodes, demands = situation.topology.nodes, situation.pod.demands
+    used = {spread.topology_key for spread in (*situation.spreads.hard, *situation.spreads.soft)}
+    used.update(name for name, _ in demands.pairs)
+    used.update(
+        requirement.key
+        for term in demands.terms or ()
+        for requirement in term.match_expressions or ()
+    )
+    known = {name for node in nodes for name in node.labels} | used
+    if key not in known and nodes:
+        listed = _list_known(short_key(key), set(map(short_key, known)))
+        raise ConfigError(
+            f"no node has a label {short_key(key)}, and the pod does not use it: known are "
+            f"{listed or 'none'}",
+            "--add-nodes",
+        )
+
+
+def _list_known(word: str, known: set[str]) -> str:
+    """List known words: the similar ones of many first."""
+    close = get_close_matches(word, sorted(known), NAMED) if len(known) > NAMED else []
+    ordered = [*close, *sorted(known.difference(close))]
+    return join_names(ordered, most=NAMED)

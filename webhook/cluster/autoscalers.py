@@ -1,0 +1,87 @@
+"""
+Decode autoscalers: HorizontalPodAutoscalers of every version, and ScaledObjects of KEDA.
+
+``decode_autoscaler`` is the entry point. Metrics, triggers and behaviour are not decoded.
+
+Source: k8s.io/api autoscaling/v1 and v2 types.go; KEDA apis/keda/v1alpha1/scaledobject_types.go.
+"""
+
+import msgspec
+
+from webhook.cluster import wire
+from webhook.policy.advice.scaling import Autoscaler
+from webhook.policy.kinds import SCALED_OBJECT
+from webhook.policy.model import GroupKind, group_of
+
+HPA_LEAST = 1  # minReplicas, if absent
+KEDA_LEAST = 0  # minReplicaCount, if absent
+KEDA_MOST = 100  # maxReplicaCount, if absent
+_KEDA_TARGET = ("apps/v1", "Deployment")  # of a scaleTargetRef that names no kind
+
+
+class ScaleTarget(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The workload that an autoscaler scales; None is the same as absent."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+
+
+class ScalerSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The specification of an autoscaler of either kind; None is the same as absent."""
+
+    scale_target_ref: ScaleTarget | None = None
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+    min_replica_count: int | None = None
+    max_replica_count: int | None = None
+    idle_replica_count: int | None = None
+
+
+class ScalerObject(wire.NamedObject, frozen=True, gc=False):
+    """An autoscaler of either kind."""
+
+    spec: ScalerSpec | None = None
+
+
+_decode = msgspec.json.Decoder(ScalerObject).decode
+
+
+def decode_autoscaler(kind: GroupKind, data: bytes | msgspec.Raw) -> Autoscaler | None:
+    """
+    Decode an autoscaler.
+
+    Returns:
+        None if it names no target, or if a HorizontalPodAutoscaler has no maxReplicas.
+
+    Raises:
+        msgspec.DecodeError: A value has the wrong type.
+    """
+    found = _decode(data)
+    spec = found.spec or ScalerSpec()
+    target = spec.scale_target_ref or ScaleTarget()
+    is_keda = kind == SCALED_OBJECT
+    version, name = _KEDA_TARGET if is_keda else ("", "")
+    least, most = _read_keda_range(spec) if is_keda else _read_range(spec)
+    if not target.name or most is None:
+        return None
+    return Autoscaler(
+        kind=kind,
+        namespace=found.namespace,
+        name=found.name,
+        target=GroupKind(group_of(target.api_version or version), target.kind or name),
+        target_name=target.name,
+        least=least,
+        most=most,
+    )
+
+
+def _read_range(spec: ScalerSpec) -> tuple[int, int | None]:
+    return HPA_LEAST if spec.min_replicas is None else spec.min_replicas, spec.max_replicas
+
+
+def _read_keda_range(spec: ScalerSpec) -> tuple[int, int]:
+    """Read the range, which begins at idleReplicaCount if there is one."""
+    numbers = (spec.idle_replica_count, spec.min_replica_count, KEDA_LEAST)
+    least = next(number for number in numbers if number is not None)
+    return least, KEDA_MOST if spec.max_replica_count is None else spec.max_replica_count

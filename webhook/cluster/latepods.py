@@ -1,0 +1,71 @@
+"""
+Wait for pods that are bound before the watch shows them; use ``LatePods``.
+
+A scheduler learns of a new pod by a watch too, and may bind it a few milliseconds before the cache
+has it. Nothing in a Binding tells such a pod from one without the label, which never appears. So
+the first unknown pod of a workload is waited for. If it does not appear, no other pod of the
+workload is waited for during ``ABSENT_S``.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+LATE_S = 0.1  # a watch that is later than this is not merely slower than the scheduler's
+ABSENT_S = 60.0  # between two waits for the pods of a workload without the label
+MOST_ABSENT = 4096  # workloads; about 1 MB
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+class LatePods:
+    """The pods that are waited for, and the workloads whose pods are not."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Start with none; ``clock`` is monotonic, in seconds."""
+        self._clock = clock
+        self._arrivals: dict[Key, asyncio.Event] = {}
+        self._absent: OrderedDict[Key, float] = OrderedDict()  # namespace, workload -> time
+
+    def announce(self, namespace: str, name: str) -> None:
+        """End the waits for a pod: it is in the store now."""
+        if self._arrivals and (arrival := self._arrivals.pop((namespace, name), None)):
+            arrival.set()
+
+    def wait(self, namespace: str, name: str, seconds: float) -> Awaitable[None] | None:
+        """
+        Wait until a pod is announced, or for some seconds at most.
+
+        Returns:
+            None if the pods of its workload are not waited for.
+        """
+        if not self.wait_is_due(namespace, name):
+            return None
+        return self._wait((namespace, name), min(seconds, LATE_S))
+
+    def wait_is_due(self, namespace: str, name: str) -> bool:
+        """Whether an unknown pod may still appear, as far as is known of its workload."""
+        absent_since = self._absent.get(_workload(namespace, name))
+        return absent_since is None or self._clock() - absent_since >= ABSENT_S
+
+    async def _wait(self, pod: Key, seconds: float) -> None:
+        arrival = self._arrivals.setdefault(pod, asyncio.Event())
+        try:
+            async with asyncio.timeout(seconds):
+                await arrival.wait()
+        except TimeoutError:
+            self._record_absence(_workload(*pod))
+        finally:
+            self._arrivals.pop(pod, None)
+
+    def _record_absence(self, workload: Key) -> None:
+        self._absent[workload] = self._clock()
+        self._absent.move_to_end(workload)
+        if len(self._absent) > MOST_ABSENT:
+            self._absent.popitem(last=False)
+
+
+def _workload(namespace: str, name: str) -> Key:
+    """Name the workload of a pod: controllers append a hyphen and random characters."""
+    return namespace, name.rpartition("-")[0]

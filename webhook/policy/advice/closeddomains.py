@@ -1,0 +1,204 @@
+"""
+Closed domains: they count for a hard constraint, although the pod cannot go to any of their nodes.
+
+``find_closed`` is the entry point. A closed domain stays empty, so the global minimum stays 0. A
+constraint leaves such domains out by its node inclusion policies, of which ``find_closed`` names
+the fewest that do. At admission the facts come from indexes, which do not know single nodes.
+
+Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
+"""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import islice
+
+from msgspec.structs import replace
+
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.subject import Subject
+from webhook.policy.facts import Facts
+from webhook.policy.model import AFFINITY_POLICY, HONOR, TAINTS_POLICY, Constraint
+from webhook.policy.placement.nodes import (
+    Demands,
+    RejectionReason,
+    find_untolerated,
+    render_taint,
+)
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.topology import Domains
+from webhook.policy.selectors import IN
+
+_POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINTS_POLICY))
+"""Policies to set to Honor, the fewest first; that of taints first, since its default is Ignore."""
+
+
+@dataclass(frozen=True)
+class ClosedDomains:
+    """
+    The closed domains of one constraint.
+
+    Attributes:
+        values: Some of the domains; at admission none if affinity closes them.
+        number: How many there are; at admission at least so many.
+        taints: The taints that close them, as kubectl writes them.
+        policies: The policies that leave all of them out if they are Honor; at least one.
+        reached: Domains that the pod can go to; at admission the most there can be.
+    """
+
+    values: tuple[str, ...] = ()
+    number: int = 0
+    taints: tuple[str, ...] = ()
+    policies: tuple[str, ...] = (TAINTS_POLICY,)
+    reached: int = 0
+
+    @property
+    def by_taints(self) -> bool:
+        """Whether taints alone close them."""
+        return self.policies == (TAINTS_POLICY,)
+
+
+def find_closed(
+    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, context: AdviceContext
+) -> ClosedDomains | None:
+    """
+    Find the closed domains of a constraint.
+
+    Args:
+        keys: The topology keys of all hard constraints of the pod.
+
+    Returns:
+        None if there are none, if that is unknown, or if the pod can go to no domain at all.
+    """
+    if spread.honors_taints and spread.honors_affinity:
+        return None
+    if context.cluster is not None:
+        return _find_in_cluster(spread, keys, demands, context.cluster)
+    facts = context.facts
+    if any(facts.nodes_with(key) < facts.schedulable_nodes() for key in keys):
+        return None  # nodes without a key do not count, and may be the closed ones
+    return _find_by_index(spread, demands, facts)
+
+
+def honor_policies(constraint: Constraint, policies: Iterable[str]) -> Constraint:
+    """Return the constraint with these policies set to Honor."""
+    for policy in policies:
+        if policy == AFFINITY_POLICY:
+            constraint = replace(constraint, node_affinity_policy=HONOR)
+        else:
+            constraint = replace(constraint, node_taints_policy=HONOR)
+    return constraint
+
+
+def suggest_policies(subject: Subject, index: int, closed: ClosedDomains) -> tuple[str, str]:
+    """Return the field to change, and what to write; the same for every rule with this cause."""
+    lines = [member(policy, HONOR) for policy in closed.policies]
+    return subject.field(index, closed.policies[0]), "\n".join(lines)
+
+
+def _find_in_cluster(
+    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
+) -> ClosedDomains | None:
+    topology = cluster.schedulable(demands)
+
+    def domains(*, affinity: bool, taints: bool) -> Domains:
+        honored = demands.honoring(affinity=affinity, taints=taints)
+        return topology.domains(spread.topology_key, keys, honored.lasting)
+
+    counted = domains(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    entered = domains(affinity=True, taints=True)
+    closed = sorted(counted.sizes.keys() - entered.sizes.keys())
+    if not closed or not entered.sizes:
+        return None
+    policies = next(
+        chosen
+        for chosen in _POLICY_CHOICES
+        if domains(
+            affinity=spread.honors_affinity or AFFINITY_POLICY in chosen,
+            taints=spread.honors_taints or TAINTS_POLICY in chosen,
+        ).sizes.keys()
+        == entered.sizes.keys()
+    )
+    taints = find_taints(counted, entered, set(closed)) if TAINTS_POLICY in policies else ()
+    return ClosedDomains(tuple(closed), len(closed), taints, policies, len(entered.sizes))
+
+
+def find_taints(counted: Domains, entered: Domains, closed: AbstractSet[str]) -> tuple[str, ...]:
+    """
+    Find the taints on the nodes of closed domains, those of the first domain first.
+
+    Args:
+        counted: Domains with their nodes, whatever their taints.
+        entered: The same without the nodes that a pod cannot go to.
+        closed: The values to look at.
+    """
+    ordered = sorted((value, name) for name, value in counted.values.items() if value in closed)
+    rejections = (entered.left_out[name] for _, name in ordered)
+    found = (one.about for one in rejections if one.reason is RejectionReason.TAINT)
+    return tuple(dict.fromkeys(found))
+
+
+def name_requirements(demands: Demands, taints: Sequence[str]) -> str:
+    """Name what keeps pods off nodes, as ``nodeSelector and taints (gpu:NoSchedule)``."""
+    causes = ["nodeSelector"] if demands.pairs else []
+    causes += ["node affinity"] if demands.terms is not None else []
+    causes += [f"taints ({join_names(taints)})"] if taints else []
+    return " and ".join(causes)
+
+
+def _find_by_index(
+    spread: SpreadConstraint, demands: Demands, facts: Facts
+) -> ClosedDomains | None:
+    key, domains = spread.topology_key, facts.domains(spread.topology_key)
+    tainted = find_tainted(key, demands, facts)
+    # The allowed values are all that the pod can reach; the other domains count in any case,
+    # unless they are left out for their taints.
+    allowed = None if spread.honors_affinity else count_allowed_values(key, demands)
+    if allowed is not None:
+        left_out = tainted.number if spread.honors_taints else 0
+        closed = domains - left_out - allowed
+        if closed > (0 if spread.honors_taints else tainted.number):
+            return ClosedDomains((), closed, (), (AFFINITY_POLICY,), allowed)
+    if spread.honors_taints or (spread.honors_affinity and selects_nodes(demands)):
+        return None  # the tainted nodes do not count, or may not
+    return tainted if 0 < tainted.number < domains else None
+
+
+def find_tainted(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
+    """Find the domains of a topology key whose taints a pod does not tolerate, by an index."""
+    tolerations = demands.tolerations or ()
+    found = ClosedDomains()
+    for domains in facts.tainted_domains(key):
+        # A domain is closed if the pod tolerates none of the sets of taints that its nodes have.
+        taints = [find_untolerated(combination, tolerations) for combination in domains.taints]
+        if taints[0] is not None and None not in taints:
+            found = ClosedDomains(
+                found.values or tuple(islice(domains.values, 1)),
+                found.number + len(domains.values),
+                tuple(dict.fromkeys((*found.taints, render_taint(taints[0])))),
+            )
+    return found
+
+
+def selects_nodes(demands: Demands) -> bool:
+    """Whether a pod requires certain nodes by nodeSelector or affinity."""
+    return bool(demands.pairs) or demands.terms is not None
+
+
+def count_allowed_values(key: str, demands: Demands) -> int | None:
+    """Count the values of a label that a pod's nodeSelector and affinity allow; None for any."""
+    if any(pair[0] == key for pair in demands.pairs):
+        return 1
+    if demands.terms is None:
+        return None
+    allowed: set[str] = set()
+    for term in demands.terms:
+        expressions = term.match_expressions or ()
+        listed = (one.values for one in expressions if (one.key, one.operator) == (key, IN))
+        values = next(listed, None)
+        if values is None:
+            return None
+        allowed.update(values)
+    return len(allowed)

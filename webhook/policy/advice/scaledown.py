@@ -1,0 +1,114 @@
+"""
+Rule TSC118: a scale-down keeps hard constraints.
+
+The ReplicaSet controller does not look at the spread when it removes pods, unless their profile
+gives them ranks. Which pods it removes is the subject of ``policy.explain.removalorder``; here only
+what can happen counts.
+"""
+
+from collections.abc import Iterator
+from math import ceil
+
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.counting import (
+    counts_itself,
+    hard_constraints,
+    known_selectors,
+    next_pod,
+    other_workloads,
+)
+from webhook.policy.advice.findings import RuleViolation, quote_value
+from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.advice.subject import Subject
+from webhook.policy.defaulting.forecast import first_pod
+from webhook.policy.defaulting.inject import profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.profiles import ScaleDown
+from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT
+from webhook.policy.model import HOSTNAME
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.scaledown.ranks import DELETION_COST
+
+RANKED_KINDS = frozenset({DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
+"""Kinds whose pods a ReplicaSet or a ReplicationController removes."""
+
+USUAL_DOMAINS = 3  # zones of most regions; supposed where no Node is known
+
+
+def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """
+    TSC118: removing pods without regard to the spread can break a hard constraint.
+
+    Pods with a deletion cost are skipped, since their author orders them, and so are selectors that
+    count other workloads, which are not scaled at the same time.
+    """
+    scaling, cluster = subject.scaling, context.cluster
+    if scaling is None or cluster is None or not _needs_ranks(subject, context):
+        return
+    constraints = hard_constraints(subject, context)
+    selectors = known_selectors(subject, context.gates) if constraints else []
+    for spread in constraints:
+        if not counts_itself(spread.constraint, subject, context.gates):
+            continue
+        if other_workloads(subject, selectors[spread.index], cluster):
+            continue
+        domains = _count_domains(spread, subject, context)
+        skew = find_worst_skew(scaling, domains) if domains >= spread.min_domains else 0
+        if skew > spread.max_skew:
+            yield _describe(subject, spread, scaling, skew)
+
+
+def find_worst_skew(scaling: ReplicaRange, domains: int) -> int:
+    """
+    Find the largest skew after a scale-down of an autoscaler from pods that are spread evenly.
+
+    It starts from the most replicas. The pods of the fullest domain stay, and those of the emptiest
+    are removed as far as the least replicas permit.
+
+    Args:
+        domains: Number of domains; with less than two there is no skew.
+    """
+    if domains <= 1 or scaling.least >= scaling.most:
+        return 0
+    fullest, emptiest = ceil(scaling.most / domains), scaling.most // domains
+    left = max(scaling.least, min(fullest, scaling.most - 1))
+    in_emptiest = max(0, left - (scaling.most - emptiest))
+    return min(fullest, left) - in_emptiest
+
+
+def _needs_ranks(subject: Subject, context: AdviceContext) -> bool:
+    """Whether pods of the subject could get ranks, and get none."""
+    if subject.kind not in RANKED_KINDS or not subject.constraints:
+        return False
+    metadata = subject.pod.metadata
+    if metadata is not None and DELETION_COST in metadata.annotations:
+        return False
+    policy, namespace = context.policy, subject.namespace
+    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
+    if reason_to_leave_alone(pod, namespace, policy):
+        return False
+    profile = profile_of(pod, namespace, policy, context.facts)
+    return profile is None or profile.scale_down is not ScaleDown.KEEP_SPREAD
+
+
+def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceContext) -> int:
+    """Count the domains; where no Node is known, suppose a usual number, but one node for a pod."""
+    cluster = context.cluster
+    if cluster is None or not cluster.topology.nodes:
+        return 0 if spread.topology_key == HOSTNAME else max(USUAL_DOMAINS, spread.min_domains)
+    tallies = cluster.tallies(next_pod(subject), subject.constraints, context.gates)
+    found = (tally for tally in tallies if tally.spread.index == spread.index)
+    return max((len(tally.domains.sizes) for tally in found), default=0)
+
+
+def _describe(
+    subject: Subject, spread: SpreadConstraint, scaling: ReplicaRange, skew: int
+) -> RuleViolation:
+    return RuleViolation(
+        subject.field(spread.index),
+        f"{scaling.source} scales from {scaling.most} down to {scaling.least} replicas, and the "
+        f"controller removes pods without regard to the spread: over "
+        f"{quote_value(spread.topology_key)} the skew can become {skew}, maxSkew is "
+        f"{spread.max_skew}",
+        "# in the profile of these pods: scaleDown: KeepSpread",
+        f"a scale-down by {scaling.source} can leave skew {skew}, maxSkew is {spread.max_skew}",
+    )

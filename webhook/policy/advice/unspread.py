@@ -1,0 +1,196 @@
+"""
+Rule TSC110: something spreads a workload.
+
+A constraint, a pod anti-affinity and defaults spread pods. kube-scheduler has defaults of its own,
+which prefer emptier nodes and zones, and keep no pod from any. This module judges whether they are
+enough; that they apply to a pod at all is decided as in ``policy.defaulting``.
+
+Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstraints``.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from webhook.policy import render
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.fields import SURGING
+from webhook.policy.advice.findings import RuleViolation, quote_value
+from webhook.policy.advice.flow import entries
+from webhook.policy.advice.subject import PodAffinityTerm, Subject
+from webhook.policy.advice.suggestions import own_selector
+from webhook.policy.api.gates import Gate
+from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Mode
+from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.facts import Facts
+from webhook.policy.gangs import gang_field
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
+from webhook.policy.podlabels import revision_key
+from webhook.policy.selectors import matches
+
+SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
+
+
+class DefaultSpread(msgspec.Struct, frozen=True):
+    """
+    The default constraints of a workload's pods.
+
+    Attributes:
+        source: What applies them, or why none applies.
+        constraints: Those whose key is on a node; all if no node is known.
+        injected: Whether the pods carry them, so that other rules judge the result.
+    """
+
+    source: str
+    constraints: tuple[Constraint, ...] = ()
+    injected: bool = False
+
+
+def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC110: without any spreading, all replicas may run on one node and be lost with it."""
+    if subject.is_alone or not subject.most_replicas or Gate.EVEN_PODS_SPREAD not in context.gates:
+        return
+    if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
+        return
+    if gang_field(subject.pod):
+        return  # a gang works together: its PodGroup says where
+    defaults = find_defaults(subject, context)
+    replicas = count_to_spread(subject)
+    crowded = "" if defaults.injected else _find_crowd(subject, context.cluster)
+    if not crowded and any(default.max_skew < replicas for default in defaults.constraints):
+        return
+    problem, brief = _describe_problem(subject, defaults, crowded)
+    yield RuleViolation(subject.list_path, problem, _suggest_constraints(subject, context), brief)
+
+
+def _describe_problem(subject: Subject, defaults: DefaultSpread, crowded: str) -> tuple[str, str]:
+    """Describe the violation at length and in brief; ``crowded`` is from ``_find_crowd``."""
+    replicas = count_to_spread(subject)
+    number = subject.scaling or f"{replicas} replicas"
+    if defaults.constraints:
+        reason = crowded or f"a skew of {replicas}, all on one node, is within all of them"
+        return (
+            f"only {defaults.source} spread its {number}: {_describe(defaults)}; {reason}",
+            f"only {defaults.source} spread its pods; {crowded or 'one node may have all'}",
+        )
+    problem = (
+        f"nothing spreads its {number}: it has no constraint and no pod anti-affinity that "
+        f"counts its own pods, and no default constraint applies, since {defaults.source}"
+    )
+    return problem, f"nothing spreads its {replicas} replicas"
+
+
+def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
+    """Suggest constraints that no other rule finds fault with, TSC107 included."""
+    selector = own_selector(subject)
+    surges = subject.pods_kind in SURGING and not subject.recreates
+    by_revision = surges and Gate.MATCH_LABEL_KEYS in context.gates
+    keys = (revision_key(subject.pods_kind),) if by_revision else ()
+    suggested = [
+        render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector, match_label_keys=keys))
+        for key in SUGGESTED
+    ]
+    return entries("topologySpreadConstraints", suggested)
+
+
+def count_to_spread(subject: Subject) -> int:
+    """Count the replicas to spread: the fewest that an autoscaler leaves if these are several."""
+    scaling = subject.scaling
+    most = subject.most_replicas or 0
+    return scaling.least if scaling and scaling.least > 1 else most
+
+
+def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
+    """Find the defaults that a profile or kube-scheduler applies to a workload's pods."""
+    policy, facts, namespace = context.policy, context.facts, subject.namespace
+    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
+    foreseen = forecast_injection(pod, namespace, policy, facts)
+    if policy.mode is Mode.APPLY and foreseen.entries:
+        given = tuple(entry.constraint for entry in foreseen.entries)
+        return DefaultSpread(f"the defaults of profile {foreseen.profile}", given, injected=True)
+    scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER
+    constraints = policy.scheduler_defaults.get(scheduler)
+    if constraints is None:
+        return DefaultSpread(f"those of scheduler {quote_value(scheduler)} are unknown")
+    if not constraints:
+        return DefaultSpread(f"scheduler {quote_value(scheduler)} has none")
+    if derive_selector(pod, namespace, ForecastFacts(facts, LabelSelector(pod.labels))) is None:
+        return DefaultSpread(
+            "kube-scheduler's are only for pods of a Service, ReplicaSet, ReplicationController or "
+            "StatefulSet"
+        )
+    is_system = constraints == SYSTEM_CONSTRAINTS
+    name = "System defaults" if is_system else f"defaults of scheduler {quote_value(scheduler)}"
+    present = tuple(one for one in constraints if _is_on_nodes(one.topology_key, facts))
+    source = f"kube-scheduler's {name}" if is_system else f"the {name}"
+    return DefaultSpread(source if present else "no node has a key of kube-scheduler's", present)
+
+
+def _is_on_nodes(key: str, facts: Facts) -> bool:
+    return facts.nodes_with(key) > 0 or facts.schedulable_nodes() == 0
+
+
+def _describe(defaults: DefaultSpread) -> str:
+    listed = " and ".join(
+        f"{one.when_unsatisfiable} over {one.topology_key} with maxSkew {one.max_skew}"
+        for one in defaults.constraints
+    )
+    soft = all(one.when_unsatisfiable == SCHEDULE_ANYWAY for one in defaults.constraints)
+    return f"{listed}, which prefer emptier domains and keep no pod from any" if soft else listed
+
+
+def _find_crowd(subject: Subject, cluster: ClusterState | None) -> str:
+    """Describe the one domain that has all running pods though they can go to others, or empty."""
+    if cluster is None:
+        return ""
+    for key, place in ((HOSTNAME, "on node"), (ZONE, "in zone")):
+        domains = cluster.schedulable(subject.demands).domains(key, (key,), subject.demands)
+        placed = [
+            (domains.values.get(node), number)
+            for group in subject.running
+            for node, number in group.nodes.items()
+            if node
+        ]
+        values = {value for value, _ in placed}
+        total = sum(number for _, number in placed)
+        if len(domains.sizes) > 1 and total > 1 and len(values) == 1 and (value := values.pop()):
+            return f"all its {total} pods run {place} {value}"
+    return ""
+
+
+def _is_pinned(subject: Subject) -> bool:
+    """Whether its pods are meant for one node, or for the nodes of other workloads' pods."""
+    return (
+        subject.is_bound
+        or any(key == HOSTNAME for key, _ in subject.demands.pairs)
+        or any(
+            term.topology_key == HOSTNAME and not _counts_itself(term, subject)
+            for term in subject.companions
+        )
+    )
+
+
+def _is_spread(subject: Subject) -> bool:
+    """Whether the template or the running pods have something that keeps the pods apart."""
+    return (
+        bool(subject.constraints)
+        or subject.alone_on_node
+        or any(group.pod.constraints for group in subject.running)
+        or any(_counts_itself(term, subject) for term in subject.anti_affinity)
+    )
+
+
+def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
+    """
+    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
+
+    Any namespaceSelector is assumed to select the subject's namespace.
+    """
+    here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
+    return (
+        bool(here and term.topology_key)
+        and term.label_selector is not None
+        and matches(term.label_selector, subject.next_labels)
+        and not any(key in subject.next_labels for key in term.mismatch_label_keys or ())
+    )

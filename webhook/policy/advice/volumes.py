@@ -1,0 +1,167 @@
+"""
+Rule TSC108: volumes that hold the pods of a StatefulSet in zones which a hard constraint rules out.
+
+A volume of a zone pins its pod to that zone for as long as its claim exists. Which zone that is
+depends on the StorageClass. ``Immediate`` creates the volume before the pod is placed, in a zone of
+the provisioner's choice. ``WaitForFirstConsumer`` creates it where the pod is placed first, which
+the constraint allows at that moment.
+
+Source: k8s.io/api storage/v1 types.go ``StorageClass``; kube-scheduler plugins/volumebinding.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import hard_constraints
+from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_class
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, ZONE
+from webhook.policy.placement.spreads import SpreadConstraint
+
+ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
+
+
+class _Zones(msgspec.Struct, frozen=True):
+    """Zones of a constraint: those that count, and those among them that the pods can reach."""
+
+    counted: frozenset[str]
+    reached: frozenset[str]
+
+
+def volumes_can_follow(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """
+    TSC108: a pod cannot leave the zone of its volume, and DoNotSchedule may rule that zone out.
+
+    Silent if every zone takes as many pods as any other, or none more than maxSkew: then a pod
+    always fits where it was placed first.
+    """
+    cluster = context.cluster
+    if cluster is None or subject.kind != STATEFUL_SET or not subject.claims:
+        return
+    if subject.is_alone or subject.is_bound:
+        return
+    for spread in hard_constraints(subject, context):
+        if spread.topology_key in ZONES:
+            yield from _judge(spread, subject, cluster)
+
+
+def _judge(
+    spread: SpreadConstraint, subject: Subject, cluster: ClusterState
+) -> Iterator[RuleViolation]:
+    """Yield the most certain of the three violations that the volumes of a pod may cause."""
+    zones = _find_zones(spread, subject, cluster)
+    classes = list(_list_classes(subject, cluster.storage_classes))
+    zonal = [found for found in classes if found is None or not found.is_shared]
+    known = [found for found in zonal if found is not None]
+    if not zonal or (cluster.topology.nodes and len(zones.counted) <= 1):
+        return  # shared storage, or a cluster without several zones
+    early = next((found for found in known if found.binding_mode == IMMEDIATE), None)
+    if early is not None:
+        yield _report_early_volume(early, spread, subject)
+        return
+    narrow = (found for found in known if _is_narrow(found, spread, subject, zones))
+    if (found := next(narrow, None)) is not None:
+        yield _report_narrow_class(found, spread, subject, zones)
+    elif replicas := _find_uneven(spread, subject, len(zones.reached)):
+        yield _report_uneven(replicas, known, spread, subject, zones)
+
+
+def _find_zones(spread: SpreadConstraint, subject: Subject, cluster: ClusterState) -> _Zones:
+    key, demands = spread.topology_key, subject.demands
+    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    counted = cluster.topology.domains(key, (key,), counting).sizes
+    reached = cluster.lasting_domains(key, (key,), demands).sizes
+    return _Zones(frozenset(counted), frozenset(counted) & frozenset(reached))
+
+
+def _list_classes(
+    subject: Subject, classes: Mapping[str, StorageClass]
+) -> Iterator[StorageClass | None]:
+    """
+    Yield the class of each claim; None if it is unknown.
+
+    A claim with the empty class is bound to a volume that exists already, of an unknown zone.
+    """
+    for name in subject.claim_classes or ("",):
+        yield find_default_class(classes.values()) if name is None else classes.get(name)
+
+
+def _report_early_volume(
+    found: StorageClass, spread: SpreadConstraint, subject: Subject
+) -> RuleViolation:
+    return RuleViolation(
+        subject.field(spread.index, "whenUnsatisfiable"),
+        f"StorageClass {quote_value(found.name)} binds volumes Immediate: each volume is created "
+        "before its pod is placed, in a zone that the constraint does not choose, and the pod "
+        f"must run there; where {DO_NOT_SCHEDULE} on {spread.topology_key} requires another zone, "
+        "the pod stays Pending",
+        "# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
+        "volume where the pod is placed",
+        f"volumes of StorageClass {found.name} choose a zone before {DO_NOT_SCHEDULE} does",
+    )
+
+
+def _is_narrow(
+    found: StorageClass, spread: SpreadConstraint, subject: Subject, zones: _Zones
+) -> bool:
+    """Whether the class has no volumes in some zones that count, so that these stay empty."""
+    allowed = zones.counted.intersection(found.zones or ())
+    most = subject.most_replicas or 0
+    return bool(allowed) and allowed != zones.counted and most > len(allowed) * spread.max_skew
+
+
+def _report_narrow_class(
+    found: StorageClass, spread: SpreadConstraint, subject: Subject, zones: _Zones
+) -> RuleViolation:
+    allowed = sorted(zones.counted.intersection(found.zones or ()))
+    empty = sorted(zones.counted.difference(allowed))
+    return RuleViolation(
+        subject.field(spread.index, "whenUnsatisfiable"),
+        f"StorageClass {quote_value(found.name)} has volumes only in {join_names(allowed)} "
+        f"(allowedTopologies), but {join_names(empty)} count as well and stay empty: every other "
+        f"zone takes {spread.max_skew} at most, and the other pods stay Pending",
+        "# require the zones of the StorageClass by node affinity, so that only they count",
+        f"StorageClass {found.name} has no volumes in {join_names(empty)}, counted as empty",
+    )
+
+
+def _find_uneven(spread: SpreadConstraint, subject: Subject, zones: int) -> int:
+    """
+    Find a number of replicas with which some zones have one pod more than others.
+
+    Returns:
+        0 if there is none, or if no zone ever takes more than maxSkew pods. A pod then fits into
+        its zone even while all others are empty.
+    """
+    most = subject.most_replicas
+    if zones <= 1 or most is None:
+        return 0
+    least = subject.scaling.least if subject.scaling else most
+    numbers = range(max(least, zones * spread.max_skew + 1), most + 1)
+    return next((number for number in numbers if number % zones), 0)
+
+
+def _report_uneven(
+    replicas: int,
+    known: Iterable[StorageClass],
+    spread: SpreadConstraint,
+    subject: Subject,
+    zones: _Zones,
+) -> RuleViolation:
+    names = join_names([quote_value(found.name) for found in known])
+    whose = f"of StorageClass {names} " if names else ""
+    zonal = "" if names else ", if they belong to a zone"
+    return RuleViolation(
+        subject.field(spread.index, "whenUnsatisfiable"),
+        f"the volumes {whose}stay in the zone where their pod was placed first{zonal}: "
+        f"{replicas} replicas over {len(zones.reached)} zones put more than maxSkew "
+        f"{spread.max_skew} into one, and a pod of that zone cannot return to its volume while "
+        "another zone lacks a pod, or after a zone is added; it stays Pending",
+        member("whenUnsatisfiable", SCHEDULE_ANYWAY),
+        f"{replicas} replicas fill {len(zones.reached)} zones unevenly, and volumes pin them",
+    )

@@ -1,0 +1,208 @@
+"""
+The texts and default actions of the policy rules, evenspread's own advice.
+
+``ADVICE_ENTRIES`` is the entry point; ``catalogue`` joins them with the entries of the API rules.
+"""
+
+from webhook.policy.api.versions import Version
+from webhook.policy.rule_entry import Action, advice_entry
+
+_1_18, _1_24, _1_25, _1_35 = (Version(1, minor) for minor in (18, 24, 25, 35))
+
+ADVICE_ENTRIES = (
+    advice_entry(
+        "TSC101",
+        "labelSelector matches the pod's own labels",
+        "A pod that its own constraint does not count leaves no trace in the counts: the next one "
+        "is placed as if it did not exist, and all of them may end in one domain.",
+        "select the pod's own labels, as `labelSelector: {matchLabels: {app: web}}`",
+        action=Action.WARN,
+    ),
+    advice_entry(
+        "TSC102",
+        "labelSelector counts some pods",
+        "A null selector matches no pod, and an empty one makes kube-scheduler count none. Every "
+        "domain is then as empty as every other, and the constraint spreads nothing. The same "
+        "happens to an empty selector whose matchLabelKeys the pods do not carry.",
+        "select the pod's own labels, as `labelSelector: {matchLabels: {app: web}}`",
+        action=Action.WARN,
+    ),
+    advice_entry(
+        "TSC103",
+        "topologyKey is a label of all schedulable nodes",
+        "Nodes without the label are in no domain. A hard constraint never lets a pod go there, a "
+        "soft one ranks them last; with a misspelled key this applies to every node.",
+        "write a label that all nodes carry, as `topologyKey: topology.kubernetes.io/zone`",
+        action=Action.WARN,
+    ),
+    advice_entry(
+        "TSC104",
+        "minDomains is at most the number of domains that the pods can reach",
+        "While there are fewer domains than minDomains the global minimum counts as 0: each domain "
+        "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
+        "have a place, the rule is satisfied. More minDomains than domains is right if a node "
+        "autoscaler adds domains for Pending pods: this is "
+        "what the field is for.",
+        "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
+        "there are, or let the pods go to more by nodeSelector and tolerations",
+        action=Action.WARN,
+        since=_1_24,
+    ),
+    advice_entry(
+        "TSC105",
+        "no domain that counts consists of nodes that the pods cannot go to",
+        "By default, taints are ignored when domains are counted. A zone of tainted nodes, or "
+        "a control plane node where nodes are the domains, then counts as one that stays empty: "
+        "the global minimum stays 0, and every other domain takes maxSkew pods at most.",
+        "write `nodeTaintsPolicy: Honor`, so that these nodes do not count",
+        action=Action.WARN,
+    ),
+    advice_entry(
+        "TSC106",
+        "some node satisfies all hard constraints together",
+        "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
+        "for which there is none stays Pending until pods are deleted or nodes are added. So does "
+        "one that nodeSelector, affinity and taints keep off every node.",
+        "raise maxSkew to the value in the finding, or make one of the constraints "
+        "`ScheduleAnyway`",
+    ),
+    advice_entry(
+        "TSC107",
+        "constraints of a Deployment or a Rollout distinguish its revisions",
+        "While a new revision is rolled out, its pods are placed by where the old ones are. After "
+        "these are deleted, the pods of the new revision are uneven, and nothing moves them.",
+        "write `matchLabelKeys: [pod-template-hash]`; for an Argo Rollout, "
+        "`matchLabelKeys: [rollouts-pod-template-hash]`",
+        since=_1_25,
+    ),
+    advice_entry(
+        "TSC108",
+        "volumes of a StatefulSet pin no pod to a zone that a hard constraint rules out",
+        "A volume of a zone pins its pod there. A StorageClass that binds Immediate creates it "
+        "before the pod is placed, in any zone; one with allowedTopologies only in some zones. "
+        "With WaitForFirstConsumer it is created where the pod is placed first. Then a pod always "
+        "fits into its zone if there are at most maxSkew pods in each, and nearly always if all "
+        "zones have as many: such StatefulSets, for example 3 replicas over 3 zones, are not "
+        "reported. A pod that a hard constraint requires in another zone stays Pending.",
+        "use a StorageClass with `volumeBindingMode: WaitForFirstConsumer`, as many replicas in "
+        "each zone, or `whenUnsatisfiable: ScheduleAnyway` for the zone",
+    ),
+    advice_entry(
+        "TSC109",
+        "all replicas can satisfy the hard constraints on zones and on nodes together",
+        "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
+        "stay Pending, though each of the two constraints looks harmless.",
+        "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
+    ),
+    advice_entry(
+        "TSC110",
+        "something spreads a workload of two or more replicas",
+        "All replicas may run on one node, whose failure stops them all. Without a constraint or "
+        "a pod anti-affinity, kube-scheduler's System defaults apply to pods of a Service, "
+        "ReplicaSet, ReplicationController or StatefulSet: ScheduleAnyway with maxSkew 3 over "
+        "nodes and 5 over zones. They prefer emptier domains and keep no pod from any. The rule "
+        "is violated if no defaults apply, if each has a maxSkew of at least the number of "
+        "replicas, which may then all be on one node without a skew that exceeds it, or if all "
+        "running pods are in one domain. With a configuration file of kube-scheduler or a "
+        "profile, its defaults count instead. The rule does not apply to pods that "
+        "use the same host port, which never share a node, nor to pods whose affinity places them "
+        "beside those of another workload.",
+        "write a constraint on topology.kubernetes.io/zone and one on kubernetes.io/hostname",
+        since=_1_18,
+    ),
+    advice_entry(
+        "TSC111",
+        "no field is behind a feature gate that is off",
+        "Kubernetes drops such a field silently from an object that is created; an object that was "
+        "stored with it earlier keeps it without effect.",
+        "leave the field out, or have the gate switched on",
+        action=Action.WARN,
+    ),
+    advice_entry(
+        "TSC112",
+        "maxSkew of a hard constraint is below the number of replicas",
+        "Even with all replicas in one domain and none in another the skew is their number: the "
+        "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
+        "the most replicas that it allows count.",
+        "write the largest skew that you accept, usually `maxSkew: 1`",
+    ),
+    advice_entry(
+        "TSC113",
+        "labelSelector counts the pods of one workload only",
+        "Pods of other workloads fill domains that this workload's pods then avoid, though none of "
+        "its own run there; the workloads are even only together.",
+        "add a label to the selector that only this workload's pods carry",
+    ),
+    advice_entry(
+        "TSC114",
+        "running pods are no more uneven than maxSkew allows",
+        "The scheduler checks constraints when it places a pod and never again: scaling down, "
+        "losing a node and draining one leave pods uneven until they are recreated. While a "
+        "rollout runs, the pods of older ReplicaSets do not count: it deletes them.",
+        "recreate the pods, or let a descheduler do so",
+    ),
+    advice_entry(
+        "TSC115",
+        "running pods have the defaults of their profile",
+        "Defaults are written into a pod when it is created. Pods that are older than the profile, "
+        "or than a change of their Services, lack them, or count other pods than they should.",
+        "recreate the pods",
+        since=_1_18,
+    ),
+    advice_entry(
+        "TSC116",
+        "no domain that counts is closed by nodeSelector or affinity",
+        "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
+        "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
+        "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending.",
+        "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
+        "count",
+        action=Action.WARN,
+        since=_1_25,
+    ),
+    advice_entry(
+        "TSC117",
+        "matchLabelKeys are keys of labels that the pods carry",
+        "kube-scheduler ignores a key that the pod does not carry, and the constraint counts more "
+        "pods than intended. Pods carry the labels of their template, and those that their "
+        "controller adds: `pod-template-hash` for a Deployment, `controller-revision-hash` for a "
+        "StatefulSet or a DaemonSet, `rollouts-pod-template-hash` for an Argo Rollout. With a key "
+        "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
+        "pod counts only itself, and the constraint spreads nothing.",
+        "write the key of a label that the pods share, or leave the key out",
+        action=Action.WARN,
+        since=_1_25,
+    ),
+    advice_entry(
+        "TSC118",
+        "a scale-down by an autoscaler keeps hard constraints",
+        "kube-scheduler looks at the constraint when it places a pod; the ReplicaSet controller "
+        "does not when it removes one. After a HorizontalPodAutoscaler or a ScaledObject scales "
+        "down, most of the rest can be in one domain, which a failure of this domain then takes. "
+        "The rule computes the largest possible skew, from the most replicas, spread evenly over "
+        "the domains of the cluster. Without a cluster, it supposes three domains, and skips "
+        "`kubernetes.io/hostname`.",
+        "set `scaleDown: KeepSpread` in the profile that applies to the pods",
+    ),
+    advice_entry(
+        "TSC120",
+        "the pods can go to more than one domain",
+        "If nodeSelector, affinity and taints leave the pods one domain, or the cluster has no "
+        "other, all of them run there, and are lost together. The rule does not apply to "
+        "ScheduleAnyway constraints in a cluster that has one domain for every pod.",
+        "let the pods go to more domains, or spread them over kubernetes.io/hostname",
+    ),
+    advice_entry(
+        "TSC121",
+        "a gang has no hard constraint",
+        "The pods of a gang, with `schedulingGroup`, or `workloadRef` in Kubernetes 1.35, are "
+        "scheduled all together or not at all. kube-scheduler tries few placements of the gang, "
+        "and does not guarantee to find one that satisfies a hard constraint even if there is "
+        "one (KEP-4671): the gang then stays Pending.",
+        "write `whenUnsatisfiable: ScheduleAnyway`, or let the topology of the PodGroup place the "
+        "pods",
+        action=Action.WARN,
+        since=_1_35,
+    ),
+)
+"""By id, in the order in which rules are listed."""

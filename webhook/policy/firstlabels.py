@@ -1,0 +1,121 @@
+"""
+Labels of the first pod of a workload, as its controllers create it.
+
+``label_first_pod`` is the entry point. Values that only a running controller knows are
+placeholders. Which labels controllers add is the subject of ``podlabels``.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from webhook.policy import kinds
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import FieldPath, find_value, is_object
+from webhook.policy.podlabels import (
+    ADDED_LABELS,
+    COMPLETION_INDEX,
+    GENERATION,
+    JOB_KEYS,
+    KNATIVE_REVISION,
+)
+
+HASH = "hash"
+"""Placeholder for the hash of a revision, which no file contains; a real hash has no vowels."""
+
+UID = "00000000-0000-0000-0000-000000000000"  # placeholder for what kube-apiserver generates
+
+LABEL_PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "app": "{workload}-00001",
+        "apps.kubernetes.io/pod-index": "0",
+        "batch.kubernetes.io/controller-uid": "{uid}",
+        "batch.kubernetes.io/job-name": "{controller}",
+        COMPLETION_INDEX: "0",
+        "broadcastjob-controller-uid": "{uid}",
+        "broadcastjob-name": "{workload}",
+        "controller-uid": "{uid}",
+        "deployment": "{workload}-1",
+        "deploymentconfig": "{workload}",
+        "job-name": "{controller}",
+        "jobset.sigs.k8s.io/job-index": "0",
+        "jobset.sigs.k8s.io/jobset-name": "{workload}",
+        "jobset.sigs.k8s.io/replicatedjob-name": "{part}",
+        "leaderworkerset.sigs.k8s.io/group-index": "0",
+        "leaderworkerset.sigs.k8s.io/name": "{workload}",
+        "leaderworkerset.sigs.k8s.io/worker-index": "0",
+        GENERATION: "1",
+        "serving.knative.dev/configuration": "{workload}",
+        KNATIVE_REVISION: "{workload}-00001",
+        "serving.knative.dev/service": "{workload}",
+        "statefulset.kubernetes.io/pod-name": "{controller}-0",
+    }
+)
+"""
+Label that a controller adds -> template of its value on the first pod, with the fields of
+``PodOwner``; all others are hashes.
+"""
+
+
+class PodOwner(msgspec.Struct, frozen=True):
+    """
+    The names that labels of pods contain.
+
+    Attributes:
+        workload: Name of the workload.
+        controller: Name of the object that creates the pods, such as a Job of a CronJob.
+        part: Name of the pod template, if the workload has several.
+        uid: UID of the controller; a placeholder if it is not known.
+    """
+
+    workload: str
+    controller: str
+    part: str = ""
+    uid: str = UID
+
+
+_JOB_SPECS: Mapping[GroupKind, FieldPath] = MappingProxyType(
+    {kinds.JOB: ("spec",), kinds.CRON_JOB: ("spec", "jobTemplate", "spec")}
+)
+"""Kind -> path of the specification of its Jobs."""
+
+
+def foresee_label(key: str, owner: PodOwner) -> str:
+    """Return the value that a controller gives to this label of a workload's first pod."""
+    return LABEL_PLACEHOLDERS.get(key, HASH).format_map(msgspec.structs.asdict(owner))
+
+
+def label_first_pod(
+    kind: GroupKind, value: Any, owner: PodOwner, labels: Mapping[str, str]
+) -> dict[str, str]:
+    """
+    Build the labels of the first pod of a workload, the added ones in the order of their keys.
+
+    Args:
+        value: The workload, as decoded from JSON.
+        labels: Those of its pod template. They replace the labels of a Job, which kube-apiserver
+            writes into a template that lacks them; controllers replace all others.
+    """
+    added = {
+        key: foresee_label(key, owner)
+        for key in sorted(_list_added(kind, value))
+        if key not in JOB_KEYS or key not in labels
+    }
+    return {**labels, **added}
+
+
+def _list_added(kind: GroupKind, value: Any) -> frozenset[str]:
+    """
+    List the keys that all pods of an object get.
+
+    Source: pkg/registry/batch/job/strategy.go ``generateSelectorIfNeeded``.
+    """
+    keys = ADDED_LABELS[kind].keys if kind in ADDED_LABELS else frozenset[str]()
+    job: Any = find_value(value, _JOB_SPECS[kind]) if kind in _JOB_SPECS else None
+    if is_object(job) and job.get("completionMode") == "Indexed":
+        keys |= {COMPLETION_INDEX}
+    if is_object(job) and job.get("manualSelector") is True:
+        keys -= JOB_KEYS
+    return keys

@@ -1,0 +1,19 @@
+"""
+Gangs: pods that kube-scheduler places all together or not at all.
+
+A pod belongs to a gang by ``spec.schedulingGroup``, which names its PodGroup, since Kubernetes
+1.36, or by ``spec.workloadRef`` in 1.35. Only the presence of the field counts, not its type, since
+templates of custom kinds may have fields of these names.
+
+Source: KEP-4671; k8s.io/api core/v1 ``PodSpec``.
+"""
+
+from webhook.policy.model import PodTemplate
+
+
+def gang_field(pod: PodTemplate) -> str:
+    """Return the name of the field that makes a pod part of a gang; empty if none does."""
+    spec = pod.spec
+    if spec is None or (spec.scheduling_group is None and spec.workload_ref is None):
+        return ""
+    return "workloadRef" if spec.scheduling_group is None else "schedulingGroup"

@@ -1,0 +1,60 @@
+"""
+The revision of a workload's next pods, from the status that its controller writes.
+
+``read_revision`` is the entry point. Deployments write none: their ReplicaSets show it.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from webhook.policy.kinds import ROLLOUT, STATEFUL_SET
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import find_value
+from webhook.policy.podlabels import REVISION_HASH, ROLLOUT_HASH
+
+_KRUISE = "apps.kruise.io"
+
+REVISION_FIELDS: Mapping[GroupKind, tuple[str, str]] = MappingProxyType(
+    {
+        STATEFUL_SET: (REVISION_HASH, "updateRevision"),
+        GroupKind(_KRUISE, "StatefulSet"): (REVISION_HASH, "updateRevision"),
+        GroupKind(_KRUISE, "CloneSet"): (REVISION_HASH, "updateRevision"),
+        ROLLOUT: (ROLLOUT_HASH, "currentPodHash"),
+    }
+)
+"""Kind -> label of its pods, and the field of its status with the value for new pods."""
+
+
+def read_revision(kind: GroupKind, workload: Any, *, is_below: bool = False) -> dict[str, str]:
+    """
+    Read the label that shows the revision of the next pod; empty if the status does not show it.
+
+    Args:
+        workload: The workload as JSON; it need not be valid.
+        is_below: Whether the pod is below the partition of a StatefulSet, where new pods have the
+            current revision, not the updated one.
+
+    Source: pkg/controller/statefulset stateful_set_utils.go ``newVersionedStatefulSetPod``;
+    argo-rollouts pkg/apis/rollouts/v1alpha1 ``RolloutStatus.CurrentPodHash``.
+    """
+    if kind not in REVISION_FIELDS or _is_outdated(workload):
+        return {}
+    key, field = REVISION_FIELDS[kind]
+    revision = find_value(workload, ("status", "currentRevision" if is_below else field))
+    return {key: revision} if isinstance(revision, str) and revision else {}
+
+
+def read_partition(workload: Any) -> int:
+    """Read how many of the first pods of a StatefulSet are not updated; 0 if it does not say."""
+    path = ("spec", "updateStrategy", "rollingUpdate", "partition")
+    written = find_value(workload, path)
+    return written if isinstance(written, int) else 0
+
+
+def _is_outdated(workload: Any) -> bool:
+    """Whether the controller has not seen the present template yet."""
+    generation = find_value(workload, ("metadata", "generation"))
+    observed = find_value(workload, ("status", "observedGeneration"))
+    # Argo Rollouts writes a string
+    return None not in (generation, observed) and str(generation) != str(observed)

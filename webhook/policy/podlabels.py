@@ -1,0 +1,181 @@
+"""
+The labels that controllers and webhooks add to those of a pod template, by kind.
+
+``ADDED_LABELS`` is the entry point. Controllers of a kind that is not in it may add any label.
+``REVISION_KEYS`` are the labels whose value distinguishes revisions. The values of labels are the
+subject of ``firstlabels``.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from webhook.policy import kinds
+from webhook.policy.model import GroupKind
+
+TEMPLATE_HASH = "pod-template-hash"  # apps/v1 ``DefaultDeploymentUniqueLabelKey``
+ROLLOUT_HASH = "rollouts-pod-template-hash"  # rollouts ``DefaultRolloutUniqueLabelKey``
+REVISION_HASH = "controller-revision-hash"  # apps/v1 ``ControllerRevisionHashLabelKey``
+_WORKER_SET_HASH = "leaderworkerset.sigs.k8s.io/template-revision-hash"
+KNATIVE_REVISION = "serving.knative.dev/revision"
+GENERATION = "pod-template-generation"  # apps/v1 ``DeprecatedTemplateGeneration``
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"  # of Jobs that count completions
+
+REVISION_KEYS = (
+    TEMPLATE_HASH, ROLLOUT_HASH, REVISION_HASH, GENERATION, _WORKER_SET_HASH, KNATIVE_REVISION
+)  # fmt: skip
+"""Labels that controllers add, and that have another value in every revision."""
+
+PER_POD_KEYS = frozenset(
+    {
+        "apps.kubernetes.io/pod-index",
+        COMPLETION_INDEX,
+        "jobset.sigs.k8s.io/job-index",
+        "jobset.sigs.k8s.io/job-key",
+        "leaderworkerset.sigs.k8s.io/group-index",
+        "leaderworkerset.sigs.k8s.io/group-key",
+        "leaderworkerset.sigs.k8s.io/worker-index",
+        "statefulset.kubernetes.io/pod-name",
+    }
+)
+"""Labels that controllers add, and that have other values on other pods of a workload."""
+
+
+class AddedLabels(msgspec.Struct, frozen=True):
+    """
+    The labels that the controllers of one kind add to those of the pod template.
+
+    Attributes:
+        keys: On every pod.
+        domains: DNS domains of the controllers; the pods may carry any label with a prefix there.
+        revision: The one of the keys that differs by revision; empty if none does.
+    """
+
+    keys: frozenset[str] = frozenset()
+    domains: tuple[str, ...] = ()
+    revision: str = ""
+
+
+JOB_KEYS = frozenset(
+    {
+        "controller-uid",
+        "job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+    }
+)
+"""Labels that kube-apiserver writes into the template of a Job that lacks them."""
+
+_SET = frozenset(
+    {REVISION_HASH, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"}
+)
+_JOB_SET = frozenset(
+    {
+        "jobset.sigs.k8s.io/job-index",
+        "jobset.sigs.k8s.io/job-key",
+        "jobset.sigs.k8s.io/jobset-name",
+        "jobset.sigs.k8s.io/replicatedjob-name",
+        COMPLETION_INDEX,
+    }
+)
+_WORKER_SET = frozenset(
+    {
+        "leaderworkerset.sigs.k8s.io/group-index",
+        "leaderworkerset.sigs.k8s.io/group-key",
+        "leaderworkerset.sigs.k8s.io/name",
+        "leaderworkerset.sigs.k8s.io/worker-index",
+    }
+)
+_KNATIVE = frozenset({"app", "serving.knative.dev/configuration", "serving.knative.dev/service"})
+
+ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
+    {
+        kinds.POD: AddedLabels(),
+        kinds.REPLICATION_CONTROLLER: AddedLabels(),
+        kinds.REPLICA_SET: AddedLabels(),
+        kinds.DEPLOYMENT: AddedLabels(frozenset({TEMPLATE_HASH}), revision=TEMPLATE_HASH),
+        kinds.DAEMON_SET: AddedLabels(
+            frozenset({REVISION_HASH, GENERATION}), revision=REVISION_HASH
+        ),
+        kinds.STATEFUL_SET: AddedLabels(_SET, revision=REVISION_HASH),
+        kinds.JOB: AddedLabels(JOB_KEYS),
+        kinds.CRON_JOB: AddedLabels(JOB_KEYS),
+        kinds.ROLLOUT: AddedLabels(frozenset({ROLLOUT_HASH}), revision=ROLLOUT_HASH),
+        GroupKind("apps.kruise.io", "BroadcastJob"): AddedLabels(
+            frozenset({"broadcastjob-name", "broadcastjob-controller-uid"})
+        ),
+        GroupKind("apps.kruise.io", "CloneSet"): AddedLabels(
+            frozenset({REVISION_HASH, TEMPLATE_HASH}), revision=REVISION_HASH
+        ),
+        GroupKind("apps.kruise.io", "DaemonSet"): AddedLabels(
+            frozenset({REVISION_HASH, GENERATION}), revision=REVISION_HASH
+        ),
+        GroupKind("apps.kruise.io", "StatefulSet"): AddedLabels(_SET, revision=REVISION_HASH),
+        kinds.JOB_SET: AddedLabels(JOB_KEYS | _JOB_SET, ("jobset.sigs.k8s.io",)),
+        kinds.LEADER_WORKER_SET: AddedLabels(
+            _SET | _WORKER_SET | {_WORKER_SET_HASH},
+            ("leaderworkerset.sigs.k8s.io",),
+            _WORKER_SET_HASH,
+        ),
+        kinds.KNATIVE_SERVICE: AddedLabels(
+            _KNATIVE | {TEMPLATE_HASH, KNATIVE_REVISION},
+            ("knative.dev",),
+            KNATIVE_REVISION,
+        ),
+        kinds.DEPLOYMENT_CONFIG: AddedLabels(
+            frozenset({"deployment", "deploymentconfig"}), ("openshift.io",), "deployment"
+        ),
+    }
+)
+"""
+Kind -> the labels that its controllers add.
+
+Source: k8s.io/api apps/v1 and batch/v1 types.go; kubernetes pkg/controller/deployment/sync.go
+``getNewReplicaSet``, statefulset/stateful_set_utils.go ``updateIdentity``, daemon/util
+``CreatePodTemplate``, job/indexed_job_utils.go, pkg/registry/batch/job/strategy.go
+``generateSelector``; argo-rollouts pkg/apis/rollouts/v1alpha1; kruise pkg/controller/cloneset/utils
+``WriteRevisionHash``, pkg/controller/broadcastjob; jobset api/jobset/v1alpha2; lws
+api/leaderworkerset/v1; knative serving pkg/apis/serving register.go; openshift api apps/v1.
+"""
+
+WEBHOOK_DOMAINS = ("istio.io", "linkerd.io", "kueue.x-k8s.io", "kruise.io")
+"""DNS domains of webhooks that label the pods of every kind."""
+
+
+def find_owner_by_hash(replica_set: str, labels: Mapping[str, str]) -> tuple[GroupKind, str] | None:
+    """
+    Find the workload of a pod whose ReplicaSet is not known.
+
+    The name of a ReplicaSet is that of its Deployment or Rollout and the hash that its pods carry.
+
+    Args:
+        replica_set: The name of the ReplicaSet that controls the pod.
+        labels: The labels of the pod.
+
+    Returns:
+        The kind and name of the workload, which need not exist; None if the name has no such hash.
+
+    Source: kubernetes pkg/controller/deployment/sync.go ``getNewReplicaSet``.
+    """
+    for key, kind in ((TEMPLATE_HASH, kinds.DEPLOYMENT), (ROLLOUT_HASH, kinds.ROLLOUT)):
+        name, dash, suffix = replica_set.rpartition(f"-{labels.get(key, '')}")
+        if name and not suffix and len(dash) > 1:
+            return kind, name
+    return None
+
+
+def may_carry(kind: GroupKind, key: str) -> bool:
+    """Whether the pods of a kind may carry a label that their template lacks."""
+    added = ADDED_LABELS.get(kind)
+    if added is None or key in added.keys:
+        return True
+    prefix, slash, _ = key.partition("/")
+    domains = (*added.domains, *WEBHOOK_DOMAINS)
+    return bool(slash) and any(f".{prefix}".endswith(f".{domain}") for domain in domains)
+
+
+def revision_key(kind: GroupKind) -> str:
+    """Return the label whose value distinguishes the revisions of a kind; empty if unknown."""
+    added = ADDED_LABELS.get(kind)
+    return added.revision if added else ""

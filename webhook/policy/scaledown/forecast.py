@@ -1,0 +1,66 @@
+"""
+The ranks that pods would have if they had got them when they were bound; use ``rank_pods``.
+
+It changes no rank and no other deletion cost that a pod has already.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
+
+from msgspec.structs import replace
+
+from webhook.policy.placement.census import ObservedPod
+from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank, parse_cost, rank_of_cost
+
+_Place = tuple[str, str]  # name of the controller, and the domain
+
+
+def rank_of(pod: ObservedPod) -> int | None:
+    """Return the rank of a pod; None if it has no deletion cost, or one that is no rank."""
+    cost = parse_cost((pod.metadata.annotations or {}).get(DELETION_COST, ""))
+    return None if cost is None else rank_of_cost(cost)
+
+
+def rank_pods(pods: Sequence[ObservedPod], domains: Mapping[str, str]) -> tuple[ObservedPod, ...]:
+    """
+    Give ranks to the pods that have a node and no deletion cost, the oldest first; O(n log n).
+
+    Args:
+        domains: Name of each node that has a domain -> the domain.
+
+    Returns:
+        The pods in the same order.
+    """
+    held: dict[_Place, set[int]] = {}
+    for pod in pods:
+        if (rank := rank_of(pod)) is not None:
+            held.setdefault(_place_of(pod, domains), set()).add(rank)
+    free: dict[_Place, Iterator[int]] = {}
+    ranked: dict[int, ObservedPod] = {}
+    for index in sorted(range(len(pods)), key=lambda index: _age_of(pods[index])):
+        pod = pods[index]
+        place = _place_of(pod, domains)
+        if place[1] and DELETION_COST not in (pod.metadata.annotations or {}):
+            if place not in free:
+                free[place] = _list_free(held.get(place, set()))
+            ranked[index] = _with_rank(pod, next(free[place]))
+    return tuple(ranked.get(index, pod) for index, pod in enumerate(pods))
+
+
+def _list_free(taken: Collection[int]) -> Iterator[int]:
+    return (rank for rank in count(1) if rank not in taken)
+
+
+def _place_of(pod: ObservedPod, domains: Mapping[str, str]) -> _Place:
+    owner = pod.controller
+    return owner.name if owner else "", domains.get(pod.spec.node_name or "", "")
+
+
+def _age_of(pod: ObservedPod) -> tuple[str, str]:
+    """Order pods by creation; timestamps of Kubernetes are in UTC and of one length."""
+    return pod.metadata.creation_timestamp or "", pod.metadata.name or ""
+
+
+def _with_rank(pod: ObservedPod, rank: int) -> ObservedPod:
+    annotations = (pod.metadata.annotations or {}) | {DELETION_COST: f"{cost_of_rank(rank)}"}
+    return replace(pod, metadata=replace(pod.metadata, annotations=annotations))
