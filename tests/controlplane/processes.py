@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.controlplane.waiting import PATIENCE_S, until
 
 END_S = 120.0  # from a signal to the end; a server may drain for 45 s
+LONGEST_LINE = 400  # characters of a line of a log in a report; kube-apiserver writes megabytes
 
 TETHER = Path(__file__).with_name("tether.py")
 
@@ -140,9 +141,10 @@ class Process:
         os.killpg(self.pid, signal.SIGCONT)
 
     def tail(self, lines: int = 30) -> str:
-        """Last lines of its log, under a headline."""
+        """Last lines of its log, under a headline; long lines are cut."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return "\n".join((f"--- {self.log.name}", *text.splitlines()[-lines:]))
+        last = (line[:LONGEST_LINE] for line in text.splitlines()[-lines:])
+        return "\n".join((f"--- {self.log.name}", *last))
 
     def _end(self, signum: signal.Signals) -> None:
         if self._child is None:
