@@ -39,14 +39,14 @@ def test_an_operation_is_written_as_by_rfc_6902(operation: Operation, text: str)
 
 @pytest.mark.parametrize("has_labels", [False, True])
 def test_the_label_is_added_to_the_labels_or_with_them(has_labels: bool) -> None:
-    (step,) = add_scale_down_label(has_labels)
+    (step,) = add_scale_down_label(has_labels=has_labels)
 
     label = {SCALE_DOWN_LABEL: KEEP_SPREAD}
     members = (
         (f"{LABELS}/evenspread.io~1scale-down", KEEP_SPREAD) if has_labels else (LABELS, label)
     )
     assert step == add(*members)
-    assert not [*add_scale_down_label(None)]
+    assert not [*add_scale_down_label(has_labels=None)]
 
 
 @given(st.dictionaries(st.text(), st.integers(), max_size=3), st.text(), st.integers())

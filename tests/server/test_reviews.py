@@ -31,8 +31,8 @@ MEMBER = {
 
 def context(zones: Zones | None = None, **changes: Any) -> ReviewContext:
     """Build the context of a policy with one profile, which ranks the pods of the zones."""
-    found = {"find_ranks": lambda: zones.pods} if zones else {}
-    return ReviewContext(policy(profile(), **changes), facts(), **found)  # type: ignore[arg-type]
+    find_ranks = (lambda: zones.pods) if zones else no_ranks
+    return ReviewContext(policy(profile(), **changes), facts(), find_ranks=find_ranks)
 
 
 def bind(zones: Zones | None, body: bytes, **changes: Any) -> tuple[Verdict, Json]:

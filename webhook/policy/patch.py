@@ -71,7 +71,7 @@ def add_defaults(injection: Injection, *, listed: bool, annotated: bool) -> Iter
         yield add(_ANNOTATIONS, {DEFAULTS_ANNOTATION: injection.annotation})
 
 
-def add_scale_down_label(has_labels: bool | None) -> Iterator[Operation]:  # noqa: FBT001
+def add_scale_down_label(*, has_labels: bool | None) -> Iterator[Operation]:
     """
     Label a pod so that it gets a rank when it is bound.
 

@@ -248,13 +248,12 @@ def _inject_defaults(
         labels = _find_labels(injection, request, pod, facts)
     annotations = pod.metadata.annotations if pod.metadata else {}
     if injection.previous or DEFAULTS_ANNOTATION in annotations:
-        patch = (*replace_defaults(pod, injection), *add_scale_down_label(labels))
+        patch = (*replace_defaults(pod, injection), *add_scale_down_label(has_labels=labels))
         return Verdict(patch=patch, injection=injection, labelled=labels is not None)
     # Pods of one ReplicaSet share an injection, so they share a verdict and its encoding too.
     build = _build_addition if injection.is_small else _build_addition.__wrapped__
-    if labels is None:
-        return build(injection, bool(pod.constraints), bool(annotations))
-    return build(injection, bool(pod.constraints), bool(annotations), labels)
+    listed, annotated = bool(pod.constraints), bool(annotations)
+    return build(injection, listed, annotated, labels)
 
 
 def _find_labels(
@@ -269,9 +268,9 @@ def _find_labels(
 @lru_cache(CACHED_INJECTIONS)
 def _build_addition(
     injection: Injection,
-    listed: bool,  # noqa: FBT001
+    listed: bool,  # noqa: FBT001  # keywords double the time of a cached call
     annotated: bool,  # noqa: FBT001
-    labels: bool | None = None,  # noqa: FBT001
+    labels: bool | None,  # noqa: FBT001
 ) -> Verdict:
     """
     Build the verdict on a pod that no earlier call changed.
@@ -284,7 +283,7 @@ def _build_addition(
     """
     defaults = add_defaults(injection, listed=listed, annotated=annotated)
     return Verdict(
-        patch=(*defaults, *add_scale_down_label(labels)),
+        patch=(*defaults, *add_scale_down_label(has_labels=labels)),
         injection=injection,
         labelled=labels is not None,
         recurs=injection.is_small,

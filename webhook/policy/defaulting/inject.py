@@ -32,8 +32,6 @@ CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods
 
 _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
 
-_KEEP_SPREAD = ScaleDown.KEEP_SPREAD  # looked up once: members of an enumeration are slow
-
 Constraints: TypeAlias = tuple[Constraint, ...]
 
 _decode_constraint = msgspec.json.Decoder(Constraint).decode
@@ -203,44 +201,48 @@ def _inject_beside(
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
-    keeps = profile.scale_down is _KEEP_SPREAD
     if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _skip(SkipReason.GATE_OFF, profile.name, keeps)
+        return _skip(SkipReason.GATE_OFF, profile.name, profile.scale_down)
     constraints = _choose_constraints(profile, own)
     if not constraints:
         reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
-        return _skip(reason, profile.name, keeps)
+        return _skip(reason, profile.name, profile.scale_down)
     if not profile.gangs and gang_field(pod):
-        return _skip(SkipReason.GANG, profile.name, keeps)
+        return _skip(SkipReason.GANG, profile.name, profile.scale_down)
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _skip(SkipReason.NO_SELECTOR, profile.name, keeps)
-    lacks_zones = profile.system and _lacks_zones(constraints, facts)
-    if lacks_zones:
+        return _skip(SkipReason.NO_SELECTOR, profile.name, profile.scale_down)
+    left_out = _find_left_out(constraints, facts) if profile.system else ""
+    if left_out:
         constraints = tuple(
-            constraint for constraint in constraints if constraint.topology_key != ZONE
+            constraint for constraint in constraints if constraint.topology_key != left_out
         )
     if policy.gates.fields_off:  # seldom; the call alone takes 1 us for each pod
         constraints = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
     build = _build_injection if derived.is_small else _build_injection.__wrapped__
-    return build(profile.name, constraints, derived, lacks_zones, keeps)
+    return build(profile.name, constraints, derived, left_out, profile.scale_down)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _skip(reason: SkipReason, profile: str = "", keeps_spread: bool = False) -> Injection:  # noqa: FBT001, FBT002
+def _skip(
+    reason: SkipReason, profile: str = "", scale_down: ScaleDown = ScaleDown.NONE
+) -> Injection:
+    keeps_spread = scale_down is ScaleDown.KEEP_SPREAD
     return Injection(skip=reason, profile=profile, keeps_spread=keeps_spread)
 
 
-def _lacks_zones(constraints: Constraints, facts: Facts) -> bool:
+def _find_left_out(constraints: Constraints, facts: Facts) -> str:
     """
-    Whether System's zone constraint must be omitted.
+    Return the topology key whose System constraint must be omitted: the zone's, or an empty one.
 
     An explicit constraint makes nodes without the label score last; the scheduler's own System
     defaults do not, so the constraint is omitted while any schedulable node lacks the label.
     """
-    return facts.nodes_with(ZONE) < facts.schedulable_nodes() and any(
+    if facts.nodes_with(ZONE) < facts.schedulable_nodes() and any(
         constraint.topology_key == ZONE for constraint in constraints
-    )
+    ):
+        return ZONE
+    return ""
 
 
 def _choose_constraints(profile: Profile, own: Constraints) -> Constraints:
@@ -262,8 +264,8 @@ def _build_injection(
     profile: str,
     constraints: Constraints,
     derived: DerivedSelector,
-    zone_left_out: bool,  # noqa: FBT001
-    keeps_spread: bool,  # noqa: FBT001
+    left_out: str,
+    scale_down: ScaleDown,
 ) -> Injection:
     """
     Build the defaults for one derived selector.
@@ -284,8 +286,8 @@ def _build_injection(
         profile=profile,
         entries=entries,
         annotation=render.encode(value).decode() if entries else "",
-        zone_left_out=zone_left_out,
-        keeps_spread=keeps_spread,
+        zone_left_out=bool(left_out),
+        keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
         is_small=derived.is_small,
     )
 
