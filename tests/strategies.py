@@ -36,7 +36,7 @@ from webhook.policy.workloads import Workload
 
 int32s = st.integers(-(2**31), 2**31 - 1)
 
-# A small alphabet makes labels meet selectors.
+# A small alphabet makes selectors match labels.
 keys = st.sampled_from(["app", "env", "tier", "example.io/part"])
 values = st.sampled_from(["", "a", "b", "web"])
 labels = st.dictionaries(keys, values, max_size=4)

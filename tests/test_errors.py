@@ -19,8 +19,8 @@ from webhook.errors import (
 )
 
 SENTENCES: dict[str, tuple[EvenspreadError, str]] = {
-    "a mistake of the operator": (ConfigError("port is no number"), "port is no number"),
-    "a mistake with a place": (
+    "an error of the operator": (ConfigError("port is no number"), "port is no number"),
+    "an error with a place": (
         ConfigError("port is no number", "evenspread.yaml:3: port"),
         "evenspread.yaml:3: port: port is no number",
     ),
@@ -33,7 +33,7 @@ SENTENCES: dict[str, tuple[EvenspreadError, str]] = {
         VersionError("x"),
         "'x' is no Kubernetes version: write 1.16 or later, as in 1.33",
     ),
-    "several mistakes": (CombinedConfigError([ConfigError("a"), ConfigError("b", "c")]), "a\nc: b"),
+    "several errors": (CombinedConfigError([ConfigError("a"), ConfigError("b", "c")]), "a\nc: b"),
     "a review": (ReviewError("the body is empty", 411), "the body is empty"),
     "too much at once": (OverloadError("in-flight"), "busy (in-flight): call again in a second"),
     "a cache": (
@@ -42,7 +42,7 @@ SENTENCES: dict[str, tuple[EvenspreadError, str]] = {
     ),
     "a source": (SourceError("dir", "cannot be read"), "dir: cannot be read"),
     "a document": (ManifestError("a.yaml", 7, "is no mapping"), "a.yaml:7: is no mapping"),
-    "an API server": (ApiError("https://a", "said no", "refused", 403), "https://a: said no"),
+    "an API server": (ApiError("https://a", "refused it", "refused", 403), "https://a: refused it"),
     "a resource version": (ExpiredError("https://a", "is too old"), "https://a: is too old"),
 }
 
@@ -76,7 +76,7 @@ def test_every_error_is_tested() -> None:
 FAULTS: dict[str, tuple[type[EvenspreadError], type[EvenspreadError]]] = {
     "a gate is the operator's": (GateError, ConfigError),
     "a version is the operator's": (VersionError, ConfigError),
-    "several mistakes are the operator's": (CombinedConfigError, ConfigError),
+    "several errors are the operator's": (CombinedConfigError, ConfigError),
     "an empty cache is ours": (NotSyncedError, OverloadError),
     "a document is a source's": (ManifestError, SourceError),
     "a resource version is an API server's": (ExpiredError, ApiError),

@@ -19,13 +19,13 @@ from webhook.audit.snapshot import (
 from webhook.cluster import wire
 from webhook.errors import SourceError
 
-MISTYPED = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
+TYPE_ERROR = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
     "name: db", "name: broken"
 )
 
 
 def test_a_snapshot_gives_the_same_report_as_its_files(tmp_path: Path) -> None:
-    gathered = gather(EVERYTHING + MISTYPED, neighbours=world.pod("far", "node-c", "Fleet/sea"))
+    gathered = gather(EVERYTHING + TYPE_ERROR, neighbours=world.pod("far", "node-c", "Fleet/sea"))
     file = str(tmp_path / "all.json.gz")
 
     write_snapshot(gathered.snapshot, file)

@@ -59,9 +59,9 @@ async def test_the_strictest_client_trusts_it_from_the_start(tmp_path: Path, nam
     await source.start()
 
     async with listening(live) as port:
-        met = await call(port, strict_client(source.status.authorities), name)
+        served = await call(port, strict_client(source.status.authorities), name)
     assert source.status.ready
-    assert source.status.leaf == met
+    assert source.status.leaf == served
     assert (tmp_path / "state" / "ca.crt").read_bytes() == write_certificates(
         source.status.authorities
     )

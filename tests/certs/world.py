@@ -129,15 +129,15 @@ async def listening(live: LiveContext) -> AsyncGenerator[int]:
 
 
 async def call(port: int, client: ssl.SSLContext, name: str = "localhost") -> x509.Certificate:
-    """Connect, be answered, and return the certificate that was met."""
+    """Connect, be answered, and return the certificate of the server."""
     reader, writer = await asyncio.open_connection(
         "127.0.0.1", port, ssl=client, server_hostname=name
     )
     try:
         writer.write(b"?")
         assert await reader.readexactly(5) == b"hello"
-        met = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        return x509.load_der_x509_certificate(met)
+        served = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return x509.load_der_x509_certificate(served)
     finally:
         writer.close()
         with contextlib.suppress(OSError):

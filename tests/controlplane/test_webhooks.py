@@ -32,7 +32,7 @@ class Hook:
     async def answer(self, request: web.Request) -> web.Response:
         review: Json = await request.json()
         self.reviews.append(review)
-        response = {"uid": review["request"]["uid"], "allowed": True, "warnings": ["was asked"]}
+        response = {"uid": review["request"]["uid"], "allowed": True, "warnings": ["was called"]}
         kind = {"apiVersion": review["apiVersion"], "kind": review["kind"]}
         return web.json_response({**kind, "response": response})
 
@@ -102,7 +102,7 @@ async def test_a_webhook_is_called_by_url(control_plane: ControlPlane, hook: Hoo
 
     warnings = await asyncio.to_thread(created_under, control_plane, by_url)
 
-    assert warnings == ("was asked",)
+    assert warnings == ("was called",)
     assert hook.names == ["by-url"]
 
 
@@ -122,7 +122,7 @@ async def test_a_webhook_is_called_by_its_service(control_plane: ControlPlane, h
 
     warnings = await asyncio.to_thread(register)
 
-    assert warnings == ("was asked",)
+    assert warnings == ("was called",)
     assert hook.names == ["by-service"]
 
 

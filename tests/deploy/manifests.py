@@ -1,5 +1,5 @@
 """
-The chart rendered, and what is made of it: ``python -m tests.deploy.manifests`` (make manifests).
+Files generated from the chart: ``python -m tests.deploy.manifests`` (make manifests).
 
 The chart is where a manifest is changed. The base for kustomize and deploy/monitoring are its
 outcome, with the default values and with monitoring on; a test compares them.

@@ -1,8 +1,8 @@
 """
 The image: its recipe, and the built image.
 
-There is no container engine. So a root is made of the Debian packages that the base image consists
-of, the commands of the recipe fill it, and it is entered as its user, read-only. That downloads
+There is no container engine. So a root is built from the Debian packages of the base image, the
+commands of the recipe fill it, and it is entered as its user, read-only. That downloads
 some 60 MB and needs root, hence only with ``EVENSPREAD_TEST_IMAGE=1``, and mmdebstrap (Debian).
 """
 

@@ -225,7 +225,7 @@ def _unsent(installation: ExaminedInstallation) -> AbstractContextManager[None]:
     return installation.patched("ConfigMap/evenspread", ("replace", "/data/config.yaml", text))
 
 
-@broken("the configuration has a mistake", configuration="evenspread config check --config FILE")
+@broken("the configuration has an error", configuration="evenspread config check --config FILE")
 def _misconfigured(installation: ExaminedInstallation) -> AbstractContextManager[None]:
     text = installation.objects["ConfigMap/evenspread"]["data"]["config.yaml"]
     wrong = text.replace("mode: apply", "mode: sometimes")

@@ -22,7 +22,7 @@ class Bystander:
     Attributes:
         latencies: Seconds of each call, without those in which server and test waited for a core.
         statuses: The statuses of all replies but those that ``busy`` counts.
-        busy: How many replies asked to call again, as an API server then does.
+        busy: How many replies requested another call, as an API server then does.
     """
 
     def __init__(self, server: Standalone) -> None:

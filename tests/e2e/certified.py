@@ -136,14 +136,14 @@ class Certified:
                     found.add(webhook["clientConfig"].get("caBundle", ""))
         return found
 
-    def meet(self, replica: Replica, trusted: Certificates) -> x509.Certificate:
+    def fetch_leaf(self, replica: Replica, trusted: Certificates) -> x509.Certificate:
         """
         Shake hands with a replica by the name of the Service.
 
         Raises:
             OSError: It cannot be reached, or is not to be trusted.
         """
-        return meet(replica, trusted, self.host)
+        return fetch_leaf(replica, trusted, self.host)
 
     def call(self, replica: Replica, trusted: Certificates, body: bytes) -> Json:
         """
@@ -234,7 +234,7 @@ def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
         yield str(value)
 
 
-def meet(replica: Replica, trusted: Certificates, host: str) -> x509.Certificate:
+def fetch_leaf(replica: Replica, trusted: Certificates, host: str) -> x509.Certificate:
     """
     Shake hands as strictly as Python can: chain, dates, name.
 
@@ -247,7 +247,7 @@ def meet(replica: Replica, trusted: Certificates, host: str) -> x509.Certificate
 
 @contextmanager
 def connecting(replica: Replica, trusted: Certificates, host: str) -> Iterator[SSLSocket]:
-    """Connect to a replica as long as the context lasts; raises OSError as ``meet`` does."""
+    """Connect to a replica as long as the context lasts; raises OSError as ``fetch_leaf`` does."""
     context = strict_client(trusted)
     with (
         create_connection(("127.0.0.1", replica.port), PATIENCE_S) as plain,

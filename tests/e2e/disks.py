@@ -37,7 +37,7 @@ def open_files(pid: int) -> Iterator[tuple[str, Path]]:
 
 
 def holds_key(path: Path) -> bool:
-    """Tell whether a file holds a private key."""
+    """Return whether a file holds a private key."""
     if not path.is_file():
         return False
     content = path.read_bytes()

@@ -128,7 +128,7 @@ class RunningPod:
             self.process.kill()
 
     def finish(self) -> None:
-        """Tell that it has ended by itself."""
+        """Report that it has ended by itself."""
         self.finished = True
         phase = "Failed" if self.process.exit_code else "Succeeded"
         self._api.merge(self.pod, {"status": {"phase": phase}}, subresource="/status")

@@ -82,7 +82,7 @@ class Prober:
         if not self._is_called(replica):
             return
         try:
-            self.leaves.add(self._certified.meet(replica, bundle))
+            self.leaves.add(self._certified.fetch_leaf(replica, bundle))
             self.verified += 1
         except OSError as error:
             is_late = time.monotonic() > self._history[bundle] + 2 * LAG_S  # a stall of ours

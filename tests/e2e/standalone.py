@@ -102,7 +102,7 @@ def client_tls() -> ssl.SSLContext:
 
 
 async def eventually(holds: Callable[[], object]) -> None:
-    """Wait until something holds, asked for in a thread; it fails if that does not come."""
+    """Wait until a condition holds, checked in a thread; fails after ``PATIENCE_S``."""
     async with asyncio.timeout(PATIENCE_S):
         while not await asyncio.to_thread(holds):  # noqa: ASYNC110  # nothing sets an event
             await asyncio.sleep(PAUSE_S)

@@ -23,7 +23,7 @@ from webhook.policy.model import MAX_CONSTRAINTS
 from webhook.server.http.limits import Limits
 
 MOST = Limits().body
-AT_ONCE = 4  # of one body, so that they also meet the limit on all bodies together
+AT_ONCE = 4  # of one body, so that they also reach the limit on all bodies together
 MOST_GROWTH = 160 * MIB  # 64 of bodies, and what one large review takes while it is judged
 CONTAINER = 512 * MIB  # the memory limit of the chart
 LONGEST_LAG_MS = 100.0

@@ -19,7 +19,7 @@ from tests.certs.world import DAY, authority, leaf, write_pair
 from tests.controlplane import webhooks
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.certified import meet
+from tests.e2e.certified import fetch_leaf
 from tests.e2e.objects import workload
 from tests.e2e.replica import CONFIG, Registered, Replica, configurations
 
@@ -63,7 +63,7 @@ def namespace(control_plane: ControlPlane) -> str:
 
 
 def served(replica: Replica, signer: CertificatePair = CA) -> x509.Certificate:
-    return meet(replica, signer.chain, HOST)
+    return fetch_leaf(replica, signer.chain, HOST)
 
 
 def wait_for(replica: Replica, pair: CertificatePair) -> None:

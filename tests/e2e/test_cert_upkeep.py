@@ -210,7 +210,7 @@ def meet_valid(certified: Certified, replica: Replica) -> x509.Certificate:
 
     def found() -> x509.Certificate | None:
         with suppress(OSError):
-            return certified.meet(replica, certified.published[0])
+            return certified.fetch_leaf(replica, certified.published[0])
         return None
 
     return until(found, "a valid leaf")

@@ -69,7 +69,7 @@ def is_consistent(certified: Certified) -> bool:
         bundles = [frozenset(map(fingerprint, bundle)) for bundle in certified.published]
         for replica in certified.replicas:
             for bundle in certified.published:
-                certified.meet(replica, bundle)
+                certified.fetch_leaf(replica, bundle)
     except (OSError, KeyError, PairError):
         return False
     are_right = all(trusted <= bundle <= known for bundle in bundles)
@@ -311,7 +311,7 @@ def is_rotated(certified: Certified, old: Any) -> bool:
     for bundle in certified.published:
         if replica.ready:
             try:
-                certified.meet(replica, bundle)
+                certified.fetch_leaf(replica, bundle)
             except OSError:
                 if bundle in certified.published:  # else it was replaced meanwhile
                     raise

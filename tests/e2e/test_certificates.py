@@ -80,7 +80,8 @@ def signing(certified: Certified, old: x509.Certificate) -> bool:
     """A replica serves a leaf of the new authority."""
     bundles = certified.published
     return any(
-        not issued_by(certified.meet(replica, bundles[0]), old) for replica in certified.replicas
+        not issued_by(certified.fetch_leaf(replica, bundles[0]), old)
+        for replica in certified.replicas
     )
 
 

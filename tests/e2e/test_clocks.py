@@ -44,7 +44,7 @@ def complains(replica: Replica) -> bool:
 
 def serials(certified: Certified) -> list[int]:
     trusted, _ = certified.published
-    return [certified.meet(replica, trusted).serial_number for replica in certified.replicas]
+    return [certified.fetch_leaf(replica, trusted).serial_number for replica in certified.replicas]
 
 
 @pytest.mark.fault(13)
@@ -105,7 +105,7 @@ def test_a_replica_that_was_suspended_beyond_its_leaf_renews_it_at_once(
     ) as certified:
         suspended, other = certified.replicas
         trusted, _ = certified.published
-        old = certified.meet(suspended, trusted)
+        old = certified.fetch_leaf(suspended, trusted)
         certified.service.remove(suspended.port)
         suspended.process.pause()
         until(lambda: leaves_of(other) >= LEAVES, "a lifetime to pass", patience_s=PATIENCE_S)
@@ -130,6 +130,6 @@ def is_served(
     certified: Certified, replica: Replica, trusted: Certificates, old: x509.Certificate
 ) -> bool:
     try:
-        return certified.meet(replica, trusted) != old
+        return certified.fetch_leaf(replica, trusted) != old
     except OSError:
         return False  # the old one, which has expired

@@ -32,7 +32,7 @@ def race(plane: ControlPlane, folder: Path, *, late_secret: bool) -> int:
     ) as certified:  # fmt: skip
         first, second = certified.published
         ((authority,), ever) = first, certified.ever_published - {""}
-        leaves = [certified.meet(replica, first) for replica in certified.replicas]
+        leaves = [certified.fetch_leaf(replica, first) for replica in certified.replicas]
         assert first == second
         assert [read_certificates(base64.b64decode(bundle)) for bundle in ever] == [first]
         assert all(issued_by(leaf, authority) for leaf in leaves)

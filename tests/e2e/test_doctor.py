@@ -102,7 +102,7 @@ def test_an_api_server_passes_the_same_answer_on_once_and_nothing_is_done_to_a_p
     _, left = installation.replicas
 
     def answered() -> Reply | None:
-        """The first calls may still meet connections to the replica that is down."""
+        """The first calls may still use connections to the replica that is down."""
         path = installation.api.collection_of(tried)
         reply = installation.api.request("POST", path, tried, query={"dryRun": "All"})
         return reply if reply.warnings == (f"evenspread 0.1.0 {left} answered",) else None

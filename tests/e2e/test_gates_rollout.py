@@ -154,7 +154,7 @@ class Rollout:
     A workload that is stored with the field, and whose image alone is changed later.
 
     Attributes:
-        old: What is made from the workload as it was: its names.
+        old: Names of the objects created from the workload as it was.
     """
 
     def __init__(self, api: Api, namespace: str, kind: str, made: tuple[str, str]) -> None:
@@ -169,7 +169,7 @@ class Rollout:
         self.old: set[str] = set()
 
     def revisions(self) -> set[str]:
-        """Names of what is made from the template, each time that it changes."""
+        """Names of the objects created from the template, one for each change."""
         uid = self.obj["metadata"]["uid"]
         return {
             obj["metadata"]["name"]
@@ -213,7 +213,7 @@ KINDS = {
     "DaemonSet": ("apps/v1", "ControllerRevision"),
     "CronJob": ("batch/v1", "Job"),
 }
-"""Kind of a workload -> what is made from its template."""
+"""Kind of a workload -> kind of the objects created from its template."""
 
 
 def test_what_is_stored_keeps_the_field_and_is_rolled_out_once(

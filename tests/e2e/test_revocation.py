@@ -54,10 +54,10 @@ def test_an_impostor_with_a_stolen_key_is_called_no_more(
         def has_signed() -> bool:
             trusted = certified.published[0]
             try:
-                met = [certified.meet(replica, trusted) for replica in certified.replicas]
+                served = [certified.fetch_leaf(replica, trusted) for replica in certified.replicas]
             except OSError:  # what is published has changed since
                 return False
-            return not any(issued_by(leaf, old) for leaf in met)
+            return not any(issued_by(leaf, old) for leaf in served)
 
         def has_left() -> bool:
             return all(old not in bundle for bundle in certified.published)

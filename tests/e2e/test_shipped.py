@@ -272,7 +272,7 @@ def unused(plane: ControlPlane, grants: set[Right]) -> set[Right]:
 
 
 def confined(pod: RunningPod) -> None:
-    """It runs as the user nobody, may do nothing that a user may not, and can write nowhere."""
+    """It runs as the user ``nobody``, may do nothing that a user may not, and can write nowhere."""
     proc = Path(f"/proc/{pod.process.pid}")
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
     mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines()]

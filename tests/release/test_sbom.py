@@ -1,4 +1,4 @@
-"""What a release is made of: CycloneDX by its own schema, and exactly what is pinned."""
+"""The contents of a release: CycloneDX by its own schema, and exactly what is pinned."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The admission server as API servers meet it."""
+"""The admission server, called as API servers call it."""
 
 import asyncio
 import base64

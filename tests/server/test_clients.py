@@ -149,7 +149,7 @@ async def test_a_thousand_swaps_under_load_never_open_the_door(tmp_path: Path) -
 
 
 async def is_answered(server: Running, context: ssl.SSLContext) -> bool:
-    """Tell whether a review gets a verdict."""
+    """Return whether a review gets a verdict."""
     try:
         wire = await server.connect(context)
         return (await wire.ask(call(review()))).status == 200

@@ -1,4 +1,4 @@
-"""Whole cases, from the text of a suite to what came of them."""
+"""Whole cases, from the text of a suite to the results."""
 
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ def wrong(member: str, expected: Any, actual: Any) -> list[Mismatch]:
 
 
 # member, expected, actual
-MET = {
+MATCHES = {
     "the same word": ("verdict", "allow", "allow"),
     "rules in another order": ("denied", ["TSC002", "TSC001"], ["TSC001", "TSC002"]),
     "a part of the message": ("message", "must be", "maxSkew must be positive"),
@@ -137,8 +137,8 @@ MET = {
 }
 
 
-@pytest.mark.parametrize(("member", "expected", "actual"), MET.values(), ids=MET.keys())
-def test_met(member: str, expected: Any, actual: Any) -> None:
+@pytest.mark.parametrize(("member", "expected", "actual"), MATCHES.values(), ids=MATCHES.keys())
+def test_matching_answers(member: str, expected: Any, actual: Any) -> None:
     assert wrong(member, expected, actual) == []
 
 

@@ -33,7 +33,7 @@ def write(folder: Path) -> None:
     (folder / "scheduler.yaml").write_text(files.SCHEDULER)
     (folder / "pod.yaml").write_text(files.POD)
     (folder / "broken.yaml").write_text(files.POD + files.BROKEN)
-    (folder / "mistyped.yaml").write_text(files.POD + files.TYPE_ERROR)
+    (folder / "type-error.yaml").write_text(files.POD + files.TYPE_ERROR)
     (folder / "service.yaml").write_text(files.SERVICE)
     (folder / "syntax.yaml").write_text("kind: [\n")
     (folder / "several.yaml").write_text(

@@ -48,7 +48,7 @@ class Timers:
 
 
 class Pipe:
-    """A pipe, whose reader reads when it is asked to."""
+    """A pipe, whose reader reads only when a test calls it."""
 
     def __init__(self) -> None:
         self.read_end, write_end = os.pipe()

@@ -2,8 +2,8 @@
 Wait for pods that are bound before the watch shows them; use ``LatePods``.
 
 A scheduler learns of a new pod by a watch too, and may bind it a few milliseconds before the cache
-has it. Nothing in a Binding tells such a pod from one without the label, which never appears. So
-the first unknown pod of a workload is waited for. If it does not appear, no other pod of the
+has it. A Binding does not distinguish such a pod from one without the label, which never appears.
+So the first unknown pod of a workload is waited for. If it does not appear, no other pod of the
 workload is waited for during ``ABSENT_S``.
 """
 

@@ -1,4 +1,4 @@
-"""Whose manifests are looked at, and how they are had; what is made of them is in charts.py."""
+"""Projects whose manifests are read, and how they are fetched; charts.py renders them."""
 
 import json
 import os

@@ -19,7 +19,7 @@ SELECTOR: dict[str, Any] = {"matchLabels": {"pod-template-hash": "h"}}
 CASES: dict[str, tuple[GroupKind, dict[str, Any], dict[str, Any], list[str]]] = {
     "a valid Deployment": (DEPLOYMENT, {}, {}, []),
     "a Deployment": (DEPLOYMENT, {}, ZERO, ["TSC001"]),
-    "a Deployment that is stored, by mistake of another server": (
+    "a Deployment that is stored, by an error of another server": (
         DEPLOYMENT, STORED, ZERO, ["TSC001"],
     ),
     "a pod": (POD, {}, ZERO, ["TSC001"]),

@@ -146,7 +146,7 @@ def test_advice_can_be_formatted_for_any_object(
 
 
 def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
-    """The subject with what violations say to write in the place of what they say it about."""
+    """Replace the fields of a subject that violations report by the values that they suggest."""
     constraints = [msgspec.to_builtins(constraint) for constraint in judged.constraints]
     for violation in violations:
         for key, value in yaml.safe_load(violation.instead).items():

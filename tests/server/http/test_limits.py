@@ -1,4 +1,4 @@
-"""Each bound of the server, met by a real client on a real socket."""
+"""Every limit of the server, reached by a real client on a real socket."""
 
 from dataclasses import fields
 
