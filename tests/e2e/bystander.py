@@ -1,13 +1,12 @@
 """A caller that behaves, while others attack a server: its latencies, and that no call fails."""
 
 import asyncio
-import os
 import time
 from http import HTTPStatus
 from typing import Self
 
 from tests.e2e.objects import LONG
-from tests.e2e.sampler import wait_ms
+from tests.e2e.sampler import withheld_ms
 from tests.e2e.standalone import Standalone, eventually
 from tests.server.serving import call, review
 
@@ -71,4 +70,4 @@ class Bystander:
         self.statuses.add(reply.status)
 
     def _waits_s(self) -> float:
-        return (wait_ms(self._server.process.pid) + wait_ms(os.getpid())) / 1000
+        return withheld_ms(self._server.process.pid) / 1000

@@ -21,7 +21,7 @@ class Sample(NamedTuple):
         began: Time of the request, by ``time.monotonic``.
         status: 0: there was none.
         measured: Milliseconds that it took.
-        own: The same without those in which server and sampler waited for a core.
+        own: The same without those in which server and sampler had no core, by the kernel's count.
     """
 
     began: float

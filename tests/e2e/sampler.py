@@ -4,7 +4,8 @@ Takes samples of /livez until standard input ends: a line for each, ``began stat
 A program of its own, so that no thread of a test delays it, and without imports that take time.
 ``began`` is CLOCK_MONOTONIC in seconds, which is the same in all processes of a machine;
 ``measured`` are milliseconds of wall clock. A machine that does other things delays both sides, so
-``own`` leaves out the time in which, by the kernel's count, the threads of both waited for a core.
+``own`` leaves out the time in which, by the kernel's count, the threads of both waited for a core,
+and the time for which a virtual machine had no core of its host.
 """
 
 import http.client
@@ -32,18 +33,34 @@ def wait_ms(pid: int) -> float:
     return waited
 
 
+def stolen_ms() -> float:
+    """
+    How long the host ran others instead of this machine, since it started; 0 where it is unknown.
+
+    Source: proc(5), the eighth time of /proc/stat, which no count of a thread contains.
+    """
+    with suppress(OSError, IndexError), Path("/proc/stat").open() as lines:
+        return int(next(lines).split()[8]) * 1000 / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def withheld_ms(pid: int) -> float:
+    """How long a process and this one had no core although they could run, since they began."""
+    return wait_ms(pid) + wait_ms(os.getpid()) + stolen_ms()
+
+
 def sample(port: int, pid: int) -> str:
     """Ask once; a server that does not answer has the status 0."""
     status = 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    waited, began = wait_ms(pid) + wait_ms(os.getpid()), time.monotonic()
+    withheld, began = withheld_ms(pid), time.monotonic()
     with suppress(OSError, http.client.HTTPException):
         connection.request("GET", "/livez")
         status = connection.getresponse().status
     took = (time.monotonic() - began) * 1000
     connection.close()
-    waited = wait_ms(pid) + wait_ms(os.getpid()) - waited
-    return f"{began:.4f} {status} {took:.1f} {max(0.0, took - max(0.0, waited)):.1f}"
+    withheld = withheld_ms(pid) - withheld
+    return f"{began:.4f} {status} {took:.1f} {max(0.0, took - max(0.0, withheld)):.1f}"
 
 
 def main(port: int, pid: int) -> None:

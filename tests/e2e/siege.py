@@ -30,6 +30,7 @@ MEMORY_LIMIT = 512 * MIB  # of the chart
 MOST_GROWTH = 64 * MIB  # of the peak, by one body
 API_TIMEOUT = "10s"  # of a request to the API server, which some objects keep busy for minutes
 PATIENCE_S = 60.0  # for an answer
+SHOWN = 3  # steps with the slowest /livez
 
 RATE = 10.0  # ordinary pods a second: enough to meet what lasts 200 ms
 
@@ -201,8 +202,10 @@ class Siege:
         if group := self._groups.get(replica):
             limited = f"; {group.peak // MIB} of {MEMORY_LIMIT // MIB} MiB in its cgroup"
         self.figures.append(f"{name}: {sampler.summary}; at most {most // MIB} MiB{limited}")
-        for step in steps:
-            worst = sampler.worst(step.began, step.ended)
+        times = [(sampler.worst(step.began, step.ended), step) for step in steps]
+        for worst, step in sorted(times, reverse=True)[:SHOWN]:
+            self.figures.append(f"{name}: /livez took {worst:.0f} ms during {step.title}")
+        for worst, step in times:
             if worst > LONGEST_LIVEZ_MS or step.growth > MOST_GROWTH or step.peak > MOST_MEMORY:
                 self.troubles.append(
                     f"{step.title}: {name}: /livez {worst:.0f} ms, "
