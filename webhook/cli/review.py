@@ -27,7 +27,7 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import WORKLOAD, Inputs
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
-from webhook.cli.inputs.policy import read_policy
+from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import name_subject, show_answer
@@ -37,8 +37,8 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config.project import Project
 from webhook.errors import ManifestError, ReviewError
+from webhook.manifests import Document
 from webhook.policy.advice.findings import count_of
-from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import is_constraint_list
@@ -55,15 +55,101 @@ class Reviewer:
         problems: Errors in the selectors of workloads; they may be known already.
     """
 
-    def __init__(self, policy: Policy, cluster: Cluster, output: OutputFormat) -> None:
-        """Start with empty counts; the cluster gets the controllers of the pods to be created."""
-        self._policy, self._cluster, self._output = policy, cluster, output
+    def __init__(
+        self,
+        requested: RequestedPolicy,
+        cluster: Cluster,
+        output: OutputFormat,
+        hook: str | None,
+        *,
+        strict: bool,
+    ) -> None:
+        """
+        Start with empty counts.
+
+        Args:
+            requested: The policy of the server.
+            cluster: Gets the controllers of the pods to be created.
+            output: The format of the answers.
+            hook: The webhooks to call, of ``HOOK_CHOICES``; None for both, and for the one that
+                received a recorded request.
+            strict: Whether unknown and duplicate fields deny an object, as with kubectl.
+        """
+        self._policy, self._gates = requested.policy, requested.gates
+        self._cluster, self._output, self._hook = cluster, output, hook
+        self._strict = strict
         self.terminal = Terminal() if output is OutputFormat.TABLE else None
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.warned = 0
         self.problems: list[ManifestError] = []
 
-    def answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> OfflineResult:
+    def review(self, request: OfflineReview, *, has_pods: bool) -> list[ManifestError]:
+        """
+        Answer the review of an object, and those of the pods that it gets.
+
+        Args:
+            request: The review.
+            has_pods: Whether its pods are reviewed themselves.
+
+        Returns:
+            The error of a request that the server cannot answer; empty otherwise.
+        """
+        if self._is_refused_strictly(request):
+            return []
+        hooks = HOOK_CHOICES[self._hook or BOTH]
+        if request.recorded and not self._hook:
+            hooks = (request.hook,)
+        try:
+            result = self._answer(request, hooks)
+            if not has_pods:
+                self._answer_pod(request, result, hooks)
+        except ReviewError as error:
+            report = self._predict_response(request.document)
+            if request.recorded or not report.denied:
+                return [request.document.error(f"the server would answer {error.status}: {error}")]
+            self._show_refusal(report)
+        return []
+
+    def exceeds(self, limit: AuditSeverity) -> bool:
+        """Whether an object was denied, or got warnings if the limit is a warning."""
+        return bool(self.outcomes["denied"] or (self.warned and limit is AuditSeverity.WARN))
+
+    def summary(self) -> str:
+        """Format the counts as one line."""
+        outcomes = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
+        return f"{count_of(sum(self.outcomes.values()), 'answer')}: {outcomes}"
+
+    def _predict_response(self, document: Document) -> ValidationReport:
+        """Predict the response of kube-apiserver to an object, before it calls a webhook."""
+        templates, not_exemptible = self._policy.pod_templates, self._policy.not_exemptible
+        return reports_on(document, templates, [self._gates], not_exemptible=not_exemptible)[0]
+
+    def _is_refused_strictly(self, request: OfflineReview) -> bool:
+        """
+        Show the response of kube-apiserver to unknown and duplicate fields, before any webhook.
+
+        The webhook itself warns of those of custom kinds.
+
+        Returns:
+            Whether it refuses the object.
+        """
+        kind, strict = request.document.group_kind, self._strict
+        places = self._policy.pod_templates.get(kind)
+        if request.recorded or places is None or (kind not in BUILT_IN_KINDS and not strict):
+            return False
+        not_exemptible = self._policy.not_exemptible
+        report = report_strict_errors(
+            request.document, places, strict=strict, not_exemptible=not_exemptible
+        )
+        if report is None:
+            return False
+        if report.denied:
+            self._show_refusal(report)
+        else:
+            self._show_strict_errors(report)
+        return report.denied
+
+    def _answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> OfflineResult:
         """
         Answer one review by each webhook in turn, until one denies.
 
@@ -77,7 +163,7 @@ class Reviewer:
         self._show(request, results)
         return results[-1]
 
-    def answer_pod(
+    def _answer_pod(
         self, request: OfflineReview, result: OfflineResult, hooks: tuple[Hook, ...]
     ) -> None:
         """
@@ -97,28 +183,24 @@ class Reviewer:
                 self.problems += fill(self._cluster, [created.controller])
                 uid = f"{judged.uid}-pod"
                 creation = build_creation(created.document, uid, name_subject(request, result))
-                self.answer(creation, hooks)
+                self._answer(creation, hooks)
 
-    def show_refusal(self, report: ValidationReport) -> None:
+    def _show_refusal(self, report: ValidationReport) -> None:
         """Show an object that kube-apiserver itself would deny, before it calls a webhook."""
         self.outcomes["denied"] += 1
-        if self.terminal:
-            show(report, self.terminal)
-        else:
-            status = {"code": report.code, "reason": "BadRequest", "message": report.message}
-            response = {"allowed": False, "status": status}
-            write_document(
-                {"source": report.source, "line": report.line, "response": response}, self._output
-            )
+        status = {"code": report.code, "reason": "BadRequest", "message": report.message}
+        self._show_prediction(report, {"allowed": False, "status": status})
 
-    def show_strict_errors(self, report: ValidationReport) -> None:
+    def _show_strict_errors(self, report: ValidationReport) -> None:
         """Show the warnings of kube-apiserver about fields that it drops."""
         self.warned += 1
+        warnings = [notice.message for notice in report.warnings]
+        self._show_prediction(report, {"allowed": True, "warnings": warnings})
+
+    def _show_prediction(self, report: ValidationReport, response: dict[str, Any]) -> None:
         if self.terminal:
             show(report, self.terminal)
         else:
-            warnings = [notice.message for notice in report.warnings]
-            response = {"allowed": True, "warnings": warnings}
             place = {"source": report.source, "line": report.line}
             write_document({**place, "response": response}, self._output)
 
@@ -138,11 +220,6 @@ class Reviewer:
         """Whether a profile depends on labels of a Namespace that is not among the facts."""
         needed = any(profile.needs_namespace_labels for profile in self._policy.profiles)
         return needed and self._cluster.namespace_labels(name) is None
-
-    def summary(self) -> str:
-        """Format the counts as one line."""
-        outcomes = ", ".join(f"{count} {what}" for what, count in self.outcomes.items())
-        return f"{count_of(sum(self.outcomes.values()), 'answer')}: {outcomes}"
 
 
 def _as_document(request: OfflineReview, result: OfflineResult) -> dict[str, Any]:
@@ -168,8 +245,7 @@ def review(
 ) -> ExitCode:
     """Answer every object and show the answers."""
     requested = read_policy(project=project, **policy_options)
-    policy = requested.policy
-    judged = policy.pod_templates
+    judged = requested.configuration.pod_templates
     inputs = Inputs(
         filename, strict=strict, unpack=unpack_recording, project=project, judged=judged
     )
@@ -178,35 +254,17 @@ def review(
     if sources.live is None:
         require_namespace(namespace, set(list_namespaces(documents)))
     owners = requested.configuration.owner_selectors
-    reviewer = Reviewer(policy, read_facts(sources, documents, owners, inputs, inside), output)
+    cluster = read_facts(sources, documents, owners, inputs, inside)
+    reviewer = Reviewer(requested, cluster, output, hook, strict=strict)
     reviewed = ReviewedObjects(documents)
     chosen = [
         document
         for document in documents
         if selects(selector, document.value) and namespace in ("", namespace_of(document))
     ]
-    for request in build_reviews(chosen, policy.pod_templates):
-        if _is_refused_strictly(request, reviewer, policy, strict=strict):
-            continue
-        try:
-            hooks = HOOK_CHOICES[hook or BOTH]
-            if request.recorded and not hook:
-                hooks = (request.hook,)
-            result = reviewer.answer(request, hooks)
-            if not reviewed.have_pods_of(request.document):
-                reviewer.answer_pod(request, result, hooks)
-        except ReviewError as error:
-            report = reports_on(
-                request.document,
-                policy.pod_templates,
-                [requested.gates],
-                not_exemptible=policy.not_exemptible,
-            )[0]
-            if request.recorded or not report.denied:
-                problem = f"the server would answer {error.status}: {error}"
-                inputs.problems.append(request.document.error(problem))
-            else:
-                reviewer.show_refusal(report)
+    for request in build_reviews(chosen, judged):
+        has_pods = reviewed.have_pods_of(request.document)
+        inputs.problems += reviewer.review(request, has_pods=has_pods)
     known = set(map(str, inputs.problems))
     inputs.problems += (error for error in reviewer.problems if str(error) not in known)
     if not any(reviewer.outcomes.values()):
@@ -214,33 +272,4 @@ def review(
     inputs.report()
     if reviewer.terminal:
         reviewer.terminal.line(reviewer.summary())
-    warned = reviewer.warned and fail_on is AuditSeverity.WARN
-    findings = bool(reviewer.outcomes["denied"] or warned)
-    return outcome(findings=findings, unfinished=bool(inputs.problems))
-
-
-def _is_refused_strictly(
-    request: OfflineReview, reviewer: Reviewer, policy: Policy, *, strict: bool
-) -> bool:
-    """
-    Show the response of kube-apiserver to unknown and duplicate fields, before any webhook.
-
-    The webhook itself warns of those of custom kinds.
-
-    Returns:
-        Whether it refuses the object.
-    """
-    kind = request.document.group_kind
-    places = policy.pod_templates.get(kind)
-    if request.recorded or places is None or (kind not in BUILT_IN_KINDS and not strict):
-        return False
-    report = report_strict_errors(
-        request.document, places, strict=strict, not_exemptible=policy.not_exemptible
-    )
-    if report is None:
-        return False
-    if report.denied:
-        reviewer.show_refusal(report)
-    else:
-        reviewer.show_strict_errors(report)
-    return report.denied
+    return outcome(findings=reviewer.exceeds(fail_on), unfinished=bool(inputs.problems))
