@@ -5,7 +5,7 @@ Build an immutable ``Configuration`` from the documents of configuration files.
 a function that reads the files a configuration names.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -109,9 +109,28 @@ def check(
     profiles = [profile for i, entry in enumerate(entries) for profile in maker.make(entry, i)]
     reading.finish()
     assert written is not None, "an invalid document has errors"
+    gates = {
+        name: ConfiguredGate(on, reading.where(("featureGates", name)))
+        for name, on in written.feature_gates.items()
+    }
+    settings = _collect_settings(written, profiles, maker.files.values())
+    return replace(settings, files=(document.source, *maker.files), configured_gates=gates)
+
+
+def _collect_settings(
+    written: SpreadConfiguration,
+    profiles: Sequence[Profile],
+    files: Collection[list[SchedulerDefaults]],
+) -> Configuration:
+    """
+    Collect the settings that do not name their place in the file.
+
+    Args:
+        profiles: The profiles that ``written`` contains, complete.
+        files: The defaults in the scheduler configurations that it names.
+    """
     configured = {rule: setting.action for rule, setting in written.rules.items() if setting.action}
     return Configuration(
-        files=(document.source, *maker.files),
         mode=written.mode,
         profiles=tuple(profiles),
         field_defaults=written.field_defaults,
@@ -122,15 +141,11 @@ def check(
         not_exemptible=frozenset(
             rule for rule, setting in written.rules.items() if not setting.exemptible
         ),
-        configured_gates={
-            name: ConfiguredGate(on, reading.where(("featureGates", name)))
-            for name, on in written.feature_gates.items()
-        },
-        scheduler_defaults=_collect_defaults(maker.files.values()),
+        scheduler_defaults=_collect_defaults(files),
         ca_overlap=written.ca_overlap,
         scale_down_repair=written.scale_down_repair,
         notices=(
-            *_notices(maker.files.values()),
+            *_notices(files),
             *_scale_down_notices(profiles, repair=written.scale_down_repair),
         ),
     )
