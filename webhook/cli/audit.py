@@ -83,7 +83,7 @@ def audit(
     if namespace and all_namespaces:
         raise ConfigError("use -n or -A, not both", "-A")
     requested = apply_actions(read_policy(project=project, **policy_options), project)
-    configuration = requested.configuration
+    configuration, policy = requested.configuration, requested.policy
     known = baseline.load_baseline(since_baseline) if since_baseline else None
     if sources.live or snapshot:
         filename, sources = drop_project_files(project, filename, sources)
@@ -97,15 +97,9 @@ def audit(
     inventory = Inventory(collected, configuration.owner_selectors)
     exemptions = ProjectExemptions(project.exemptions if project else ())
     question = AuditOptions(
-        requested.policy,
-        rules,
-        namespace,
-        exclude_rules,
-        exemptions,
-        strict=strict,
-        labels=selector,
+        policy, rules, namespace, exclude_rules, exemptions, strict=strict, labels=selector
     )
-    _warn_of_rules_off(rules.by_id - exclude_rules, question.policy)
+    _warn_of_rules_off(rules.by_id - exclude_rules, policy)
     report = _scan(inventory, question)
     if not report.workloads:
         place = _describe_place(inputs, sources, snapshot, namespace)
@@ -115,11 +109,10 @@ def audit(
     fixes: Mapping[FindingKey, SuggestedFix] = {}
     if any(target.format == SARIF for target in output):
         inside = resolve_namespace(namespace, sources)
-        scope = FixOptions(configuration, question.policy, namespace=inside)
-        fixes = suggest_fixes(inventory, report, scope)
-    render_options = RenderOptions(fail_on, fixes, tuple(inputs.problems))
-    for target in output:
-        _write(report, target, render_options)
+        fixes = suggest_fixes(
+            inventory, report, FixOptions(configuration, policy, namespace=inside)
+        )
+    _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
     inputs.report()
     if project and filename == project.paths and _is_whole(question):
         report_unused(exemptions.unused)
@@ -153,11 +146,14 @@ def _scan(inventory: Inventory, question: AuditOptions) -> AuditReport:
         return scan(inventory, question, partial(bar.track, description="auditing"))
 
 
-def _write(report: AuditReport, target: OutputTarget, render_options: RenderOptions) -> None:
-    if not target.file and target.format in (TABLE, WIDE):
-        Terminal().lines(
-            [(text, Style[meaning.name]) for text, meaning in line]
-            for line in format_lines(report, is_wide=target.format == WIDE)
-        )
-        return
-    write_text(render_report(report, target.format, render_options), target)
+def _write(
+    report: AuditReport, output: Iterable[OutputTarget], render_options: RenderOptions
+) -> None:
+    for target in output:
+        if not target.file and target.format in (TABLE, WIDE):
+            Terminal().lines(
+                [(text, Style[meaning.name]) for text, meaning in line]
+                for line in format_lines(report, is_wide=target.format == WIDE)
+            )
+        else:
+            write_text(render_report(report, target.format, render_options), target)

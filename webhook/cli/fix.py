@@ -78,18 +78,12 @@ def fix(
     )
     result = fix_files(files.texts, others, scope, as_read=diff)
     files.problems += result.problems
-    changed = _show_changes(files, result) if diff else _write_changes(files, result)
-    report = FixReport(
-        written=not diff,
-        changed=tuple(changed),
-        fixed=tuple(fixed for fixed in result.fixed if fixed.source in changed),
-        left=result.left,
-    )
+    report = _carry_out(files, result, diff=diff)
     _write_report(report, output, to_stderr=diff or files.piped is not None)
-    if files.kinds.isdisjoint(requested.configuration.pod_templates):
+    if files.kinds.isdisjoint(judged):
         files.report_nothing(WORKLOAD)
     files.report()
-    findings = report.exceeds(fail_on) or (diff and bool(changed))
+    findings = report.exceeds(fail_on) or (diff and bool(report.changed))
     return outcome(findings=findings, unfinished=bool(files.problems))
 
 
@@ -102,6 +96,17 @@ def _require_files(paths: Sequence[str]) -> None:
                 "fix -f -",
                 "-k",
             )
+
+
+def _carry_out(files: InputFiles, result: FixOutcome, *, diff: bool) -> FixReport:
+    """Write the changed files, or show the diffs."""
+    changed = _show_changes(files, result) if diff else _write_changes(files, result)
+    return FixReport(
+        written=not diff,
+        changed=tuple(changed),
+        fixed=tuple(fixed for fixed in result.fixed if fixed.source in changed),
+        left=result.left,
+    )
 
 
 def _list_changes(files: InputFiles, result: FixOutcome) -> list[str]:

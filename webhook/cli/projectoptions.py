@@ -7,6 +7,7 @@ environment variable, else from the project file.
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -40,24 +41,7 @@ def project_options(
         paths: Whether the command works on the files of the project.
         versions: Whether the command accepts a range of Kubernetes versions.
     """
-
-    def load(ctx: click.Context, _option: click.Parameter, written: str) -> Project | None:
-        if ctx.resilient_parsing:
-            return None
-        excluded: tuple[str, ...] = ctx.meta.get(_EXCLUDE_KEY, ())
-        if ctx.meta.get(_META_KEY):
-            if written:
-                raise ConfigError(_BOTH, _FLAG)
-            return _exclude(None, excluded)
-        ctx.meta[_META_KEY] = False  # too late for --no-project
-        project = _exclude(_read(written), excluded)
-        if project is not None:
-            defaults = list_defaults(project, versions=versions)
-            if not paths:
-                defaults.pop(PATHS, None)
-            ctx.default_map = dict(defaults)
-        return project
-
+    load = partial(_load, paths=paths, versions=versions)
     return [
         click.Option(
             ["--exclude"],
@@ -110,6 +94,27 @@ def report_unused(exemptions: Iterable[Exemption]) -> None:
     """Write to stderr which exemptions of a project have no effect."""
     for exemption in exemptions:
         write_stderr(f"warning: {exemption.where}: exempts from no finding: remove it")
+
+
+def _load(
+    ctx: click.Context, _option: click.Parameter, written: str, *, paths: bool, versions: bool
+) -> Project | None:
+    """Load the project, and make its values the defaults of the other options."""
+    if ctx.resilient_parsing:
+        return None
+    excluded: tuple[str, ...] = ctx.meta.get(_EXCLUDE_KEY, ())
+    if ctx.meta.get(_META_KEY):
+        if written:
+            raise ConfigError(_BOTH, _FLAG)
+        return _exclude(None, excluded)
+    ctx.meta[_META_KEY] = False  # too late for --no-project
+    project = _exclude(_read(written), excluded)
+    if project is not None:
+        defaults = list_defaults(project, versions=versions)
+        if not paths:
+            defaults.pop(PATHS, None)
+        ctx.default_map = dict(defaults)
+    return project
 
 
 def _keep_flag(ctx: click.Context, _option: click.Parameter, written: bool) -> None:
