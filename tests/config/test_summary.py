@@ -63,6 +63,16 @@ def test_hard_defaults_are_compared_with_the_nodes(
     assert summary.advise(in_force, facts) == sentences
 
 
+def test_matchlabelkeys_that_no_pod_carries_are_found_without_nodes() -> None:
+    entry = f"{{{SOFT[1:-1]}, matchLabelKeys: [pod-template-hsh]}}"
+    in_force = policy(one_profile(f"defaultConstraints: [{entry}]"))
+
+    for facts in (NoFacts(), Nodes(5, 5, 2)):
+        (sentence,) = summary.advise(in_force, facts)
+
+        assert sentence.endswith("did you mean pod-template-hash?")
+
+
 def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
     (profile,) = policy(
         one_profile(

@@ -7,6 +7,7 @@ Summaries of the configuration in force: profiles, feature gates, an example, an
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.config.defaultkeys import find_absent_keys
 from webhook.policy import selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
@@ -134,14 +135,18 @@ def inject_example(
 
 def advise(policy: Policy, facts: Facts) -> list[str]:
     """
-    Find DoNotSchedule defaults that the nodes may not satisfy, so that pods stay Pending.
+    Find defaults that do not have the effect that is intended.
+
+    Their matchLabelKeys are labels of no pod, or the nodes may not satisfy DoNotSchedule defaults,
+    so that pods stay Pending. Nodes are not judged if no schedulable node is known.
 
     Returns:
-        Sentences without a final full stop; none if no schedulable node is known.
+        Sentences without a final full stop.
     """
+    absent = find_absent_keys(policy)
     if not facts.schedulable_nodes():
-        return []
-    return [
+        return absent
+    return absent + [
         sentence
         for profile in policy.profiles
         for constraint in profile.constraints

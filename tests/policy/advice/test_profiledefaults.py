@@ -4,14 +4,23 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import Json, default, pod, policy, profile, spread
-from tests.policy.advice.subjects import admission, audit, deployed, running, subject, zones
+from tests.policy.advice.subjects import (
+    admission,
+    audit,
+    deployed,
+    running,
+    subject,
+    workload,
+    zones,
+)
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.profiledefaults import find_pending_defaults
+from webhook.policy.advice.profiledefaults import find_unfit_defaults
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Merge, Mode, Policy
-from webhook.policy.model import ZONE, Constraint
+from webhook.policy.kinds import DEPLOYMENT, JOB, STATEFUL_SET
+from webhook.policy.model import ZONE, Constraint, GroupKind
 from webhook.policy.rule_entry import Action
 
 HARD = "DoNotSchedule"
@@ -55,7 +64,7 @@ def test_defaults_that_keep_pods_pending(
 ) -> None:
     context = (audit if build is audit else admission)(config=config, services=WEB)
 
-    found = list(find_pending_defaults(judged, context, POLICY_RULES))
+    found = list(find_unfit_defaults(judged, context, POLICY_RULES))
 
     assert [finding.rule for finding in found] == expected
     assert {finding.field for finding in found} <= {judged.list_path}
@@ -66,7 +75,7 @@ def test_no_node_accepts_the_next_pod_with_the_defaults() -> None:
     cordoned = [nodes[0], replace(nodes[1], unschedulable=True)]
     context = audit(cordoned, [pods], config=giving(ZONES), services=WEB)
 
-    (found,) = find_pending_defaults(deployed(), context, POLICY_RULES)
+    (found,) = find_unfit_defaults(deployed(), context, POLICY_RULES)
 
     assert (found.rule, found.instead) == ("TSC106", "# change the defaults of profile cluster")
     assert found.problem.startswith("with the defaults of profile cluster, the one node")
@@ -75,7 +84,7 @@ def test_no_node_accepts_the_next_pod_with_the_defaults() -> None:
 def test_only_rules_that_run_are_checked() -> None:
     context = audit(config=GIVING, services=WEB)
 
-    assert list(find_pending_defaults(deployed(), context, ())) == []
+    assert list(find_unfit_defaults(deployed(), context, ())) == []
 
 
 def test_an_object_is_not_denied_for_the_defaults_of_a_profile() -> None:
@@ -88,3 +97,63 @@ def test_an_object_is_not_denied_for_the_defaults_of_a_profile() -> None:
 
         assert [finding.rule for finding in advice.denied] == denied
         assert ("TSC103" in [finding.rule for finding in advice.warned]) is not bool(denied)
+
+
+HASH, REVISION, NAME = (
+    "pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/pod-name"
+)  # fmt: skip
+PREFIX = "with the defaults of profile cluster, "
+IGNORED = f"{PREFIX}its pods never carry {{}}, so kube-scheduler ignores it; they carry {{}}"
+ALONE = f"{PREFIX}{NAME} has another value on each of its pods: "
+
+# kind, matchLabelKeys of the default, beginning of the problem; empty for none
+IGNORED_KEYS: dict[str, tuple[GroupKind, tuple[str, ...], str]] = {
+    "no keys": (STATEFUL_SET, (), ""),
+    "the key of another kind": (STATEFUL_SET, (HASH,), IGNORED.format(HASH, REVISION)),
+    "a key for each kind": (STATEFUL_SET, (HASH, REVISION), ""),
+    "a typing error": (
+        DEPLOYMENT, ("pod-template-hsh",), IGNORED.format("pod-template-hsh", HASH)
+    ),
+    "a typing error beside the key of another kind": (
+        DEPLOYMENT, (REVISION, "pod-template-hsh"), IGNORED.format(REVISION, HASH)
+    ),
+    "pods without revisions": (JOB, (HASH,), ""),
+    "a key of which nothing is known": (DEPLOYMENT, ("tier",), ""),
+    "a key by which every pod counts only itself": (STATEFUL_SET, (REVISION, NAME), ALONE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "problem"), IGNORED_KEYS.values(), ids=IGNORED_KEYS.keys()
+)
+def test_keys_of_defaults_that_pods_never_carry(
+    kind: GroupKind, keys: tuple[str, ...], problem: str
+) -> None:
+    judged = subject(workload(HOST, kind=kind))
+    context = audit(config=giving(replace(ZONES, match_label_keys=keys)), services=WEB)
+
+    found = list(find_unfit_defaults(judged, context, POLICY_RULES))
+
+    assert [finding.rule for finding in found] == ["TSC117"] * bool(problem)
+    assert all(finding.problem.startswith(problem) for finding in found)
+    assert {(finding.field, finding.instead) for finding in found} <= {
+        (judged.list_path, "# change the defaults of profile cluster")
+    }
+
+
+def test_ignored_keys_of_defaults_are_only_recorded() -> None:
+    context = audit(config=giving(replace(ZONES, match_label_keys=(HASH,))), services=WEB)
+
+    advice = advise(subject(workload(kind=STATEFUL_SET)), context)
+
+    assert "TSC117" in [finding.rule for finding in advice.audited]
+    assert "TSC117" not in [finding.rule for finding in advice.warned]
+
+
+def test_ignored_keys_are_not_judged_if_the_rule_is_off() -> None:
+    keys = giving(replace(ZONES, match_label_keys=(HASH,)))
+    off = replace(keys, actions={**DEFAULT_ACTIONS, "TSC117": Action.OFF})
+    judged = subject(workload(kind=STATEFUL_SET))
+
+    assert not [*find_unfit_defaults(judged, audit(config=off, services=WEB), POLICY_RULES)]
+    assert not [*find_unfit_defaults(judged, audit(), POLICY_RULES)]

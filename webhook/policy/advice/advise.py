@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
-from webhook.policy.advice.profiledefaults import find_pending_defaults
+from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
@@ -102,7 +102,8 @@ def advise(
     policy = context.policy
     rows = tuple(rows)
     findings = list(_run_rules(subject, context, rows))
-    of_profile = tuple(find_pending_defaults(_without_gated(subject, context.gates), context, rows))
+    in_force = _without_gated(subject, context.gates)
+    of_profile = tuple(find_unfit_defaults(in_force, context, rows))
     findings += of_profile
     exempt = exemptions.parse_exemptions(subject.metadata.annotations, policy.not_exemptible)
     if not findings and not exempt.refused:
@@ -110,8 +111,8 @@ def advise(
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
     for finding in _join_causes([one for one in findings if one.rule not in exempt.reasons]):
         action = policy.actions[finding.rule]
-        if finding in of_profile and action is Action.DENY:
-            action = Action.WARN  # the object is not at fault
+        if finding in of_profile:
+            action = _spare_owner(finding.rule, action)
         by_action[_limit_action(action, subject)].append(finding)
     warns = _limit_action(Action.WARN, subject) is Action.WARN
     return Advice(
@@ -166,6 +167,13 @@ def _without_gated(subject: Subject, gates: Gates) -> Subject:
     written = subject.pod.constraints
     kept = fieldgates.drop_disabled_fields(written, None, gates).constraints
     return subject if kept is written else subject.with_constraints(kept)
+
+
+def _spare_owner(rule: str, action: Action) -> Action:
+    """Reduce an action on the defaults of a profile: the owner of the object did not write them."""
+    if rule == IGNORED_KEYS_RULE:
+        return Action.AUDIT
+    return Action.WARN if action is Action.DENY else action
 
 
 def _limit_action(action: Action, subject: Subject) -> Action:

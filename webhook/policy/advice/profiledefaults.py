@@ -1,60 +1,103 @@
 """
-Default constraints of a profile that would keep the pods of a workload Pending.
+Default constraints of a profile that do not fit the pods of a workload.
 
-``find_pending_defaults`` is the entry point. The constraints are not in the object: the mutating
-webhook adds them to its pods, which a controller creates. The owner of the profile must change
-them, so no such finding denies an object.
+``find_unfit_defaults`` finds those that would keep the pods Pending, and those whose matchLabelKeys
+the pods lack. The constraints are not in the object: the mutating webhook adds them to its pods,
+which a controller creates. The owner of the profile must change them, so no such finding denies an
+object.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from operator import eq
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.findings import AdviceFinding
+from webhook.policy.advice.fields import correct_keys, is_unique
+from webhook.policy.advice.findings import AdviceFinding, RuleViolation
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.kinds import POD
-from webhook.policy.model import DO_NOT_SCHEDULE
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.rule_entry import Action
 
 BLOCKING_RULES = ("TSC103", "TSC104", "TSC106")
 """Rules about pods that stay Pending, in the order in which their causes are likely."""
 
+IGNORED_KEYS_RULE = "TSC117"
+"""Rule about keys that the pods lack: the default works without them, so it is only recorded."""
 
-def find_pending_defaults(
+
+def find_unfit_defaults(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule]
 ) -> Iterator[AdviceFinding]:
     """
     Find the first reason why the defaults of a profile keep the pods of a workload Pending.
 
+    Then find the first default whose matchLabelKeys the pods lack (TSC117).
+
     Args:
-        rows: The rules that run; only those of ``BLOCKING_RULES`` matter.
+        rows: The rules that run; only those of ``BLOCKING_RULES``, and TSC117, matter.
 
     Returns:
-        At most one finding, on the list of constraints; none if the pods would be Pending without
-        the defaults, too.
+        At most two findings, on the list of constraints. The first is left out if the pods would be
+        Pending without the defaults, too.
     """
     injection = _forecast(subject, context)
     if injection is None:
         return
     found: dict[str, PolicyRule] = {row.id: row for row in rows if _applies(row, context)}
+    blocking = [found[rule] for rule in BLOCKING_RULES if rule in found]
+    violations = [_find_blocking(subject, context, blocking, injection)]
+    if IGNORED_KEYS_RULE in found:
+        violations.append(_find_ignored(subject, context, found[IGNORED_KEYS_RULE], injection))
+    for rule, violation in chain.from_iterable(violations):
+        prefix = f"with the defaults of profile {injection.profile}"
+        yield AdviceFinding(
+            rule,
+            subject.list_path,
+            f"{prefix}, {violation.problem}",
+            f"# change the defaults of profile {injection.profile}",
+            f"{prefix}, {violation.brief or violation.problem}",
+        )
+
+
+def _find_blocking(
+    subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule], injection: Injection
+) -> Iterator[tuple[str, RuleViolation]]:
     given = _add_hard_defaults(subject, injection)
-    checks = (found[rule] for rule in BLOCKING_RULES if rule in found)
-    for row in checks:
+    for row in rows:
         before = {item.problem for item in row.check(subject, context)}
         for violation in row.check(given, context):
             if violation.problem not in before:
-                prefix = f"with the defaults of profile {injection.profile}"
-                yield AdviceFinding(
-                    row.id,
-                    subject.list_path,
-                    f"{prefix}, {violation.problem}",
-                    f"# change the defaults of profile {injection.profile}",
-                    f"{prefix}, {violation.brief or violation.problem}",
-                )
+                yield row.id, violation
                 return
+
+
+def _find_ignored(
+    subject: Subject, context: AdviceContext, row: PolicyRule, injection: Injection
+) -> Iterator[tuple[str, RuleViolation]]:
+    """
+    Find the first default whose keys the pods lack.
+
+    Profiles apply to workloads of several kinds, and kube-scheduler ignores the keys of the others.
+    So a default is not reported if the pods carry one of its keys, nor if none of them resembles or
+    stands for a label that the pods do carry. A key that differs for every pod always is.
+    """
+    added = (entry.constraint for entry in injection.entries)
+    given = subject.with_constraints(tuple(one for one in added if _lacks_keys(one, subject)))
+    for violation in islice(row.check(given, context), 1):
+        yield row.id, violation
+
+
+def _lacks_keys(constraint: Constraint, subject: Subject) -> bool:
+    keys = constraint.match_label_keys
+    if any(is_unique(key, subject) for key in keys):
+        return True
+    corrected = correct_keys(constraint, subject)
+    return any(corrected) and not any(map(eq, keys, corrected))
 
 
 def _applies(row: PolicyRule, context: AdviceContext) -> bool:
