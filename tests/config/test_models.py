@@ -4,11 +4,13 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
+from webhook.config.messages import RefusalError
 from webhook.config.models import (
     SHIPPED_OWNERS,
     OwnerSelector,
     collect_owners,
     parse_selector,
+    refuse_two_configurations,
     version_validator,
 )
 from webhook.policy.api.versions import parse_version
@@ -122,3 +124,14 @@ def test_a_version_that_is_not_supported_is_refused(written: str, problem: str) 
     (error,) = caught.value.errors()
     (cause,) = error["ctx"]["error"].problems
     assert problem in cause[1]
+
+
+def test_a_file_has_one_configuration() -> None:
+    refuse_two_configurations("a.yaml", None)
+    refuse_two_configurations(None, "b.yaml")
+
+    with pytest.raises(RefusalError) as raised:
+        refuse_two_configurations("a.yaml", "b.yaml")
+
+    problem = "cannot be used with config: remove one of the two"
+    assert raised.value.problems == ((("schedulerConfig",), problem),)

@@ -32,6 +32,17 @@ class LenientModel(StrictModel):
     model_config = ConfigDict(extra="ignore")
 
 
+def refuse_two_configurations(config: object, scheduler_config: object) -> None:
+    """
+    Refuse a file with a configuration of each kind.
+
+    Raises:
+        RefusalError: Neither is None.
+    """
+    if config is not None and scheduler_config is not None:
+        raise refusal("cannot be used with config: remove one of the two", ("schedulerConfig",))
+
+
 class RequirementModel(StrictModel):
     """One expression of a label selector."""
 

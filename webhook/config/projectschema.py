@@ -10,7 +10,12 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 from pydantic.alias_generators import to_camel
 
 from webhook.config.messages import format_value, refusal
-from webhook.config.models import SelectorModel, StrictModel, version_validator
+from webhook.config.models import (
+    SelectorModel,
+    StrictModel,
+    refuse_two_configurations,
+    version_validator,
+)
 from webhook.config.project import DEFAULT_EXCLUDES
 from webhook.config.rulenames import describe_unknown, find_rules
 from webhook.config.spread import read_action
@@ -151,8 +156,6 @@ class SpreadProject(_ProjectPart):
 
     @model_validator(mode="after")
     def check(self) -> Self:
-        """Reject two configurations."""
-        if self.config is not None and self.scheduler_config is not None:
-            problem = "cannot be used with config: remove one of the two"
-            raise refusal(problem, ("schedulerConfig",))
+        """Refuse two configurations."""
+        refuse_two_configurations(self.config, self.scheduler_config)
         return self

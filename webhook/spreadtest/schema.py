@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from webhook.config.messages import find_repeated_names, format_value, refusal, refuse, suggest_word
-from webhook.config.models import StrictModel, version_validator
+from webhook.config.models import StrictModel, refuse_two_configurations, version_validator
 from webhook.config.spread import GateName
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.versions import parse_version
@@ -205,7 +205,5 @@ class SpreadTest(_Part):
     @model_validator(mode="after")
     def check(self) -> Self:
         """Refuse two configurations."""
-        if self.config is not None and self.scheduler_config is not None:
-            problem = "cannot be used with config: remove one of the two"
-            raise refusal(problem, ("schedulerConfig",))
+        refuse_two_configurations(self.config, self.scheduler_config)
         return self
