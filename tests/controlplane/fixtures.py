@@ -7,7 +7,7 @@ of the control planes that ran meanwhile are part of its report.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -44,8 +44,8 @@ def control_plane(
     Work in a namespace of your own (create_namespace), give Nodes names of your own, delete what
     is not in a namespace, and break nothing: new_control_plane is for that.
     """
-    with ExitStack() as planes:
-        yield _started(ControlPlane(control_plane_assets), planes, request.config)
+    with run_plane(ControlPlane(control_plane_assets), request.config) as started:
+        yield started
 
 
 @pytest.fixture
@@ -61,17 +61,21 @@ def new_control_plane(
 
         def start(**options: Any) -> ControlPlane:
             plane = ControlPlane(control_plane_assets, Options(**options))
-            return _started(plane, planes, request.config)
+            return planes.enter_context(run_plane(plane, request.config))
 
         yield start
 
 
-def _started(plane: ControlPlane, planes: ExitStack, config: pytest.Config) -> ControlPlane:
+@contextmanager
+def run_plane(plane: ControlPlane, config: pytest.Config) -> Generator[ControlPlane]:
+    """Run a control plane; meanwhile its logs are part of the reports of failed tests."""
     running = config.stash.setdefault(RUNNING, [])
-    planes.enter_context(plane)
-    running.append(plane)
-    planes.callback(running.remove, plane)
-    return plane
+    with plane:
+        running.append(plane)
+        try:
+            yield plane
+        finally:
+            running.remove(plane)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ from aiohttp import web
 from tests.build import owned_by, pod, policy, profile, request
 from tests.controlplane.api import Json
 from tests.controlplane.assets import Assets
-from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.fixtures import run_plane
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import converged, following, reviewing, until
@@ -39,11 +39,8 @@ def only_plane(
     control_plane_assets: Assets, request: pytest.FixtureRequest
 ) -> Iterator[ControlPlane]:
     options = Options(controllers=False, scheduler=False, service_accounts=False)
-    with ControlPlane(control_plane_assets, options) as started:
-        running = request.config.stash.setdefault(RUNNING, [])
-        running.append(started)
+    with run_plane(ControlPlane(control_plane_assets, options), request.config) as started:
         yield started
-        running.remove(started)
 
 
 @pytest.fixture

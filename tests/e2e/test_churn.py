@@ -8,7 +8,7 @@ import pytest
 
 from tests.controlplane.api import Json
 from tests.controlplane.assets import Assets
-from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.fixtures import run_plane
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.churn import Churn, ScaleDown, ranking_fleet, skew
 from tests.e2e.objects import LONG
@@ -32,12 +32,9 @@ LEASE: Json = {
 @pytest.fixture(scope="module")
 def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """Start one control plane for all these tests; its Nodes belong to them."""
-    with ControlPlane(control_plane_assets) as started:
-        running = request.config.stash.setdefault(RUNNING, [])
-        running.append(started)
+    with run_plane(ControlPlane(control_plane_assets), request.config) as started:
         join_zones(started, **ZONES)
         yield started
-        running.remove(started)
 
 
 def failed_bindings(plane: ControlPlane) -> float:

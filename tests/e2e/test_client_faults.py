@@ -12,7 +12,7 @@ import trustme
 
 from tests.controlplane.api import Json
 from tests.controlplane.assets import Assets
-from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.fixtures import run_plane
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.apiproxy import ApiProxy, Mode, proxying
@@ -37,11 +37,8 @@ def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Itera
         service_accounts=False,
         apiserver_flags=("--watch-cache=false",),
     )
-    with ControlPlane(control_plane_assets, options) as started:
-        running = request.config.stash.setdefault(RUNNING, [])
-        running.append(started)
+    with run_plane(ControlPlane(control_plane_assets, options), request.config) as started:
         yield started
-        running.remove(started)
 
 
 class CompactingClient:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.controlplane.api import Reply
 from tests.controlplane.assets import Assets
-from tests.controlplane.fixtures import RUNNING
+from tests.controlplane.fixtures import run_plane
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
@@ -80,13 +80,10 @@ RECOMMEND = f"{CONFIG}\nmode: recommend\n"
 def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """One of its own: what lies in it would break the replicas of other tests."""
     options = Options(controllers=False, scheduler=False, service_accounts=False, audit=True)
-    with ControlPlane(control_plane_assets, options) as started:
-        running = request.config.stash.setdefault(RUNNING, [])
-        running.append(started)
+    with run_plane(ControlPlane(control_plane_assets, options), request.config) as started:
         for custom in definitions():
             define(started, custom)
         yield started
-        running.remove(started)
 
 
 STORABLE = DEEP | STORED  # kube-apiserver takes up to minutes to refuse one of the others
