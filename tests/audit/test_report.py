@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.audit.world import finding, report
+from tests.audit.world import finding, report, spread_report
 from tests.schemas import describe_schema
 from webhook.audit.report import (
     AuditReport,
@@ -43,29 +43,12 @@ def test_exempted_findings_of_a_workload_come_last() -> None:
 def test_the_excess_of_a_spread_is_its_skew_above_the_limit(
     max_skew: int | None, excess: int
 ) -> None:
-    spread = SpreadReport(
-        topology_key="zone",
-        when_unsatisfiable="DoNotSchedule",
-        max_skew=max_skew,
-        minimum=0,
-        floor="",
-        skew=3,
-        domains=0,
-        cells=(),
-    )
-
-    assert spread.excess == excess
+    assert spread_report(max_skew=max_skew, skew=3).excess == excess
 
 
-PART = SpreadReport(
-    topology_key="zone",
-    when_unsatisfiable="DoNotSchedule",
-    max_skew=1,
-    minimum=0,
-    floor="",
-    skew=1,
+PART = spread_report(
     domains=3,
-    cells=(),
+    skew=1,
     own=7,
     own_skew=0,
     counted=1,

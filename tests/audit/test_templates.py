@@ -4,6 +4,7 @@ import pytest
 
 from tests.audit.world import DEPLOYMENT as WEB
 from tests.audit.world import REFERRING, audit, gather, inventory, pod, rules
+from tests.audit.world import REPLICA_SET as STORED_SET
 from tests.fix.fixed import options, run_fix
 from webhook.policy.kinds import ROLLOUT
 
@@ -13,17 +14,10 @@ TEMPLATE = (
     .replace("DoNotSchedule", "ScheduleAnyway")
 )
 
-REPLICA_SET = """\
----
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata:
-  name: web-1
-  namespace: shop
-  ownerReferences:
-  - {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, controller: true}
-spec: {replicas: 1, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}
-"""
+OWN_SET = STORED_SET.replace("web-1", "template-1").replace("name: web,", "name: template,")
+REPLICA_SET = STORED_SET.replace(
+    "apiVersion: apps/v1, kind: Deployment", "apiVersion: argoproj.io/v1alpha1, kind: Rollout"
+)
 RUNNING = pod("web-1-a", "node-a", "ReplicaSet/web-1")
 
 
@@ -38,10 +32,6 @@ def test_the_template_is_judged_with_the_pods_of_the_rollout() -> None:
     assert (judged.is_judged, listed.is_judged) == (True, False)
 
 
-OWN_SET = REPLICA_SET.replace("web-1", "template-1").replace(
-    "{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web,",
-    "{apiVersion: apps/v1, kind: Deployment, name: template,",
-)
 OWN = "".join(pod(f"template-1-{name}", "node-b", "ReplicaSet/template-1") for name in "ab")
 
 # objects -> workload, replicas, pods and the places of its pods

@@ -9,7 +9,13 @@ import yaml
 from tests.apiserver import ApiServer, Behavior
 from webhook.audit.collect import ManifestCollector
 from webhook.audit.inventory import Inventory
-from webhook.audit.report import AuditFinding, AuditReport, AuditSeverity, WorkloadReport
+from webhook.audit.report import (
+    AuditFinding,
+    AuditReport,
+    AuditSeverity,
+    SpreadReport,
+    WorkloadReport,
+)
 from webhook.audit.scan import AuditOptions, scan, summarise
 from webhook.audit.snapshot import Snapshot
 from webhook.config.configuration import Configuration
@@ -118,6 +124,21 @@ spec:
   workloadRef: {apiVersion: apps/v1, kind: Deployment, name: template}
   strategy: {canary: {canaryMetadata: {labels: {role: canary}}}}
 """
+
+
+def spread_report(**changes: Any) -> SpreadReport:
+    """Build the report on an even spread over no domains."""
+    values: dict[str, Any] = {
+        "topology_key": "zone",
+        "when_unsatisfiable": "DoNotSchedule",
+        "max_skew": 1,
+        "minimum": 0,
+        "floor": "",
+        "skew": 0,
+        "domains": 0,
+        "cells": (),
+    }
+    return SpreadReport(**values | changes)
 
 
 def pod(

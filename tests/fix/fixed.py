@@ -64,18 +64,6 @@ def reasons(left: tuple[RemainingFinding, ...]) -> dict[str, str]:
     return {finding.rule: finding.reason for finding in left}
 
 
-NODES = "".join(
-    f"""\
----
-apiVersion: v1
-kind: Node
-metadata:
-  name: node-{zone}
-  labels: {{topology.kubernetes.io/zone: zone-{zone}, kubernetes.io/hostname: node-{zone}}}
-"""
-    for zone in "abc"
-)
-
 TAINTED = """\
 ---
 apiVersion: v1

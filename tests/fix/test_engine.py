@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tests import strategies
 from tests.audit import world
+from tests.audit.world import NODES
 from tests.fix import manifests
-from tests.fix.fixed import NODES, deployment, options, reasons, run_fix
+from tests.fix.fixed import deployment, options, reasons, run_fix
 from webhook.audit.report import AuditSeverity
 from webhook.audit.snapshot import Snapshot
 from webhook.fix.engine import MOST_ROUNDS, fix_files

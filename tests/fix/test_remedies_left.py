@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.audit.world import NODES
 from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
-from tests.fix.fixed import NODES, options, reasons, run_fix
+from tests.fix.fixed import options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
 LEFT = {

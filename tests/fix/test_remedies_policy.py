@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.audit.world import NODES
 from tests.fix.cases import FixCase, assert_fixed
-from tests.fix.fixed import NODES, TAINTED
+from tests.fix.fixed import TAINTED
 from webhook.policy.api.versions import Version
 
 TAINTED_POOL = "{key: gpu, effect: NoSchedule}"

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
-from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report
+from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report, spread_report
 from tests.chromium import PATIENCE_MS, launched, needs_browser
 from webhook.audit.renderers import render_report
 from webhook.audit.renderers.html import build_bars
@@ -172,8 +172,7 @@ def test_one_is_no_plural() -> None:
     assert "<p>1 workload, 1 pod, 0 nodes, by the rules" in text
 
 
-STRICT = SpreadReport(
-    topology_key="zone", when_unsatisfiable="DoNotSchedule", max_skew=1, minimum=0, floor="",
+STRICT = spread_report(
     skew=2, own_skew=2, domains=3, own=3, counted=3,
     cells=(DomainCount("a", 1, 2, 2), DomainCount("b", 1, 1, 1), DomainCount("c", 1, 0, 0)),
 )  # fmt: skip

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 
 from tests.audit import world
-from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, pod, report
+from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, pod, report, spread_report
 from webhook.audit.renderers import render_report
 from webhook.audit.renderers.table import TextStyle, format_lines
-from webhook.audit.report import DefaultsReport, SpreadReport, UncountedPods
+from webhook.audit.report import DefaultsReport, UncountedPods
 
 
 def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
@@ -59,19 +59,7 @@ STYLES = {
 
 @pytest.mark.parametrize(("changes", "style"), STYLES.values(), ids=STYLES)
 def test_a_spread_is_colored_by_what_it_means(changes: dict[str, Any], style: TextStyle) -> None:
-    made: dict[str, Any] = {"max_skew": 1} | changes
-    spread = SpreadReport(
-        topology_key="zone",
-        when_unsatisfiable="DoNotSchedule",
-        minimum=0,
-        floor="",
-        skew=0,
-        domains=0,
-        cells=(),
-        **made,
-    )
-
-    lines = format_lines(report(finding(), spreads=(spread,)))
+    lines = format_lines(report(finding(), spreads=(spread_report(**changes),)))
 
     (skew,) = [line[1] for line in lines if line and line[0][0] == "  spread "]
     assert skew[1] is style
@@ -95,18 +83,7 @@ def test_pods_on_nodes_that_are_not_eligible_do_not_list_a_workload() -> None:
 
 
 def test_too_few_domains_are_named_beside_the_skew() -> None:
-    spread = SpreadReport(
-        topology_key="zone",
-        when_unsatisfiable="DoNotSchedule",
-        max_skew=1,
-        minimum=0,
-        floor="",
-        skew=1,
-        own_skew=1,
-        domains=3,
-        min_domains=5,
-        cells=(),
-    )
+    spread = spread_report(skew=1, own_skew=1, domains=3, min_domains=5)
 
     lines = format_lines(report(finding(), spreads=(spread,)))
 

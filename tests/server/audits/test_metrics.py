@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report
+from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report, spread_report
 from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
 from webhook.server.audits.metrics import MOST_SKEW_ROWS, AuditGauges, SkewRow, skew_rows
 from webhook.telemetry.catalogue import (
@@ -25,16 +25,7 @@ WEB = ("shop", "Deployment/web", ZONE)
 
 
 def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> SpreadReport:
-    return SpreadReport(
-        topology_key=topology_key,
-        when_unsatisfiable="DoNotSchedule",
-        max_skew=max_skew,
-        minimum=0,
-        floor="",
-        skew=skew,
-        domains=3,
-        cells=(),
-    )
+    return spread_report(topology_key=topology_key, max_skew=max_skew, skew=skew, domains=3)
 
 
 def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
