@@ -91,7 +91,8 @@ ADVICE_ENTRIES = (
         "TSC109",
         "all replicas can satisfy the hard constraints on zones and on nodes together",
         "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
-        "stay Pending, though each of the two constraints looks harmless.",
+        "stay Pending, though each of the two constraints looks harmless. Pods are placed one "
+        "after another: all replicas wait for the first that has no place.",
         "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
     ),
     advice_entry(

@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from webhook.policy.advice.feasibility import (
     FEASIBILITY_REPLICAS,
+    SKEW_PAIRS,
     SkewLimit,
     can_place,
+    first_unplaceable,
 )
 from webhook.policy.advice.feasibility import OuterDomain as Zone
 
@@ -86,3 +88,32 @@ def test_replicas_that_can_be_placed_in_some_order_are_possible(
 ) -> None:
     if any(shape.open for shape in made) and reachable(replicas, made, outer, inner):
         assert can_place(replicas, Counter(made), outer, inner)
+
+
+def test_a_number_that_is_possible_may_follow_one_that_is_not() -> None:
+    zones = Counter([Zone(1, 0), Zone(2, 0)])
+
+    assert can_place(7, zones, ONE, ONE)  # 3 pods and 2 + 2
+    assert not can_place(6, zones, ONE, ONE)
+    assert not reachable(6, [*zones.elements()], ONE, ONE)
+    assert [first_unplaceable(most, zones, ONE, ONE) for most in (5, 6, 7)] == [None, 6, 6]
+    assert first_unplaceable(7, zones, ONE, None) is None
+
+
+def test_with_large_skews_only_the_last_pod_is_checked() -> None:
+    large = SkewLimit(SKEW_PAIRS)
+    shapes = Counter([Zone(1, 0), Zone(0, 1)])  # a closed zone: at most maxSkew pods
+
+    assert first_unplaceable(SKEW_PAIRS + 2, shapes, large, TWO) == SKEW_PAIRS + 2
+    assert first_unplaceable(SKEW_PAIRS, shapes, large, None) is None
+
+
+@given(st.integers(1, 5), st.lists(shapes, min_size=1, max_size=3), limits, limits)
+@example(5, [Zone(1, 0), Zone(2, 0)], ONE, ONE)
+def test_the_first_pod_that_has_no_place_has_none_in_any_order(
+    replicas: int, made: list[Zone], outer: SkewLimit, inner: SkewLimit
+) -> None:
+    if any(shape.open for shape in made):
+        first = first_unplaceable(replicas, Counter(made), outer, inner)
+
+        assert first is None or not reachable(first, made, outer, inner)

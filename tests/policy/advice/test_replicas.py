@@ -88,7 +88,10 @@ def test_constraints_must_agree_for_the_most_replicas_of_an_autoscaler() -> None
 
     (violation,) = check_rule("TSC109", judged, audit(UNEVEN))
 
-    assert "to place 9 replicas, the most of ScaledObject/web, so that" in violation.problem
+    assert (
+        "to place more than 3 of 9 replicas, the most of ScaledObject/web, so that"
+        in violation.problem
+    )
 
 
 def test_a_skew_may_bind_where_others_are_counted() -> None:
@@ -161,6 +164,16 @@ def test_constraints_that_exclude_each_other(
     violations = check_rule("TSC109", judged, audit(nodes))
 
     assert [violation.instead for violation in violations] == ([instead] if instead else [])
+
+
+def test_replicas_before_the_last_have_no_place() -> None:
+    judged, nodes = deployed(spread(), HOST, replicas=7), zones("a1", "b1", "b2")
+
+    (violation,) = check_rule("TSC109", judged, audit(nodes))
+
+    assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas so ")
+    assert violation.brief.startswith("no more than 5 of 7 replicas can keep this and ")
+    assert violation.instead == "maxSkew: 2"
 
 
 def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:

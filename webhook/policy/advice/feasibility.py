@@ -1,19 +1,22 @@
 """
 Whether replicas can satisfy two hard constraints whose domains are nested, as zones and nodes.
 
-``can_place`` is the entry point. Outer domains (zones) consist of inner domains (nodes). The outer
-constraint limits the pods of each zone, the inner one their division over its nodes. The function
-compares the final counts that both allow and ignores the order of placement, so "impossible" holds
-for every order.
+``first_unplaceable`` is the entry point. Outer domains (zones) consist of inner domains (nodes).
+The outer constraint limits the pods of each zone, the inner one their division over its nodes.
+``can_place`` compares the final counts that both allow and ignores the order of placement, so
+"impossible" holds for every order. A number of pods is reached only through all smaller ones: one
+of these may be impossible even if the last is not.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 FEASIBILITY_REPLICAS = 300  # the most to check: two zones of two nodes take 30 ms
+SKEW_PAIRS = 32  # product of two maxSkew up to which every number of pods is checked; 50 ms
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,28 @@ class _PodRange:
     least: int
     most: int
     domains: int
+
+
+def first_unplaceable(
+    replicas: int,
+    shapes: Mapping[OuterDomain, int],
+    outer: SkewLimit | None,
+    inner: SkewLimit | None,
+) -> int | None:
+    """
+    Find the first of the replicas that has no place, in whatever order they are placed.
+
+    Args:
+        replicas: At least 1; all count for both constraints, and no other pod does.
+        shapes: Outer domain -> how many are alike; at least one has an open inner domain.
+
+    Returns:
+        Its number, from 1; None if none is found. If the limits are large, only the last replica is
+        checked.
+    """
+    pairs = prod(limit.max_skew for limit in (outer, inner) if limit)
+    numbers = range(1 if pairs <= SKEW_PAIRS else replicas, replicas + 1)
+    return next((number for number in numbers if not can_place(number, shapes, outer, inner)), None)
 
 
 def can_place(

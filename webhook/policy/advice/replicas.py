@@ -16,7 +16,7 @@ from webhook.policy.advice.counting import (
     known_selectors,
     other_workloads,
 )
-from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, can_place
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -72,19 +72,21 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
             continue
         zones = SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains)
         nodes = SkewLimit(inner.max_skew, nesting.inner >= inner.min_domains)
-        fits = partial(can_place, replicas, nesting.shapes)
-        if fits(zones, nodes) or not (fits(zones, None) and fits(None, nodes)):
+        find_first = partial(first_unplaceable, replicas, nesting.shapes)
+        first = find_first(zones, nodes)
+        if first is None or find_first(zones, None) or find_first(None, nodes):
             continue
         wider = range(inner.max_skew + 1, replicas)
-        enough = (skew for skew in wider if fits(zones, replace(nodes, max_skew=skew)))
+        enough = (skew for skew in wider if not find_first(zones, replace(nodes, max_skew=skew)))
+        number = f"{first - 1} of {replicas} replicas"
         yield RuleViolation(
             subject.field(inner.index),
-            f"there is no way to place {replicas} replicas{_name_most(subject)} so that "
+            f"there is no way to place more than {number}{_name_most(subject)} so that "
             f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
             f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
             "though each alone can be kept",
             member("maxSkew", next(enough, replicas)),
-            f"{replicas} replicas cannot keep this and topologySpreadConstraints[{outer.index}]",
+            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
         )
 
 
