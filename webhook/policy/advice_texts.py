@@ -189,8 +189,10 @@ ADVICE_ENTRIES = (
         "TSC120",
         "the pods can go to more than one domain",
         "If nodeSelector, affinity and taints leave the pods one domain, or the cluster has no "
-        "other, all of them run there, and are lost together. The rule does not apply to "
-        "ScheduleAnyway constraints in a cluster that has one domain for every pod.",
+        "other, all of them run there, and are lost together. With `nodeName` in the pod template, "
+        "this is one node: kube-scheduler does not place the pods, and evaluates no constraint. "
+        "The rule does not apply to ScheduleAnyway constraints in a cluster that has one domain "
+        "for every pod.",
         "let the pods go to more domains, or spread them over kubernetes.io/hostname",
     ),
     advice_entry(

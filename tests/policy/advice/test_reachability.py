@@ -273,6 +273,10 @@ BY_TAINTS = (
 TAINTED_B = [*zones("a1", "a2"), node("b1", "zone-b", GPU)]
 
 # subject, nodes, problem in an audit
+ON_A1 = (
+    "by spec.nodeName all its pods run on node a1: kube-scheduler does not place them, and no "
+    "constraint is evaluated"
+)
 ALONE: dict[str, tuple[Subject, list[Node], str]] = {
     "a node selector leaves one zone": (
         judged(HARD_ZONE, **IN_A), THREE,
@@ -327,7 +331,11 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
     ),
     "no constraint": (judged(), ONE_ZONE, ""),
     "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),
-    "pods that are written for one node": (judged(HARD_ZONE, **BOUND), ONE_ZONE, ""),
+    "pods that are written for one node": (
+        judged(HARD_ZONE, HOST, **BOUND), THREE, ON_A1
+    ),
+    "one pod": (deployed(HARD_ZONE, replicas=1, template_spec=BOUND), THREE, ""),
+    "a pod that has a node": (subject(pod(HARD_ZONE, **BOUND)), THREE, ""),
 }  # fmt: skip
 
 
@@ -337,6 +345,13 @@ def test_one_domain_that_pods_can_go_to(advised: Subject, nodes: list[Node], pro
 
     assert [violation.problem for violation in found] == ([problem] if problem else [])
     assert check_rule("TSC120", advised, admission(nodes)) == []
+
+
+def test_pods_that_are_written_for_one_node_can_be_left_to_the_scheduler() -> None:
+    (violation,) = check_rule("TSC120", judged(HARD_ZONE, **BOUND), audit([]))
+
+    assert violation.field == "spec.template.spec.nodeName"
+    assert violation.instead.startswith("# leave nodeName out")
 
 
 def test_pods_in_one_zone_can_be_spread_over_nodes() -> None:

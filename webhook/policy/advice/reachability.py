@@ -27,6 +27,7 @@ from webhook.policy.advice.findings import (
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, IGNORE
+from webhook.policy.paths import format_path
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -146,7 +147,10 @@ def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:
 def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC120: with one domain within reach, there is nothing to spread pods over."""
     cluster = context.cluster
-    if cluster is None or subject.is_alone or subject.is_bound or not subject.constraints:
+    if cluster is None or subject.is_alone or not subject.constraints:
+        return
+    if subject.is_bound:
+        yield from _report_one_node(subject)
         return
     pod = next_pod(subject)
     spreads = cluster.tally_known(pod, subject.constraints, context.gates).spreads
@@ -164,6 +168,20 @@ def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[Ru
                     _suggest_domains(spread.topology_key),
                     "its pods can go to one domain only: the constraint cannot spread them",
                 )
+
+
+def _report_one_node(subject: Subject) -> Iterator[RuleViolation]:
+    """Report a template whose pods bypass kube-scheduler; a Pod may have its node from there."""
+    spec = subject.pod.spec
+    if subject.path and spec is not None:
+        name = clip(spec.node_name, SHOWN_CHARACTERS)
+        yield RuleViolation(
+            format_path((*subject.path, "spec", "nodeName")),
+            f"by spec.nodeName all its pods run on node {name}: kube-scheduler does not place "
+            "them, and no constraint is evaluated",
+            "# leave nodeName out; to choose nodes, write nodeSelector or affinity",
+            f"by nodeName all its pods run on node {name}, and no constraint is evaluated",
+        )
 
 
 def _describe_one_domain(
