@@ -208,14 +208,18 @@ class ApiError(SourceError):
     Attributes:
         reason: The reason in one or two words, a label of ``evenspread_watch_restarts_total``.
         status: Of HTTP; 0 if there was none.
+        retry_after: Seconds to wait before the next request; 0 if the API server names none.
     """
 
-    def __init__(self, source: str, problem: str, reason: str, status: int = 0) -> None:
-        """Name server and problem, with reason and status for programs."""
+    def __init__(
+        self, source: str, problem: str, reason: str, status: int = 0, retry_after: float = 0
+    ) -> None:
+        """Name server and problem, with reason, status and pause for programs."""
         super().__init__(source, problem)
-        self.args = (source, problem, reason, status)
+        self.args = (source, problem, reason, status, retry_after)
         self.reason = reason
         self.status = status
+        self.retry_after = retry_after
 
 
 class ExpiredError(ApiError):

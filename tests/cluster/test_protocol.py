@@ -9,6 +9,7 @@ import pytest
 from tests.apiserver import ApiServer
 from webhook.cluster.protocol import (
     MAX_ERROR_CHARS,
+    MAX_RETRY_AFTER_S,
     Response,
     describe_error,
     protocol_error,
@@ -55,8 +56,19 @@ def test_only_a_status_is_repeated_and_cut_short() -> None:
 
 
 def test_an_error_survives_a_copy() -> None:
-    for error in (status_error("here", 410, b""), ApiError("here", "odd", "garbage", 200)):
-        assert repr(type(error)(*error.args)) == repr(error)
+    for error in (status_error("here", 410, b""), ApiError("here", "odd", "garbage", 200, 7)):
+        assert vars(type(error)(*error.args)) == vars(error)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("7", 7), ("86400", MAX_RETRY_AFTER_S), ("", 0), ("-1", 0), ("²", 0), ("tomorrow", 0)],
+)
+def test_the_pause_that_an_api_server_requests_is_read(written: str, seconds: float) -> None:
+    error = status_error("here", 429, b"", {"retry-after": (written,)})
+
+    assert error.retry_after == seconds
+    assert status_error("here", 429, b"").retry_after == 0
 
 
 class WrappingError(Exception):

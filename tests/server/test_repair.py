@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.apiserver import ApiServer, Request, refuse, respond
+from tests.apiserver import ApiServer, Behavior, Request, refuse, respond
 from tests.background import working
 from tests.cluster.objects import labelled_pod
 from tests.cluster.zones import Zones
 from tests.server.serving import logged, server_context, settled
 from webhook.cluster.pods import PodStore
-from webhook.cluster.protocol import Response
+from webhook.cluster.protocol import FailureReason, Response
 from webhook.cluster.wire import PodObject
+from webhook.errors import ApiError
 from webhook.policy.scaledown.corrections import CONTESTED
 from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank
 from webhook.server import repair
@@ -67,12 +68,24 @@ class RepairRun:
     def find_pods(self) -> PodStore | None:
         return self.zones.pods if self.is_on else None
 
-    def put(self, name: str, node: str = "a1", rank: int = 0, *, cost: str = "") -> None:
+    def put(
+        self,
+        name: str,
+        node: str = "a1",
+        rank: int = 0,
+        *,
+        cost: str = "",
+        controller: str = "u1",
+    ) -> None:
         """Store a pod; ``cost`` is written by another client."""
-        pod = labelled_pod(name, node, rank=rank)
+        pod = labelled_pod(name, node, rank=rank, controller=controller)
         if cost:
             pod["metadata"]["annotations"][DELETION_COST] = cost
         self.server.put(f"{PODS}/{name}", pod)
+
+    def delete(self, name: str) -> None:
+        del self.server.objects[f"{PODS}/{name}"]
+        self.zones.pods.remove("shop", name)
 
     @property
     def costs(self) -> dict[str, str | None]:
@@ -225,6 +238,95 @@ async def test_a_pod_that_has_changed_is_left_alone(
     assert not run.log
 
 
+LATER = Response(429, b"", {"retry-after": ("20",)})
+SILENT = ApiError("api", "gave no answer in time", FailureReason.SILENT)
+
+# answers to the first requests for a pod, and the seconds after which it is tried again
+FAILURES: dict[str, tuple[tuple[Behavior, ...], float]] = {
+    "too many requests": ((LATER,), 20),
+    "too many requests at the write": ((None, LATER), 20),
+    "a timeout": ((SILENT,), repair.SETTLED_S),
+    "a timeout of the write": ((None, SILENT), repair.SETTLED_S),
+    "a server error": ((refuse("broken", 500),), repair.SETTLED_S),
+    "an unavailable server": ((refuse("starting", 503),), repair.SETTLED_S),
+    "a refusal": ((None, refuse("by a policy", 403)), repair.REFUSED_S),
+}
+
+
+@pytest.mark.parametrize(("answers", "seconds"), FAILURES.values(), ids=FAILURES)
+async def test_a_failed_correction_is_tried_again(
+    answers: tuple[Behavior, ...], seconds: float
+) -> None:
+    run = RepairRun(p=("a1", 3))
+    run.server.script(f"{PODS}/p", *answers)
+
+    await run.run(repair.SETTLED_S + seconds - 1)
+    assert len(run.server.requests) == len(answers)
+    await run.run(repair.ROUND_S)
+    assert run.costs == costs(p=1)
+
+
+@pytest.mark.parametrize(("answers", "_"), FAILURES.values(), ids=FAILURES)
+async def test_other_workloads_are_corrected_after_a_failure(
+    answers: tuple[Behavior, ...], _: float
+) -> None:
+    run = RepairRun(p=("a1", 3))
+    run.put("q", rank=3, controller="u2")
+    run.server.script(f"{PODS}/p", *answers * 2)
+
+    await run.run(repair.SETTLED_S + 25)
+
+    assert run.costs["q"] == str(cost_of_rank(1))
+
+
+async def test_an_overloaded_server_is_left_alone() -> None:
+    run = RepairRun(p=("a1", 3))
+    run.put("q", rank=3, controller="u2")
+    run.server.faults.append(lambda _request: LATER)
+
+    await run.run(repair.SETTLED_S + 19)
+
+    assert len(run.server.requests) == 1
+
+
+async def test_failures_are_at_most_ten_a_second() -> None:
+    run = RepairRun()
+    for i in range(100):
+        run.put(f"p{i:02}", rank=3, controller=f"u{i}")
+    run.server.faults.append(lambda _request: refuse("forbidden", 403))
+
+    await run.run(repair.SETTLED_S + 5)
+
+    assert 40 <= len(run.server.requests) <= 51
+
+
+async def test_a_workload_that_has_gone_is_not_tried_again() -> None:
+    run = RepairRun(p=("a1", 3))
+    run.server.faults.append(lambda _request: refuse("broken", 500))
+    run.later = [(7, lambda: run.delete("p"))]
+
+    await run.run()
+
+    assert len(run.server.requests) == 1
+
+
+async def test_a_lost_lease_ends_a_round_and_the_next_holder_continues() -> None:
+    run = RepairRun(p=("a1", 3), q=("a1", 5), r=("a1", 7))
+    lost = asyncio.Event()
+
+    async def lose(_request: Request) -> None:
+        lost.set()
+        await asyncio.Event().wait()
+
+    run.server.script(f"{PODS}/p", None, lose)
+    async with working(run.run()):
+        await lost.wait()
+    assert run.costs == costs(p=3, q=5, r=7)
+
+    await run.run(repair.ROUND_S)
+    assert run.costs == costs(p=1, q=2, r=3)
+
+
 PROBLEMS: dict[str, tuple[Response, str]] = {
     "a missing right": (refuse("forbidden", 403), "answered 403"),
     "no pod": (Response(200, b"1"), "answered with no pod"),
@@ -234,19 +336,53 @@ PROBLEMS: dict[str, tuple[Response, str]] = {
 @pytest.mark.parametrize(("answer", "words"), PROBLEMS.values(), ids=PROBLEMS)
 async def test_a_problem_is_reported_once(answer: Response, words: str) -> None:
     run = RepairRun(p=("a1", 3))
+    run.put("q", rank=3, controller="u2")
     run.server.faults.append(lambda _request: answer)
-    run.later = [(10, lambda: run.put("q", rank=7)), (20, lambda: run.put("q", rank=8))]
 
-    await run.run()
+    await run.run(2 * repair.REFUSED_S)
 
     (line,) = run.log
     assert line["message"].startswith("ranks cannot be corrected: ")
     assert words in line["message"]
 
     run.server.faults.clear()
-    run.put("r", rank=9)
+    await run.run(2 * repair.REFUSED_S)
+    assert run.costs == costs(p=1, q=1)
+    assert len(run.log) == 1
+
+
+async def test_a_problem_that_returns_is_reported_again() -> None:
+    run = RepairRun(p=("a1", 3))
+    run.server.script(f"{PODS}/p", refuse("broken", 500))
+    run.later = [(20, lambda: run.put("p", rank=3))]
     await run.run()
-    assert run.costs == costs(p=1, q=2, r=3)
+    run.server.script(f"{PODS}/p", refuse("broken", 500))
+    run.put("p", rank=3)
+    await run.run()
+
+    assert len(run.log) == 2
+
+
+async def test_a_pod_that_replaced_a_contested_one_is_corrected() -> None:
+    run = RepairRun(p=("a1", 3))
+    run.later = [(time, lambda: run.put("p", cost="7")) for time in (20, 40)]
+    await run.run()
+    assert run.count(CONTESTED) == 1
+
+    run.delete("p")
+    run.put("p", rank=5)
+    await run.run()
+    assert run.costs == costs(p=1)
+
+
+async def test_a_pod_that_replaced_a_corrected_one_is_not_contested() -> None:
+    run = RepairRun(p=("a1", 3))
+    run.later = [(20, lambda: run.delete("p")), (20, lambda: run.put("p", cost="7"))]
+
+    await run.run()
+
+    assert run.costs == costs(p=1)
+    assert run.count(CONTESTED) == 0
 
 
 async def test_the_oldest_corrections_are_forgotten() -> None:

@@ -25,6 +25,7 @@ Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 """Headers of a response: lower-case name to values, in order."""
 
 NO_QUERY: Query = {}
+NO_HEADERS: Headers = {}
 JSON = "application/json"
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -33,6 +34,7 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 MAX_BODY_BYTES = 16 * 1024 * 1024  # of an answer: ten times the largest object in etcd (1.5 MiB)
 MAX_STATUS_CHARS = 256  # of a server's message; enough for kube-apiserver's sentences
 MAX_ERROR_CHARS = 256  # of the message of a library's error
+MAX_RETRY_AFTER_S = 60.0  # of the pause that a server requests; kube-apiserver requests up to 32 s
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """Raised by msgspec for bytes that do not match the type, are not UTF-8, or are nested too deep."""
@@ -148,7 +150,9 @@ class ApiStatus(msgspec.Struct, frozen=True):
 _decode_status = msgspec.json.Decoder(ApiStatus).decode
 
 
-def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
+def status_error(
+    source: str, code: int, body: bytes | msgspec.Raw, headers: Headers = NO_HEADERS
+) -> ApiError:
     """
     Create the error for a response of an unexpected status.
 
@@ -158,6 +162,7 @@ def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
         source: Name of the client.
         code: HTTP status; 0: read it from the body, as for an ERROR event of a watch.
         body: Body of the response, or object of the ERROR event.
+        headers: Headers of the response; ``Retry-After`` is read.
     """
     try:
         status = decode_nested(_decode_status, body)
@@ -170,7 +175,14 @@ def status_error(source: str, code: int, body: bytes | msgspec.Raw) -> ApiError:
         return ExpiredError(source, problem)
     is_server_error = code >= HTTPStatus.INTERNAL_SERVER_ERROR
     other = FailureReason.SERVER_ERROR if is_server_error else FailureReason.REFUSED
-    return ApiError(source, problem, _REASONS.get(code, other), code)
+    return ApiError(source, problem, _REASONS.get(code, other), code, _read_pause(headers))
+
+
+def _read_pause(headers: Headers) -> float:
+    """Read the seconds of ``Retry-After``; an API server writes no date."""
+    (written, *_) = headers.get("retry-after", ("",))
+    seconds = int(written) if written.isascii() and written.isdecimal() else 0
+    return min(seconds, MAX_RETRY_AFTER_S)
 
 
 def protocol_error(source: str, problem: str) -> ApiError:

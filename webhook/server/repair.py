@@ -3,12 +3,12 @@ Correction of the ranks of pods after they are bound, by the one replica that ho
 
 ``RankRepair.work`` is the entry point. ``policy.scaledown.corrections`` plans; here each correction
 is written if the pod is still as it was planned for. A correction is worth little, so that any
-doubt ends it: the next change of the workload starts another.
+doubt ends it. A change of the workload starts another, and so does time after a failed request.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import NamedTuple, NoReturn
 
@@ -27,6 +27,7 @@ from webhook.cluster.protocol import (
 from webhook.cluster.rankledger import Controller
 from webhook.cluster.store import Key
 from webhook.errors import ApiError
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.corrections import CONTESTED, Correction, plan_corrections
 from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank
 from webhook.server.election import Clocks
@@ -36,11 +37,14 @@ from webhook.telemetry.metrics import Metrics
 
 ROUND_S = 1.0  # between two looks at what has changed
 SETTLED_S = 5.0  # without a change: pods that were deleted have been replaced, and got free ranks
+REFUSED_S = 60.0  # after a missing right, or a refusal by a policy: people have to change them
 WRITE_PAUSE_S = 0.1  # after a write: at most ten a second, a hundredth of what an API server takes
 MOST_REMEMBERED = 100_000  # corrected pods, about 20 MB; the oldest are forgotten
 
 _MERGE_PATCH = "application/merge-patch+json"
 _OUTDATED = {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}  # the pod has gone, or has changed
+_NO_RESPONSE = 0
+_BUSY = {_NO_RESPONSE, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 
 
 class RepairObservers(NamedTuple):
@@ -93,15 +97,16 @@ class RankRepair:
         self._metrics, self._log, self._events = observers
         self._most_remembered = most_remembered
         self._settled_at: dict[Controller, float] = {}
-        self._written: OrderedDict[Key, None] = OrderedDict()
+        self._failing: dict[Controller, str] = {}  # the reason of the last error
+        self._paused_until = 0.0
+        self._written: OrderedDict[Key, str] = OrderedDict()  # to the uid
         self._contested: set[Key] = set()
-        self._problem = ""
 
     async def work(self) -> NoReturn:
         """Correct ranks until cancelled."""
         while True:
             store = self._find_pods()
-            if store is not None:
+            if store is not None and self._clocks.now() >= self._paused_until:
                 await self._correct_settled(store)
             await self._clocks.sleep(ROUND_S)
 
@@ -111,23 +116,45 @@ class RankRepair:
         self._settled_at.update(dict.fromkeys(store.take_changed(), now + SETTLED_S))
         due = [controller for controller, at in self._settled_at.items() if at <= now]
         for controller in due:
-            del self._settled_at[controller]
             try:
                 await self._correct(controller, store)
             except ApiError as error:
-                self._report_problem(str(error))
-                return
-        if due:
-            self._problem = ""
+                self._postpone(controller, error)
+                if error.status in _BUSY:
+                    return
+                await self._clocks.sleep(WRITE_PAUSE_S)
+            else:
+                del self._settled_at[controller]
+                self._failing.pop(controller, None)
+
+    def _postpone(self, controller: Controller, error: ApiError) -> None:
+        """Try a workload again later, after the others; leave a busy API server alone."""
+        refused = HTTPStatus.BAD_REQUEST <= error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        usual = REFUSED_S if refused and error.status not in _BUSY else SETTLED_S
+        again = self._clocks.now() + max(usual, error.retry_after)
+        if error.status in _BUSY:
+            self._paused_until = again
+        del self._settled_at[controller]
+        self._settled_at[controller] = again
+        if error.reason not in self._failing.values():
+            self._log.warning("ranks", message=f"ranks cannot be corrected: {error}")
+        self._failing[controller] = error.reason
 
     async def _correct(self, controller: Controller, store: PodStore) -> None:
         pods = store.pods_of(controller)
         namespace = controller.namespace
-        left = {name for space, name in self._contested if space == namespace}
+        left = self._find_left(namespace, pods)
         # In a thread, because a workload may have as many pods as the cluster.
         for correction in await asyncio.to_thread(plan_corrections, pods, store.domain, left):
             if await self._write(namespace, correction):
                 await self._clocks.sleep(WRITE_PAUSE_S)
+
+    def _find_left(self, namespace: str, pods: Mapping[str, RankedPod]) -> set[str]:
+        """Find the pods that are contested, but not those with a rank: they replaced such pods."""
+        found = {name for name in pods if (namespace, name) in self._contested}
+        replaced = {name for name in found if pods[name].rank > 0}
+        self._contested -= {(namespace, name) for name in replaced}
+        return found - replaced
 
     async def _write(self, namespace: str, correction: Correction) -> bool:
         """Write one correction if the pod is as planned for; returns whether it was written."""
@@ -137,7 +164,7 @@ class RankRepair:
         if identity is None:
             return False
         key = (namespace, correction.name)
-        if correction.before <= 0 and key in self._written:
+        if correction.before <= 0 and self._written.get(key) == identity.uid:
             self._leave(key)
             return False
         cost = str(cost_of_rank(correction.rank))
@@ -149,7 +176,7 @@ class RankRepair:
         if response.status in _OUTDATED:
             return False
         self._require_ok(response)
-        self._remember(key)
+        self._remember(key, identity.uid)
         self._metrics.rank_repairs.labels(correction.reason).inc()
         return True
 
@@ -167,10 +194,11 @@ class RankRepair:
 
     def _require_ok(self, response: Response) -> None:
         if response.status != HTTPStatus.OK:
-            raise status_error(self._client.name, response.status, response.body)
+            source = self._client.name
+            raise status_error(source, response.status, response.body, response.headers)
 
-    def _remember(self, key: Key) -> None:
-        self._written[key] = None
+    def _remember(self, key: Key, uid: str) -> None:
+        self._written[key] = uid
         self._written.move_to_end(key)
         if len(self._written) > self._most_remembered:
             forgotten, _ = self._written.popitem(last=False)
@@ -187,9 +215,3 @@ class RankRepair:
         self._log.warning("ranks", message=message)
         if self._events is not None:
             self._events.record("RanksContested", message, warning=True)
-
-    def _report_problem(self, problem: str) -> None:
-        """Report why ranks cannot be corrected, once."""
-        if problem != self._problem:
-            self._problem = problem
-            self._log.warning("ranks", message=f"ranks cannot be corrected: {problem}")
