@@ -53,9 +53,18 @@ def test_fixed_and_remaining_findings_are_counted(capsys: pytest.CaptureFixture[
     ]
 
 
-def test_findings_below_the_level_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("has_fix", "effect"), [(True, "fixes 3"), (False, "lists them")])
+def test_findings_below_the_level_are_counted(
+    has_fix: bool, effect: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = BELOW_LEVEL if has_fix else LEFT.reason
     below = [
-        replace(LEFT, severity=level, reason=BELOW_LEVEL.format(severity=level, rule=LEFT.rule))
+        replace(
+            LEFT,
+            severity=level,
+            reason=reason.format(severity=level, rule=LEFT.rule),
+            below_level=True,
+        )
         for level in (AuditSeverity.AUDIT, AuditSeverity.WARN, AuditSeverity.AUDIT)
     ]
 
@@ -63,7 +72,7 @@ def test_findings_below_the_level_are_counted(capsys: pytest.CaptureFixture[str]
 
     assert capsys.readouterr().out.splitlines()[-1] == (
         "0 findings fixed in 0 files, 1 left; "
-        "1 of level warn and 2 of level audit not considered (--level audit)"
+        f"1 of level warn and 2 of level audit not considered (--level audit {effect})"
     )
 
 

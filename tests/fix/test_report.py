@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from tests.audit import world
 from tests.fix.fixed import context_of, deployment, objects, options, run_fix
 from webhook.audit.report import AuditSeverity
 from webhook.audit.snapshot import Snapshot
@@ -80,7 +81,7 @@ def test_a_report_exceeds_a_severity_if_such_a_finding_is_left() -> None:
     assert not FixReport(written=True, changed=(), fixed=(), left=()).exceeds(left[0].severity)
 
 
-def test_a_finding_is_below_the_level_if_only_its_severity_is_the_reason() -> None:
+def test_a_finding_below_the_level_may_have_a_fix() -> None:
     lenient = dataclasses.replace(options(), level=AuditSeverity.DENY)
     constraints = """\
       topologySpreadConstraints:
@@ -89,4 +90,19 @@ def test_a_finding_is_below_the_level_if_only_its_severity_is_the_reason() -> No
 
     left = run_fix(deployment(constraints), lenient).left
 
-    assert {one.rule: one.is_below_level for one in left} == {"TSC002": False, "TSC102": True}
+    assert {one.rule: one.below_level for one in left} == {"TSC002": False, "TSC102": True}
+    assert {one.rule: one.has_fix for one in left} == {"TSC002": False, "TSC102": True}
+
+
+def test_findings_below_the_level_that_have_no_fix_are_left_for_the_same_reason() -> None:
+    (uneven,) = run_fix(world.LIVE, options("TSC114")).left
+    (below,) = [
+        left
+        for left in run_fix(
+            world.LIVE, dataclasses.replace(options(), level=AuditSeverity.WARN)
+        ).left
+        if left.rule == "TSC114"
+    ]
+
+    assert (below.reason, below.below_level) == (uneven.reason, True)
+    assert not uneven.below_level

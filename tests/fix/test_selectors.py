@@ -1,5 +1,7 @@
 """Remedies for selectors and matchLabelKeys."""
 
+from typing import Any
+
 import pytest
 
 from tests.build import default
@@ -361,11 +363,17 @@ def test_a_selector_that_a_profile_completes_is_left() -> None:
     assert reasons(outcome.left) == {"TSC021": "the profile completes it when a pod is created"}
 
 
-def test_a_default_of_a_profile_is_left() -> None:
-    rack = default(topology_key="rack", when_unsatisfiable="DoNotSchedule")
-    giving = Configuration(profiles=(Profile(name="all", constraints=(rack,)),))
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("TSC103", {"topology_key": "nowhere", "when_unsatisfiable": "DoNotSchedule"}),
+        ("TSC117", {"match_label_keys": ("pod-template-hsh",)}),
+    ],
+)
+def test_a_default_of_a_profile_is_left(rule: str, change: dict[str, Any]) -> None:
+    giving = Configuration(profiles=(Profile(name="all", constraints=(default(**change),)),))
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
 
-    outcome = run_fix(deployment(""), options("TSC103", configuration=giving), node)
+    outcome = run_fix(deployment(""), options(rule, configuration=giving), node)
 
-    assert reasons(outcome.left) == {"TSC103": "change the defaults of profile all"}
+    assert reasons(outcome.left) == {rule: "change the defaults of profile all"}

@@ -164,7 +164,7 @@ def show(report: FixReport, terminal: Terminal) -> None:
     for fixed in report.fixed:
         place, rule = f"{fixed.source}:{fixed.line}", (fixed.rule, Style.GOOD)
         terminal.line((place, Style.PLACE), ": ", rule, f" {fixed.object}: {fixed.wrote}")
-    listed = [left for left in report.left if not left.is_below_level]
+    listed = [left for left in report.left if not left.below_level]
     for left in listed:
         place, rule = f"{left.source}:{left.line}", (left.rule, Style.DOUBTFUL)
         field = "" if left.field in left.problem else f" {left.field}:"
@@ -178,11 +178,16 @@ def show(report: FixReport, terminal: Terminal) -> None:
 
 
 def _count_below(report: FixReport) -> str:
-    """Count the findings that only a lower ``--level`` would fix, the most severe first."""
-    below = Counter(left.severity for left in report.left if left.is_below_level)
-    counts = [f"{below[level]} of level {level}" for level in AuditSeverity if below[level]]
-    lowest = max(below, key=lambda level: SEVERITY_RANKS[level], default="")
-    return f"; {' and '.join(counts)} not considered (--level {lowest})" if counts else ""
+    """Count the findings below the level, the most severe first, and those that have a fix."""
+    below = [left for left in report.left if left.below_level]
+    if not below:
+        return ""
+    by_level = Counter(left.severity for left in below)
+    counts = [f"{by_level[level]} of level {level}" for level in AuditSeverity if by_level[level]]
+    lowest = max(by_level, key=lambda level: SEVERITY_RANKS[level])
+    fixes = sum(left.has_fix for left in below)
+    effect = f"fixes {fixes}" if fixes else "lists them"
+    return f"; {' and '.join(counts)} not considered (--level {lowest} {effect})"
 
 
 def show_difference(source: str, before: str, after: str) -> None:

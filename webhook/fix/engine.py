@@ -115,7 +115,10 @@ def _propose(
                 else find_proposal(evaluation, evaluated, finding, options)
             )
             if isinstance(found, FixObstacle):
-                left.append(describe_remaining(finding, source, name, found.reason))
+                below = not options.fixes(finding)
+                left.append(
+                    describe_remaining(finding, source, name, found.reason, below_level=below)
+                )
             else:
                 proposals.append(found)
     for report in evaluation.type_errors:
@@ -130,9 +133,16 @@ def _propose(
 def find_proposal(
     evaluation: Evaluation, evaluated: EvaluatedObject, finding: AuditFinding, options: FixOptions
 ) -> Proposal | FixObstacle:
-    """Find the changes that fix a finding, or the reason why none do."""
-    if not options.fixes(finding):
-        return FixObstacle(BELOW_LEVEL.format(severity=finding.severity, rule=finding.rule))
+    """Find the changes that fix a finding, or the reason why it is left."""
+    found = _find_changes(evaluation, evaluated, finding, options)
+    if isinstance(found, FixObstacle) or options.fixes(finding):
+        return found
+    return FixObstacle(BELOW_LEVEL.format(severity=finding.severity, rule=finding.rule))
+
+
+def _find_changes(
+    evaluation: Evaluation, evaluated: EvaluatedObject, finding: AuditFinding, options: FixOptions
+) -> Proposal | FixObstacle:
     context = FindingContext(
         finding,
         evaluated.document.value,

@@ -14,7 +14,7 @@ from webhook.policy.advice.findings import clip
 from webhook.policy.paths import format_path
 
 BELOW_LEVEL = "its severity is {severity}: --level {severity} fixes it, as does --rules {rule}"
-"""Why a finding of a severity below the requested level is not fixed."""
+"""Why a finding of a severity below the requested level is not fixed, if it has a fix."""
 
 DESCRIPTION_CHARACTERS = 300  # of a description; two constraints need as many
 
@@ -46,14 +46,20 @@ class FixedFinding(FileFinding, frozen=True, kw_only=True):
 
 
 class RemainingFinding(FileFinding, frozen=True, kw_only=True):
-    """A finding that was not fixed: the proposed value, and why it was not written."""
+    """
+    A finding that was not fixed: the proposed value, and why it was not written.
+
+    Attributes:
+        below_level: Whether its severity is below the requested level.
+    """
 
     instead: str
     reason: str
+    below_level: bool = msgspec.field(name="belowLevel", default=False)
 
     @property
-    def is_below_level(self) -> bool:
-        """Whether only its severity is the reason."""
+    def has_fix(self) -> bool:
+        """Whether its severity is the only reason."""
         return self.reason == BELOW_LEVEL.format(severity=self.severity, rule=self.rule)
 
 
@@ -88,7 +94,7 @@ def name_of(audited: AuditSubject) -> str:
 
 
 def describe_remaining(
-    finding: AuditFinding, source: str, name: str, reason: str
+    finding: AuditFinding, source: str, name: str, reason: str, *, below_level: bool = False
 ) -> RemainingFinding:
     """Describe a finding that was not fixed."""
     return RemainingFinding(
@@ -101,6 +107,7 @@ def describe_remaining(
         problem=finding.problem,
         instead=finding.instead,
         reason=reason,
+        below_level=below_level,
     )
 
 

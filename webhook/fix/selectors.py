@@ -92,7 +92,8 @@ def separate_keys(context: FindingContext) -> Solution:
 def correct_label_key(context: FindingContext) -> Solution:
     """Replace a key of matchLabelKeys that the pods never carry, or remove it (TSC117)."""
     at = context.path[-1]
-    assert isinstance(at, int), "a finding is about one key"
+    if not isinstance(at, int):  # a default of a profile, which is not in the file
+        return FixObstacle(context.finding.instead.removeprefix("# "))
     meant = correct_keys(context.constraint, context.subject)[at]
     return (Put(context.path, meant),) if meant else _remove_key(context, at)
 
