@@ -28,7 +28,7 @@ from webhook.audit.report import AuditReport
 from webhook.cli import doctor, fix
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import explanation, findings
-from webhook.cli.views.explanation import render_page
+from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.validation import ValidationReport
 from webhook.doctor.findings import CheckResult
 from webhook.fix.report import FixReport

@@ -25,7 +25,8 @@ from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.output import ExplainFormat, OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import render_page, show
+from webhook.cli.views.explanation import show
+from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
 from webhook.errors import ConfigError

@@ -1,26 +1,18 @@
-from pathlib import Path
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
-from tests.chromium import PATIENCE_MS, launched, needs_browser
+from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, ZONE, constraint, explanation
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
-    HEIGHT,
-    MOST_COLUMNS,
     MOST_TABLE_ROWS,
     bar,
-    choose_tone,
     describe_absence,
-    render_page,
     show,
 )
 from webhook.policy.explain.changes import SuggestedChange
 from webhook.policy.explain.daemons import DaemonReport, MissingPod
 from webhook.policy.explain.explanation import (
-    ConstraintExplanation,
     DomainRow,
     Explanation,
     NodeExplanation,
@@ -31,50 +23,7 @@ from webhook.policy.explain.explanation import (
 from webhook.policy.explain.replicaskew import DomainReplicas, SkewChange
 from webhook.policy.explain.rollout import Rollout, ScaleDownReport
 
-ZONE = "topology.kubernetes.io/zone"
 FULL = "█" * BAR
-ROLLOUT = Rollout(
-    sentence="3 of 4 replicas would run",
-    edits=(),
-    replicas=4,
-    running=2,
-    placed={"n1": 1},
-    pending=1,
-    skews=(),
-)
-
-
-def constraint(*domains: DomainRow, **changes: Any) -> ConstraintExplanation:
-    """A hard constraint over zones."""
-    parts: dict[str, Any] = {
-        "index": 0,
-        "topology_key": ZONE,
-        "when_unsatisfiable": "DoNotSchedule",
-        "max_skew": 1,
-        "min_domains": 1,
-        "selector": "app=web",
-        "node_affinity_policy": "Honor",
-        "node_taints_policy": "Ignore",
-        "selects_pod": True,
-        "global_minimum": 0,
-        "minimum_because": "no pod in b",
-        "pods": 2,
-        "unevenness": 2,
-        "domains": domains,
-        "left_out": (),
-    }
-    return ConstraintExplanation(**{**parts, **changes})
-
-
-def explanation(*constraints: ConstraintExplanation, **changes: Any) -> Explanation:
-    """A pod that fits on one node."""
-    parts: dict[str, Any] = {
-        "subject": "Pod shop/web",
-        "sentence": "can be placed on 1 of 1 nodes",
-        "placeable": True,
-        "nodes": (NodeExplanation(name="n1", passes=True, best=True, score=100, raw_score=7),),
-    }
-    return Explanation(constraints=constraints, **{**parts, **changes})
 
 
 def text_of(
@@ -220,96 +169,6 @@ def test_a_bar_is_drawn_in_eighths_of_a_cell(pods: int, most: int, drawn: str) -
     assert bar(pods, most) == drawn.ljust(BAR)
 
 
-def domains(number: int) -> list[DomainRow]:
-    """Domains with 0, 1, 2 and more pods."""
-    return [DomainRow(f"d{i:03}", 1, 0, i, skew=i, fits=True) for i in range(number)]
-
-
-def test_a_diagram_has_a_column_for_each_domain() -> None:
-    page = render_page([(explanation(constraint(*domains(3))), None)])
-
-    assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == 1
-    assert page.count("<g") == 3
-    assert f'height="{HEIGHT:.1f}"' in page  # of the fullest domain
-
-
-def test_a_diagram_keeps_the_fullest_domains() -> None:
-    page = render_page([(explanation(constraint(*domains(MOST_COLUMNS + 5))), None)])
-
-    assert page.count("<g") == MOST_COLUMNS
-    assert "5 emptier domains are not drawn." in page
-
-
-def test_a_constraint_without_domains_has_an_empty_diagram() -> None:
-    soft = constraint(when_unsatisfiable="ScheduleAnyway")
-
-    assert "<g" not in render_page([(explanation(soft), None)])
-
-
-def test_a_diagram_of_nothing_has_no_height() -> None:
-    zero = constraint(*domains(1), max_skew=0, global_minimum=0)
-
-    assert 'height="0.0"' in render_page([(explanation(zero), None)])
-
-
-def test_text_of_objects_is_escaped() -> None:
-    page = render_page([(explanation(subject="Pod <script>\x1b"), None)])
-
-    assert "<script" not in page
-    assert "Pod &lt;script&gt;\\x1b" in page
-
-
-AT_LIMIT = (
-    DomainRow("a", 1, 0, 3, skew=4, fits=False),
-    DomainRow("b", 1, 0, 1, skew=2, fits=False),
-    DomainRow("c", 1, 0, 0, skew=1, fits=True),
-)
-
-
-def test_only_a_domain_above_the_limit_is_red() -> None:
-    part = constraint(*AT_LIMIT)
-
-    assert [choose_tone(part, row) for row in AT_LIMIT] == ["over", "full", "bar"]
-
-
-def test_no_domain_of_a_soft_constraint_is_red() -> None:
-    part = replace(constraint(*AT_LIMIT), when_unsatisfiable="ScheduleAnyway")
-
-    assert {choose_tone(part, row) for row in AT_LIMIT} == {"bar"}
-
-
-TITLES = {
-    "nothing": ((), None, "nothing"),
-    "one object": (("Pod shop/web",), None, "Pod shop/web"),
-    "several": (("Pod a/b",) * 5, None, "Pod a/b, Pod a/b, Pod a/b and 2 more"),
-    "a scenario": (("Pod a/b",), ROLLOUT, "What if: Pod a/b"),
-}
-
-
-@pytest.mark.parametrize(("names", "rollout", "title"), TITLES.values(), ids=TITLES)
-def test_the_title_names_the_objects(
-    names: tuple[str, ...], rollout: Rollout | None, title: str
-) -> None:
-    page = render_page([(explanation(), rollout)], names)
-
-    assert f"<title>{title} - evenspread explain</title>" in page
-
-
-@needs_browser
-def test_a_column_at_the_limit_is_not_red(tmp_path: Path) -> None:
-    file = tmp_path / "page.html"
-    file.write_text(render_page([(explanation(constraint(*AT_LIMIT)), None)]), encoding="utf-8")
-    with launched() as browser:
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.goto(file.as_uri())
-        colour = "bar => getComputedStyle(bar).fill"
-        found = [bar.evaluate(colour) for bar in page.locator("svg rect:not(.out)").all()]
-
-    assert found == ["rgb(180, 35, 24)", "rgb(214, 150, 20)", "rgb(59, 125, 216)"]
-
-
 def test_missing_pods_of_a_daemon_set_are_listed_and_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -330,9 +189,6 @@ def test_missing_pods_of_a_daemon_set_are_listed_and_counted(
     assert "  needs no pod: 1 node(s) had untolerated taint gpu: g1" in lines
     assert "  has a pod and needs none: g1" in lines
     assert "for the pod of node n00" in lines
-    assert "<td>cannot be placed: zone: skew 2 &gt; maxSkew 1</td>" in render_page(
-        [(explained, None)]
-    )
 
 
 def test_a_daemon_set_with_all_pods_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -361,9 +217,6 @@ def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) ->
         "  note     it is not known",
         "  ranks    2 of 2 pods have a rank by zone",
     ]
-    page = render_page([(explanation(), rollout)])
-    assert "2 are removed" in page
-    assert '<p class="soft">Note: it is not known.</p>' in page
 
 
 def test_a_refusal_is_all_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,7 +251,6 @@ def test_a_missing_pod_that_others_keep_away(capsys: pytest.CaptureFixture[str])
 
     fate = "cannot be placed after the others: zone: skew 2 > maxSkew 1"
     assert fate in capsys.readouterr().out
-    assert fate in render_page([(found, None)]).replace("&gt;", ">")
 
 
 ABSENCES: dict[str, tuple[dict[str, str], str]] = {

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.views.test_explanation import explanation
+from tests.cli.views.explanations import explanation
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import render_page, show
+from webhook.cli.views.explanation import show
+from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
 from webhook.policy.explain.rollout import RankedRemoval, RemovedPod, Rollout, ScaleDownReport
 from webhook.policy.model import ZONE

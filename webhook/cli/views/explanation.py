@@ -1,16 +1,13 @@
 """
-Explanations as text in 80 columns, and as one HTML page with diagrams of the domains.
+Explanations as text in 80 columns; ``show`` is the entry point.
 
-The text shortens long tables; ``-o json`` has all rows. The page is self-contained: it loads no
-script, font or other resource. It follows the dark mode of the reader's system and can be printed.
+Long tables are shortened; ``-o json`` has all rows.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from webhook.audit.renderers.html import load_template
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.scaledown import describe_rank, show_scale_down
+from webhook.cli.views.scaledown import show_scale_down
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.explain.daemons import DaemonReport, MissingPod
 from webhook.policy.explain.explanation import (
@@ -29,10 +26,6 @@ from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
 MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
 WIDEST = 28  # cells of a name; longer host names are cut off
-
-HEIGHT = 120  # pixels of the tallest column of a diagram
-WIDTH = 56  # pixels of a column and the gap after it
-MOST_COLUMNS = 200  # of a diagram; more would be indistinguishable
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
@@ -108,7 +101,7 @@ def _show_daemon_set(explanation: Explanation, report: DaemonReport, terminal: T
     if report.missing:
         terminal.line(("missing pods, each of which is pinned to its node", Style.PLACE))
         shown = report.missing[:MOST_TABLE_ROWS]
-        rows = [(_cut(pod.node), _cut(pod.pod), pod.state, _describe_missing(pod)) for pod in shown]
+        rows = [(_cut(pod.node), _cut(pod.pod), pod.state, describe_missing(pod)) for pod in shown]
         terminal.table(("node", "pod", "state", ""), rows)
     if len(report.missing) > MOST_TABLE_ROWS:
         terminal.line(f"  ... and {len(report.missing) - MOST_TABLE_ROWS} more")
@@ -123,7 +116,8 @@ def _show_daemon_set(explanation: Explanation, report: DaemonReport, terminal: T
         terminal.line((f"for the pod of node {first}", Style.PLACE))
 
 
-def _describe_missing(pod: MissingPod) -> str:
+def describe_missing(pod: MissingPod) -> str:
+    """Describe whether a missing pod of a DaemonSet can be placed."""
     if pod.reason_after:
         return f"cannot be placed after the others: {pod.reason_after}"
     return f"cannot be placed: {pod.reason}" if pod.reason else "can be placed"
@@ -139,7 +133,7 @@ def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Ter
         terminal.line(f"  {note}")
     headings = ("domain", "nodes", "pods", "", "skew", "")
     most = max((row.pods for row in part.domains), default=0)
-    shown = _fullest(part.domains, MOST_TABLE_ROWS)
+    shown = list_fullest(part.domains, MOST_TABLE_ROWS)
     rows = [_domain_cells(row, most, part.max_skew) for row in shown]
     if rows:
         terminal.table(headings, rows)
@@ -160,8 +154,8 @@ def _describe_part(part: ConstraintExplanation) -> Iterable[str]:
         yield f"nodeTaintsPolicy {part.node_taints_policy}"
 
 
-def _fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
-    """At most ``most`` rows, those with the most pods, in order of their names."""
+def list_fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
+    """List at most ``most`` rows, those with the most pods, in order of their names."""
     kept = sorted(rows, key=lambda row: -row.pods)[:most]
     return sorted(kept, key=lambda row: row.value)
 
@@ -234,52 +228,3 @@ def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
 
 def _cut(name: str) -> str:
     return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
-
-
-def render_page(
-    answers: Sequence[tuple[Explanation, Rollout | None]], names: Sequence[str] = ()
-) -> str:
-    """
-    Render explanations, and the simulated rollouts that were requested, as a page.
-
-    Args:
-        names: Names of the objects, for the title.
-    """
-    simulated = any(rollout is not None for _, rollout in answers)
-    return load_template(__package__, "pages/explanation.html").render(
-        title=f"{'What if: ' if simulated else ''}{join_names(names) or 'nothing'}",
-        answers=answers,
-        drawn=_measure_diagram,
-        tone=choose_tone,
-        height=HEIGHT,
-        width=WIDTH,
-        short=short_key,
-        fate=_describe_missing,
-        domain=domain_name,
-        rank_of=describe_rank,
-    )
-
-
-def choose_tone(part: ConstraintExplanation, row: DomainRow) -> str:
-    """Return the CSS class of a column: ``over`` maxSkew, ``full`` for the next pod, or ``bar``."""
-    if part.when_unsatisfiable != DO_NOT_SCHEDULE:
-        return "bar"
-    if row.pods > part.global_minimum + part.max_skew:
-        return "over"
-    return "bar" if row.fits else "full"
-
-
-def _measure_diagram(part: ConstraintExplanation) -> dict[str, Any]:
-    """Compute a diagram in pixels: a column for each domain, lines for minimum and limit."""
-    domains = _fullest(part.domains, MOST_COLUMNS)
-    limit = part.global_minimum + part.max_skew
-    tallest = max([1, limit, *(row.pods for row in domains)])
-    scale = HEIGHT / tallest
-    return {
-        "columns": [(row, round(row.pods * scale, 1)) for row in domains],
-        "limit": round(limit * scale, 1),
-        "minimum": round(part.global_minimum * scale, 1),
-        "width": max(len(domains), 1) * WIDTH,
-        "more": len(part.domains) - len(domains),
-        "limit_pods": limit if part.when_unsatisfiable == DO_NOT_SCHEDULE else None,
-    }
