@@ -29,7 +29,7 @@ from webhook.cli import doctor, fix
 from webhook.cli.terminal import Terminal
 from webhook.cli.views import explanation, findings
 from webhook.cli.views.explanationpage import render_page
-from webhook.cli.views.validation import ValidationReport
+from webhook.cli.views.validationreport import ValidationReport
 from webhook.doctor.findings import CheckResult
 from webhook.fix.report import FixReport
 from webhook.policy.explain.explanation import Explanation

@@ -32,7 +32,8 @@ from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import name_subject, show_answer
 from webhook.cli.views.findings import show
-from webhook.cli.views.validation import ValidationReport, report_strict_errors, reports_on
+from webhook.cli.views.validation import report_strict_errors, reports_on
+from webhook.cli.views.validationreport import ValidationReport
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config.project import Project

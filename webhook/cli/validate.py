@@ -19,7 +19,8 @@ from webhook.cli.inputs.policy import read_policy_versions
 from webhook.cli.output import OutputFormat, ValidateFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.findings import Matrix, as_document, describe_support, show
-from webhook.cli.views.validation import ValidationReport, reports_on
+from webhook.cli.views.validation import reports_on
+from webhook.cli.views.validationreport import ValidationReport
 from webhook.config.project import Project
 from webhook.manifests import Document
 from webhook.policy.advice.findings import count_of

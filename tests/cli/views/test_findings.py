@@ -8,7 +8,7 @@ from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.findings import describe_support, name_of, show
-from webhook.cli.views.validation import Cause, ValidationNotice, ValidationReport
+from webhook.cli.views.validationreport import Cause, ValidationNotice, ValidationReport
 from webhook.policy.api.versions import Version
 
 FIELD = "spec.topologySpreadConstraints[0].maxSkew"

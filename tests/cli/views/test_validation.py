@@ -5,7 +5,8 @@ import pytest
 from tests.audit import world
 from tests.build import gates
 from tests.cli import files
-from webhook.cli.views.validation import ValidationReport, causes, report_strict_errors, reports_on
+from webhook.cli.views.validation import causes, report_strict_errors, reports_on
+from webhook.cli.views.validationreport import ValidationReport
 from webhook.manifests import Document, parse
 from webhook.policy.api import rules
 from webhook.policy.api.predict import APART

@@ -7,7 +7,8 @@ from typing import Any
 from webhook.admission.offline import OfflineResult, OfflineReview
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.findings import name_of, show_causes
-from webhook.cli.views.validation import Cause, causes
+from webhook.cli.views.validation import causes
+from webhook.cli.views.validationreport import Cause
 from webhook.manifests import Document, format_yaml
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.paths import constraints_field

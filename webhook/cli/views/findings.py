@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.validation import Cause, ValidationNotice, ValidationReport
+from webhook.cli.views.validationreport import Cause, ValidationNotice, ValidationReport
 from webhook.policy.api.gates import Gate, Gates, Stage
 from webhook.policy.api.versions import Version
 
