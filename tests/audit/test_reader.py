@@ -159,3 +159,26 @@ def test_every_template_of_an_object_is_a_workload() -> None:
     found = put(("jobset.x-k8s.io/v1alpha2", "JobSet"), json.dumps(obj)).workloads
 
     assert [workload.subject.part for workload in found] == ["driver", "workers"]
+
+
+# API version, partition, whether the revision depends on the ordinal, revision
+PARTITIONS = [
+    ("apps/v1", 0, False, {"controller-revision-hash": "new"}),
+    ("apps/v1", 2, True, {}),
+    ("apps.kruise.io/v1beta1", 2, False, {}),
+]
+
+
+@pytest.mark.parametrize(("version", "partition", "depends", "revision"), PARTITIONS)
+def test_the_revision_of_the_next_pod_is_read(
+    version: str, partition: int, depends: bool, revision: dict[str, str]
+) -> None:
+    strategy = {"rollingUpdate": {"partition": partition}}
+    spec = {"updateStrategy": strategy, "template": {"spec": {}}}
+    status = {"currentRevision": "old", "updateRevision": "new"}
+    obj = {"metadata": {"name": "db"}, "spec": spec, "status": status}
+
+    (workload,) = put((version, "StatefulSet"), json.dumps(obj)).workloads
+
+    assert (workload.subject.partitioned is not None) is depends
+    assert workload.subject.revision == revision

@@ -145,12 +145,19 @@ status: {currentRevision: old, updateRevision: new}
 """
 
 
-def of_set(partition: int = 0) -> str:
-    """Write a StatefulSet that is being updated, and two pods of its old revision."""
+def of_set(partition: int = 0, *ordinals: int) -> str:
+    """
+    Write a StatefulSet that is being updated, and two pods of its old revision.
+
+    Pods with ordinals carry their names as labels.
+    """
     strategy = f"spec:\n  updateStrategy: {{rollingUpdate: {{partition: {partition}}}}}\n"
     text = STATEFUL_ROLLOUT.replace("spec:\n", strategy, 1)
-    pods = (pod(f"web-{i}", f"node-{zone}", "StatefulSet/web") for i, zone in enumerate("ab"))
-    return text + "".join(pods).replace('pod-template-hash":"h1', 'controller-revision-hash":"old')
+    for i, zone in zip(ordinals or (0, 1), "ab", strict=True):
+        name = f'","statefulset.kubernetes.io/pod-name":"web-{i}' if ordinals else ""
+        written = pod(f"web-{i}", f"node-{zone}", "StatefulSet/web")
+        text += written.replace('pod-template-hash":"h1', f'controller-revision-hash":"old{name}')
+    return text
 
 
 SETS = replica_set("old", "1") + replica_set("new", "2")
@@ -164,7 +171,9 @@ NEXT_PODS: dict[str, tuple[str, bool]] = {
     ),
     "one revision": (world.DEPLOYMENT + replica_set("old", "1") + OLD, True),
     "a StatefulSet": (of_set(), False),
-    "a partition, below which pods have another revision": (of_set(2), True),
+    "a partition, and pods whose ordinals are not known": (of_set(2), True),
+    "a pod above a partition": (of_set(2, 0, 1), False),
+    "a pod below a partition": (of_set(2, 0, 2), True),
 }  # fmt: skip
 
 

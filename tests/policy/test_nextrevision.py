@@ -6,7 +6,12 @@ import pytest
 
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind
-from webhook.policy.nextrevision import read_partition, read_revision
+from webhook.policy.nextrevision import (
+    find_ordinals,
+    read_partition,
+    read_partitioned,
+    read_revision,
+)
 
 SET_HASH, ROLLOUT_HASH = "controller-revision-hash", "rollouts-pod-template-hash"
 REVISIONS = {"currentRevision": "old", "updateRevision": "new"}
@@ -63,3 +68,30 @@ def test_below_the_partition_new_pods_have_the_current_revision() -> None:
 
     assert (read_partition({"spec": spec}), read_partition({})) == (2, 0)
     assert read_revision(STATEFUL_SET, {"status": REVISIONS}, is_below=True) == {SET_HASH: "old"}
+
+
+# ordinals of the running pods, start, revision of the next pod with a partition of 2
+ORDINALS = {
+    "above the partition": ({0, 1}, 0, "new"),
+    "below it": ({0, 2}, 0, "old"),
+    "no pod": (set[int](), 0, "old"),
+    "below it, counted from the start": ({5}, 5, "old"),
+    "above it, counted from the start": ({5, 6}, 5, "new"),
+}
+
+
+@pytest.mark.parametrize(("ordinals", "start", "revision"), ORDINALS.values(), ids=ORDINALS.keys())
+def test_the_first_free_ordinal_decides(ordinals: set[int], start: int, revision: str) -> None:
+    spec = {"ordinals": {"start": start}, "updateStrategy": {"rollingUpdate": {"partition": 2}}}
+
+    found = read_partitioned({"spec": spec, "status": REVISIONS})
+
+    assert found.choose(ordinals) == {SET_HASH: revision}
+
+
+def test_without_a_partition_new_pods_have_the_updated_revision() -> None:
+    assert read_partitioned({"status": REVISIONS}).choose(()) == {SET_HASH: "new"}
+
+
+def test_ordinals_are_the_ends_of_names() -> None:
+    assert find_ordinals(["db-0", "db-x", "web-db-12", "", "-\u0663"]) == {0, 12}

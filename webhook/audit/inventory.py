@@ -15,7 +15,7 @@ from webhook.audit.groups import ObjectKey, PodGroups, key_of, map_references, t
 from webhook.audit.origins import Origin
 from webhook.audit.parts import share_pods
 from webhook.audit.references import TemplateReference
-from webhook.audit.rollouts import find_revisions, mark_replaced
+from webhook.audit.rollouts import find_partitioned_revision, find_revisions, mark_replaced
 from webhook.audit.snapshot import Snapshot, SnapshotWorkload
 from webhook.audit.templates import (
     OwnedPods,
@@ -124,11 +124,12 @@ class Inventory:
         return ClusterState(nodes, census, members, classes)
 
     def _add_revision(self, audited: AuditSubject) -> AuditSubject:
-        """Add the revision of the newest ReplicaSet of a subject."""
-        revision = self._revisions.get(key_of(audited.subject))
+        """Add the revision of the newest ReplicaSet of a subject, or that of its next ordinal."""
+        subject = audited.subject
+        revision = self._revisions.get(key_of(subject)) or find_partitioned_revision(subject)
         if not revision:
             return audited
-        return audited._replace(subject=replace(audited.subject, revision=revision))
+        return audited._replace(subject=replace(subject, revision=revision))
 
     def _add_scaling(self, audited: AuditSubject) -> AuditSubject:
         """Add the range of the autoscalers of a subject whose replicas are single pods."""

@@ -42,12 +42,18 @@ from webhook.policy.kinds import (
     BUILT_IN_KINDS,
     POD,
     ROLLOUT,
+    STATEFUL_SET,
     STORAGE_CLASS,
     KindRow,
 )
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
-from webhook.policy.nextrevision import REVISION_FIELDS, read_partition, read_revision
+from webhook.policy.nextrevision import (
+    REVISION_FIELDS,
+    read_partition,
+    read_partitioned,
+    read_revision,
+)
 from webhook.policy.paths import FieldPath
 from webhook.policy.places import find_places
 from webhook.policy.unknown_fields import find_unknown_in_object
@@ -197,18 +203,22 @@ class ObjectReader:
             return []
         if isinstance(places, tuple):
             subject = decode_subject(data, kind, places)
-            revision = _read_revision(kind, data)
-            return [replace(subject, revision=revision) if subject and revision else subject]
+            return [_add_revisions(subject, data) if subject else None]
         paths = find_places(msgspec.json.decode(data), places)
         return [decode_subject(data, kind, path) for path in paths]
 
 
-def _read_revision(kind: GroupKind, data: bytes | msgspec.Raw) -> dict[str, str]:
-    """Read the revision of the next pod; with a partition, it depends on the pod's ordinal."""
-    if kind not in REVISION_FIELDS:
-        return {}
+def _add_revisions(subject: Subject, data: bytes | msgspec.Raw) -> Subject:
+    """Add the revision of the next pod; with a partition, it depends on the pods' ordinals."""
+    if subject.kind not in REVISION_FIELDS:
+        return subject
     workload = msgspec.json.decode(data)
-    return {} if read_partition(workload) else read_revision(kind, workload)
+    if not read_partition(workload):
+        revision = read_revision(subject.kind, workload)
+        return replace(subject, revision=revision) if revision else subject
+    if subject.kind != STATEFUL_SET:
+        return subject
+    return replace(subject, partitioned=read_partitioned(workload))
 
 
 def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> SourceError:

@@ -1,11 +1,11 @@
 """
 Rollouts that run: which pods belong to a ReplicaSet that another one is replacing.
 
-``mark_replaced`` and ``find_revisions`` are the entry points. A Deployment and a Rollout of Argo
-number the revisions of their ReplicaSets in an annotation; a rollback gives the old ReplicaSet a
-new number. Without the ReplicaSets, as in a dump of Deployments and pods, the newest one is not
-known. A StatefulSet replaces its pods one by one at the same place in its list, so nothing is
-marked there.
+``mark_replaced``, ``find_revisions`` and ``find_partitioned_revision`` are the entry points. A
+Deployment and a Rollout of Argo number the revisions of their ReplicaSets in an annotation; a
+rollback gives the old ReplicaSet a new number. Without the ReplicaSets, as in a dump of Deployments
+and pods, the newest one is not known. A StatefulSet replaces its pods one by one at the same place
+in its list, so nothing is marked there.
 
 Source: kubernetes pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts
 utils/annotations ``RevisionAnnotation``.
@@ -21,6 +21,7 @@ from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import REPLICA_SET
+from webhook.policy.nextrevision import find_ordinals
 from webhook.policy.podlabels import revision_key
 
 _Running = tuple[RunningPods, ...]
@@ -55,6 +56,20 @@ def find_revisions(workloads: Iterable[SnapshotWorkload]) -> dict[ObjectKey, dic
         if owner is not None and hash_key in sets[key].labels:
             found[owner] = {hash_key: sets[key].labels[hash_key]}
     return found
+
+
+def find_partitioned_revision(subject: Subject) -> dict[str, str]:
+    """
+    Find the label of the next pod of a StatefulSet with a partition, by the ordinals of its pods.
+
+    Returns:
+        Empty for other subjects, and if pods are so alike that not all of their names are known.
+    """
+    pods = subject.running
+    if subject.partitioned is None or any(group.number > 1 for group in pods):
+        return {}
+    names = (group.pod.metadata.name for group in pods if group.pod.metadata)
+    return subject.partitioned.choose(find_ordinals(names))
 
 
 def _find_newest(replica_sets: Iterable[Subject]) -> dict[ObjectKey, ObjectKey]:

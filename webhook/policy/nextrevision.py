@@ -1,12 +1,15 @@
 """
 The revision of a workload's next pods, from the status that its controller writes.
 
-``read_revision`` is the entry point. Deployments write none: their ReplicaSets show it.
+``read_revision`` is the entry point; with the partition of a StatefulSet, which depends on the
+ordinals of its pods, ``read_partitioned``. Deployments write none: their ReplicaSets show it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from webhook.policy.kinds import ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind
@@ -24,6 +27,51 @@ REVISION_FIELDS: Mapping[GroupKind, tuple[str, str]] = MappingProxyType(
     }
 )
 """Kind -> label of its pods, and the field of its status with the value for new pods."""
+
+
+class PartitionedRevisions(msgspec.Struct, frozen=True):
+    """
+    The revisions of the next pods of a StatefulSet, by their ordinals.
+
+    Attributes:
+        start: The first ordinal.
+        partition: Number of pods, from the first one, that are not updated.
+        current: The label of a new pod below the partition; empty if unknown.
+        updated: The label of any other new pod; empty if unknown.
+    """
+
+    start: int
+    partition: int
+    current: dict[str, str]
+    updated: dict[str, str]
+
+    def choose(self, ordinals: Container[int]) -> dict[str, str]:
+        """Return the label of the next pod: the one with the first ordinal that is not taken."""
+        ordinal = self.start
+        while ordinal in ordinals:
+            ordinal += 1
+        return self.current if ordinal < self.start + self.partition else self.updated
+
+
+def read_partitioned(workload: Any) -> PartitionedRevisions:
+    """
+    Read the revisions of a StatefulSet; the workload, as JSON, need not be valid.
+
+    Source: pkg/controller/statefulset stateful_set_utils.go ``newVersionedStatefulSetPod``.
+    """
+    start = find_value(workload, ("spec", "ordinals", "start"))
+    return PartitionedRevisions(
+        start if isinstance(start, int) else 0,
+        read_partition(workload),
+        read_revision(STATEFUL_SET, workload, is_below=True),
+        read_revision(STATEFUL_SET, workload),
+    )
+
+
+def find_ordinals(names: Iterable[str]) -> frozenset[int]:
+    """Find the ordinals of the pods of a StatefulSet in their names."""
+    suffixes = (name.rpartition("-")[2] for name in names)
+    return frozenset(int(suffix) for suffix in suffixes if suffix.isascii() and suffix.isdigit())
 
 
 def read_revision(kind: GroupKind, workload: Any, *, is_below: bool = False) -> dict[str, str]:

@@ -15,6 +15,7 @@ from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
+from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
@@ -158,6 +159,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         running: Its pods, in groups; empty at admission.
         revision: The label that shows the revision of its next pod; empty if unknown, and at
             admission.
+        partitioned: The revisions of a StatefulSet with a partition, for an audit.
     """
 
     kind: GroupKind
@@ -179,6 +181,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     unjudged: frozenset[int] = frozenset()
     running: tuple[RunningPods, ...] = ()
     revision: Mapping[str, str] = {}
+    partitioned: PartitionedRevisions | None = None
 
     def __str__(self) -> str:
         """Format the subject as ``Deployment/web``, which is unique in its namespace."""
