@@ -80,8 +80,8 @@ def test_folders_of_the_project_are_confined(folder: Path) -> None:
 def test_paths_of_options_are_kept() -> None:
     project = Project(file=PROJECT_FILE, paths=("a",), facts=("f",))
 
-    assert project.without_own(("a",)) == project.without_own(("f",)) == ()
-    assert project.without_own(("a", "b")) == ("a", "b")
+    assert project.drop_own_paths(("a",)) == project.drop_own_paths(("f",)) == ()
+    assert project.drop_own_paths(("a", "b")) == ("a", "b")
 
 
 EXEMPTION = Exemption(

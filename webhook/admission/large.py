@@ -132,10 +132,10 @@ def _object_parts(places: TemplatePlaces) -> msgspec.json.Decoder[Any]:
         node = tree
         for step in path:
             node = node.setdefault(step, {})
-    return msgspec.json.Decoder(_parts_of(tree, {"metadata": _parts(_names(ObjectMeta))}))
+    return msgspec.json.Decoder(_build_type(tree, {"metadata": _parts(_names(ObjectMeta))}))
 
 
-def _parts_of(tree: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
+def _build_type(tree: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
     """
     Build the type of what is kept of an object.
 
@@ -148,8 +148,8 @@ def _parts_of(tree: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
         spec = _parts((*_names(SubjectSpec), *_names(NetworkedSpec)))
         return _parts((), {"metadata": metadata, "spec": spec})
     if ENTRIES in tree:
-        return GenericAlias(list, (_parts_of(tree[ENTRIES], {}),)) | None
-    inner = {name: _parts_of(members, {}) for name, members in tree.items() if name != LIST_NAME}
+        return GenericAlias(list, (_build_type(tree[ENTRIES], {}),)) | None
+    inner = {name: _build_type(members, {}) for name, members in tree.items() if name != LIST_NAME}
     bare = (LIST_NAME,) if LIST_NAME in tree else ()
     return _parts((*_names(TemplateHolder), *bare), {**outside, **inner})
 

@@ -34,13 +34,13 @@ def share_pods(
         return [tuple(groups)]
     shares: list[list[RunningPods]] = [[] for _ in subjects]
     for group in groups:
-        fits = [_fit(subject, group.pod.labels) for subject in subjects]
+        fits = [_score_match(subject, group.pod.labels) for subject in subjects]
         shares[fits.index(max(fits))].append(group)
     return [tuple(share) for share in shares]
 
 
-def _fit(subject: Subject, labels: Mapping[str, str]) -> int:
-    """How well a template explains the labels of a pod; higher is better, 0 or less is not."""
+def _score_match(subject: Subject, labels: Mapping[str, str]) -> int:
+    """Score how well a template explains the labels of a pod; 0 or less: it does not."""
     if subject.kind == JOB_SET and REPLICATED_JOB in labels:
         return int(labels[REPLICATED_JOB] == subject.part)
     if subject.kind == LEADER_WORKER_SET and WORKER_INDEX in labels:

@@ -40,11 +40,11 @@ class LatePods:
         Returns:
             None if the pods of its workload are not waited for.
         """
-        if not self.wait_is_due(namespace, name):
+        if not self.may_appear(namespace, name):
             return None
         return self._wait((namespace, name), min(seconds, LATE_S))
 
-    def wait_is_due(self, namespace: str, name: str) -> bool:
+    def may_appear(self, namespace: str, name: str) -> bool:
         """Whether an unknown pod may still appear, as far as is known of its workload."""
         absent_since = self._absent.get(_workload(namespace, name))
         return absent_since is None or self._clock() - absent_since >= ABSENT_S

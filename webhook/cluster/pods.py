@@ -55,7 +55,7 @@ class PodStore(Store[wire.PodObject]):
         if pod is None or not uid:
             self.remove(namespace, name)
             return
-        pods = self._pods_with(namespace, name)
+        pods = self._find_controller_pods(namespace, name)
         if pods is not None and pods.controller.uid == uid and pods[name] == pod:
             return  # most changes of pods are of their status
         before = self._drop(namespace, name)
@@ -73,7 +73,7 @@ class PodStore(Store[wire.PodObject]):
 
     def find(self, namespace: str, name: str) -> RankedPod | None:
         """Return a pod; None if it is not in the store."""
-        pods = self._pods_with(namespace, name)
+        pods = self._find_controller_pods(namespace, name)
         return None if pods is None else pods[name]
 
     def domain(self, node: str, key: str) -> str | None:
@@ -98,7 +98,7 @@ class PodStore(Store[wire.PodObject]):
         changed, self._changed = self._changed, set()
         return changed
 
-    def _pods_with(self, namespace: str, name: str) -> ControllerPods | None:
+    def _find_controller_pods(self, namespace: str, name: str) -> ControllerPods | None:
         """Return all pods of the controller of a pod; None if it is not in the store."""
         return self._by_name.get(namespace, {}).get(name)
 
@@ -115,7 +115,7 @@ class PodStore(Store[wire.PodObject]):
 
     def _drop(self, namespace: str, name: str) -> Controller | None:
         """Remove a pod, but not its reservation, and return its controller; None if unknown."""
-        pods = self._pods_with(namespace, name)
+        pods = self._find_controller_pods(namespace, name)
         if pods is None:
             return None
         pod, controller = pods.pop(name), pods.controller

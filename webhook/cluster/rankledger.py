@@ -83,12 +83,12 @@ class RankLedger:
 
     def add(self, controller: Controller, pod: RankedPod) -> None:
         """Count the rank of a pod that the store has now."""
-        for held in self._held_with(controller, pod):
+        for held in self._list_ledgers_of(controller, pod):
             held.add(pod.rank)
 
     def remove(self, controller: Controller, pod: RankedPod) -> None:
         """Stop counting the rank of a pod that the store no longer has."""
-        for held in self._held_with(controller, pod):
+        for held in self._list_ledgers_of(controller, pod):
             held.remove(pod.rank)
 
     def reserve(self, pods: ControllerPods, name: str, domain: str) -> int:
@@ -116,7 +116,7 @@ class RankLedger:
             return
         if not reserved:
             del self._reserved[controller]
-        domains = self._current().get(controller, {}).get(reservation.key)
+        domains = self._refresh_ledgers().get(controller, {}).get(reservation.key)
         if domains is not None:
             domains[reservation.domain].remove(reservation.rank)
 
@@ -128,24 +128,24 @@ class RankLedger:
             if self._reserved.get(controller, {}).get(reservation.name) is reservation:
                 self.free(controller, reservation.name)
 
-    def _current(self) -> OrderedDict[Controller, dict[str, _Domains]]:
+    def _refresh_ledgers(self) -> OrderedDict[Controller, dict[str, _Domains]]:
         """Return the ledgers; none if a Node got other labels."""
         if self._labels_version != self._nodes.labels_version:
             self._labels_version = self._nodes.labels_version
             self._ledgers.clear()
         return self._ledgers
 
-    def _held_with(self, controller: Controller, pod: RankedPod) -> list[HeldRanks]:
+    def _list_ledgers_of(self, controller: Controller, pod: RankedPod) -> list[HeldRanks]:
         """List the ledgers that count the rank of a pod."""
         if pod.rank <= 0:
             return []
-        found = self._current().get(controller, {}).items()
+        found = self._refresh_ledgers().get(controller, {}).items()
         places = ((domains, self._nodes.label(pod.node, key)) for key, domains in found)
         return [domains[domain] for domains, domain in places if domain is not None]
 
     def _domains_of(self, pods: ControllerPods, key: str) -> _Domains:
         """Return the ranks held in the domains of a key; count all pods if they are not known."""
-        ledgers, controller = self._current(), pods.controller
+        ledgers, controller = self._refresh_ledgers(), pods.controller
         ledger = ledgers.setdefault(controller, {})
         ledgers.move_to_end(controller)
         if len(ledgers) > LEDGERS:

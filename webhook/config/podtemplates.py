@@ -59,12 +59,16 @@ def _check_template(written: str) -> str:
     if path[-1] == LIST_NAME:
         parent = path[: -len(CONSTRAINTS_IN_POD)]
         if path[-2:-1] == ("spec",) and parent:
-            raise refusal(_mean("is the list in a pod template, not the template", parent))
+            raise refusal(
+                _suggest_pattern("is the list in a pod template, not the template", parent)
+            )
         raise refusal("is a bare list of constraints: move the entry to `constraintLists`")
     if path == ("spec",):
         raise refusal("is no pod template: write the path of one, as in `spec.template`")
     if path[-1] == "spec":
-        raise refusal(_mean("is the specification in a pod template, not the template", path[:-1]))
+        raise refusal(
+            _suggest_pattern("is the specification in a pod template, not the template", path[:-1])
+        )
     return written
 
 
@@ -75,9 +79,9 @@ def _check_list(written: str) -> str:
         template = format_value(format_pattern(path[:-2]))
         raise refusal(f"is in a pod template: write {template} under `podTemplates`")
     if last != LIST_NAME and get_close_matches(last, [LIST_NAME], 1, _CLOSE):
-        raise refusal(_mean("is no list of constraints", (*path[:-1], LIST_NAME)))
+        raise refusal(_suggest_pattern("is no list of constraints", (*path[:-1], LIST_NAME)))
     if last != LIST_NAME:
-        raise refusal(_mean(f"must end in {LIST_NAME}", (*path, LIST_NAME)))
+        raise refusal(_suggest_pattern(f"must end in {LIST_NAME}", (*path, LIST_NAME)))
     return written
 
 
@@ -87,11 +91,11 @@ def _parse_below_spec(written: str) -> TemplatePath:
     if first in {"apiVersion", "kind", "metadata", "status"}:
         raise refusal(f"cannot begin with {first}, which holds no pod template: begin with `spec`")
     if first != "spec" and get_close_matches(first.lower(), ["spec"], 1, _CLOSE):
-        raise refusal(_mean(f"begins with {format_value(first)}", ("spec", *path[1:])))
+        raise refusal(_suggest_pattern(f"begins with {format_value(first)}", ("spec", *path[1:])))
     return path
 
 
-def _mean(problem: str, path: TemplatePath) -> str:
+def _suggest_pattern(problem: str, path: TemplatePath) -> str:
     return f"{problem}: did you mean {format_value(format_pattern(path))}?"
 
 

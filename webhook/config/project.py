@@ -108,7 +108,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         own = {*self.paths, *self.facts}
         return PathFilter(self.folder, self.exclude, confined=own.issuperset(paths))
 
-    def without_own(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+    def drop_own_paths(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         """Return paths, or none if they are those of the project and not of an option."""
         return () if paths in (self.paths, self.facts) else paths
 

@@ -89,16 +89,16 @@ def _expand(value: Any, pattern: TemplatePath, path: FieldPath) -> Iterator[Fiel
         yield path
     elif pattern[0] == ENTRIES:
         if not is_array(value):
-            raise _mismatch("array", value, path)
+            raise _build_mismatch("array", value, path)
         for index, entry in enumerate(value):
             yield from _expand(entry, pattern[1:], (*path, index))
     elif is_object(value):
         yield from _expand(value.get(pattern[0]), pattern[1:], (*path, pattern[0]))
     else:
-        raise _mismatch("object", value, path)
+        raise _build_mismatch("object", value, path)
 
 
-def _mismatch(expected: str, value: Any, path: FieldPath) -> msgspec.ValidationError:
+def _build_mismatch(expected: str, value: Any, path: FieldPath) -> msgspec.ValidationError:
     found = "object" if is_object(value) else "array" if is_array(value) else type(value).__name__
     where = f" - at `${_format_where(path)}`" if path else ""
     return msgspec.ValidationError(f"Expected `{expected}`, got `{found}`{where}")

@@ -54,18 +54,18 @@ def build_leader(
     repair = RankRepair(api, find_pods, clocks, observers)
     works = [work for work in (audits, repair.work) if work is not None]
     election = Election(
-        api, _candidate(context), clocks, context.log, lambda: audits is not None or repairs()
+        api, _build_candidate(context), clocks, context.log, lambda: audits is not None or repairs()
     )
-    return partial(election.run, partial(_do_all, works))
+    return partial(election.run, partial(_run_together, works))
 
 
-def _candidate(context: ServerContext) -> Candidate:
+def _build_candidate(context: ServerContext) -> Candidate:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{context.namespace}/leases"
     identity = f"{context.replica}_{secrets.token_hex(UNIQUE)}"
     return Candidate(identity, f"{path}/{context.settings.name}-audit", context.limits.audit_lease)
 
 
-async def _do_all(works: Sequence[Work]) -> NoReturn:
+async def _run_together(works: Sequence[Work]) -> NoReturn:
     """Do several kinds of work at once; a bug in one of them ends all."""
     *others, last = works
     async with asyncio.TaskGroup() as group:

@@ -94,11 +94,11 @@ def test_an_unknown_kind_has_no_objects(cluster: ClusterReader) -> None:
 
 
 def test_all_objects_of_a_kind_are_listed(cluster: ClusterReader) -> None:
-    found = cluster.all_of(DEPLOYMENT, "shop")
+    found = cluster.list_objects_of(DEPLOYMENT, "shop")
 
     assert [value["spec"]["replicas"] for value in found] == [2]
-    assert [value["kind"] for value in cluster.all_of(FLEET, "shop")] == ["Fleet"]
-    assert cluster.all_of(GroupKind("example.io", "Boat"), "shop") == []
+    assert [value["kind"] for value in cluster.list_objects_of(FLEET, "shop")] == ["Fleet"]
+    assert cluster.list_objects_of(GroupKind("example.io", "Boat"), "shop") == []
 
 
 def test_manifests_know_the_namespaces_of_a_name() -> None:
@@ -154,7 +154,7 @@ def test_objects_of_manifests_replace_those_of_the_live_cluster(api: ApiServer) 
     other = "---\n" + OBJECTS.split("---\n")[2].replace("web-1", "web-2")
 
     with open_cluster(SERVER, manifest_cluster(text + other)[0], ()) as cluster:
-        deployments = cluster.all_of(DEPLOYMENT, "shop")
+        deployments = cluster.list_objects_of(DEPLOYMENT, "shop")
         found = cluster.find(DEPLOYMENT, "shop", "web")
         pods = {pod.metadata.name: pod.metadata.labels for pod in cluster.pods("shop")}
 

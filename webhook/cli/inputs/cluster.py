@@ -105,8 +105,8 @@ class ManifestCluster:
         found = self._objects.get((kind, namespace), {}).get(name)
         return None if found is None else found.value
 
-    def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """All objects of a kind in a namespace, or in all namespaces if it is empty."""
+    def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
+        """List all objects of a kind in a namespace, or in all namespaces if it is empty."""
         return [
             document.value
             for (indexed, inside), documents in self._objects.items()
@@ -155,7 +155,7 @@ class LiveCluster:
         found = self._run(self._read(kind, namespace, name))
         return None if found is None else _read_any(found)
 
-    def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
+    def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """Read all objects of a kind in a namespace, or in all namespaces if it is empty."""
         return list(map(_read_any, self._run(self._list_kind(kind, namespace))))
 
@@ -212,13 +212,13 @@ class LayeredCluster:
         found = self._manifests.find(kind, namespace, name)
         return self._live.find(kind, namespace, name) if found is None else found
 
-    def all_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """All objects of a kind in a namespace, or in all namespaces if it is empty."""
-        own = self._manifests.all_of(kind, namespace)
+    def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
+        """List all objects of a kind in a namespace, or in all namespaces if it is empty."""
+        own = self._manifests.list_objects_of(kind, namespace)
         known = {(self._namespace_of(value), _name_of(value)) for value in own}
         others = (
             value
-            for value in self._live.all_of(kind, namespace)
+            for value in self._live.list_objects_of(kind, namespace)
             if (self._namespace_of(value), _name_of(value)) not in known
         )
         return [*own, *others]

@@ -69,8 +69,8 @@ def drop_project_files(
     """Return files and sources without those of the project, because another source is named."""
     if project is None:
         return filenames, sources
-    paths = project.without_own(sources.paths)
-    return project.without_own(filenames), replace(sources, paths=paths)
+    paths = project.drop_own_paths(sources.paths)
+    return project.drop_own_paths(filenames), replace(sources, paths=paths)
 
 
 takes_sources = combine_options("sources", FactsSources.take)

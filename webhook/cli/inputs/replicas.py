@@ -114,7 +114,7 @@ class _Replicas:
     def _created(self) -> Mapping[str, Json]:
         """Name -> object of the kind that the workload creates, also those of other workloads."""
         assert self._row is not None, "only kinds that create another kind look for it"
-        found = self._cluster.all_of(self._row.group_kind, self._subject.namespace)
+        found = self._cluster.list_objects_of(self._row.group_kind, self._subject.namespace)
         return {subjects.name_of(value): value for value in found}
 
     def _adopts(self, name: str, labels: Mapping[str, str]) -> bool:

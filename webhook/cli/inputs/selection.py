@@ -159,7 +159,7 @@ class SubjectSelector:
     def _list_labelled(self, kind: GroupKind) -> Iterator[ExplainSubject]:
         """List the objects of a kind; one that the user may not list becomes a problem."""
         try:
-            values = self.cluster.all_of(kind, "" if self.everywhere else self.namespace)
+            values = self.cluster.list_objects_of(kind, "" if self.everywhere else self.namespace)
         except ApiError as error:
             if error.reason is not FailureReason.FORBIDDEN:
                 raise

@@ -145,14 +145,14 @@ class TargetBuilder:
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
-        pod, is_known = self._next_pod(subject, workload, own)
+        pod, is_known = self._build_next_pod(subject, workload, own)
         if not is_known:  # foresee the objects that will own it
             facts = ForecastFacts(facts, foresee_selector(subject, pod))
         census = Census(observed)
         running = Counter(other.spec.node_name or "" for other in own)
         situation = self._situation(pod, namespace, facts, census, is_new=True)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
-            return _of_daemon_set(subject, situation, selected, running)
+            return _build_daemon_target(subject, situation, selected, running)
         terms = self._find_terms(subject, pod)
         situation = terms.restrict(situation)
         return PlacementTarget(
@@ -215,7 +215,7 @@ class TargetBuilder:
             constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
 
-    def _next_pod(
+    def _build_next_pod(
         self, subject: subjects.ExplainSubject, workload: Subject, replicas: Sequence[ObservedPod]
     ) -> tuple[SchedulingPod, bool]:
         """
@@ -229,7 +229,7 @@ class TargetBuilder:
         template, part = subjects.decode_template(subject), workload.part
         if subject.kind not in (DEPLOYMENT, ROLLOUT):
             return build_next_pod(subject, template, replicas, part=part), False
-        found = self._cluster.all_of(REPLICA_SET, subject.namespace)
+        found = self._cluster.list_objects_of(REPLICA_SET, subject.namespace)
         owned = [value for value in found if subjects.is_controlled_by(value, subject)]
         for value in sorted(owned, key=subjects.revision_of, reverse=True):
             replica_set = replace(subject, kind=REPLICA_SET, value=value)
@@ -239,7 +239,7 @@ class TargetBuilder:
         return build_next_pod(subject, template, replicas, is_new=bool(owned)), False
 
 
-def _of_daemon_set(
+def _build_daemon_target(
     subject: subjects.ExplainSubject,
     situation: Scenario,
     selected: Sequence[ObservedPod],

@@ -98,7 +98,7 @@ def pin(scenario: Scenario, node: Node) -> Scenario:
     """
     field = LabelSelectorRequirement(key=NODE_NAME, operator=IN, values=(node.name,))
     demands = replace(scenario.pod.demands, terms=(NodeSelectorTerm(match_fields=(field,)),))
-    topology = scenario.topology if _interfere(scenario) else Topology((node,))
+    topology = scenario.topology if _is_interdependent(scenario) else Topology((node,))
     return replace(scenario, pod=replace(scenario.pod, demands=demands), topology=topology)
 
 
@@ -126,7 +126,7 @@ def _judge_together(
     scenario: Scenario, missing: Sequence[Node], pods: DaemonPods
 ) -> Iterator[MissingPod]:
     judged = [_judge(scenario, node, pods) for node in missing]
-    if all(pod.reason for pod in judged) or not _interfere(scenario):
+    if all(pod.reason for pod in judged) or not _is_interdependent(scenario):
         yield from judged
         return
     end, placed = _fill(scenario, missing)
@@ -137,7 +137,7 @@ def _judge_together(
             yield replace(pod, reason_after=_find_reason(end, node))
 
 
-def _interfere(scenario: Scenario) -> bool:
+def _is_interdependent(scenario: Scenario) -> bool:
     """Whether a pod on one node can matter for the pod of another node."""
     spreads = (*scenario.spreads.hard, *scenario.spreads.soft)
     return not all(spread.honors_affinity for spread in spreads)

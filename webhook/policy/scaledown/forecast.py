@@ -43,7 +43,7 @@ def rank_pods(pods: Sequence[ObservedPod], domains: Mapping[str, str]) -> tuple[
         if place[1] and DELETION_COST not in (pod.metadata.annotations or {}):
             if place not in free:
                 free[place] = _list_free(held.get(place, set()))
-            ranked[index] = _with_rank(pod, next(free[place]))
+            ranked[index] = _add_rank(pod, next(free[place]))
     return tuple(ranked.get(index, pod) for index, pod in enumerate(pods))
 
 
@@ -61,6 +61,6 @@ def _age_of(pod: ObservedPod) -> tuple[str, str]:
     return pod.metadata.creation_timestamp or "", pod.metadata.name or ""
 
 
-def _with_rank(pod: ObservedPod, rank: int) -> ObservedPod:
+def _add_rank(pod: ObservedPod, rank: int) -> ObservedPod:
     annotations = (pod.metadata.annotations or {}) | {DELETION_COST: f"{cost_of_rank(rank)}"}
     return replace(pod, metadata=replace(pod.metadata, annotations=annotations))
