@@ -125,24 +125,12 @@ def test_an_audit_leaves_out_the_pods_that_a_rollout_replaces() -> None:
 
 
 CORDONED = world.NODES + "spec: {unschedulable: true}\n"  # the last node
-STATEFUL_ROLLOUT = """\
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 3
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-        matchLabelKeys: [controller-revision-hash]
-status: {currentRevision: old, updateRevision: new}
-"""
+STATEFUL_ROLLOUT = (
+    world.DEPLOYMENT.replace("Deployment", "StatefulSet")
+    .replace("pod-template-hash", "controller-revision-hash")
+    .replace("replicas: 4", "replicas: 3")
+    + "status: {currentRevision: old, updateRevision: new}\n"
+)
 
 
 def of_set(partition: int = 0, *ordinals: int) -> str:
