@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
     GPU,
+    NOT_READY,
     THREE,
     admission,
     audit,
@@ -350,6 +351,23 @@ def test_the_cause_is_changed_rather_than_the_skew(
     (violation,) = check_rule("TSC106", deployed(*constraints), context)
 
     assert (violation.field, violation.instead) == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (DRAINED, '" rejects 2; cordoned c1 would accept it (kubectl uncordon c1)'),
+        ([*zones("a1", "b1"), replace(DRAINED_NODE, taints=(UNSCHEDULABLE, GPU))], '" rejects 2'),
+        ([*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], '" rejects 2'),
+    ],
+    ids=["cordoned", "tainted as well", "not ready"],
+)
+def test_cordoned_nodes_that_would_accept_the_next_pod_are_named(
+    nodes: list[Node], expected: str
+) -> None:
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, [running("a1", "b1")]))
+
+    assert violation.problem.endswith(expected)
 
 
 def test_too_few_domains_are_one_finding() -> None:

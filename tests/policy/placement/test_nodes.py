@@ -18,6 +18,7 @@ from webhook.policy.placement.nodes import (
     lasting_taints,
     render_taint,
     tolerates,
+    uncordon,
 )
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
@@ -230,3 +231,10 @@ def test_null_values_of_a_node_selector_are_empty() -> None:
     assert pod.demands.pairs == (("disk", ""),)
     assert pod.spec is not None
     assert pod.spec.node_name == ""
+
+
+def test_an_uncordoned_node_keeps_its_other_taints() -> None:
+    gpu = Taint(key="gpu", effect="NoSchedule")
+    cordoned = Node("a", {}, taints=(UNSCHEDULABLE, gpu), unschedulable=True)
+
+    assert uncordon(cordoned) == Node("a", {}, taints=(gpu,))

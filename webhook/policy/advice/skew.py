@@ -25,7 +25,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_restart
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import SCHEDULE_ANYWAY, TAINTS_POLICY, Constraint, Node
-from webhook.policy.placement.nodes import Demands, find_rejection
+from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
 from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 
@@ -126,12 +126,30 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     cause = cause or _suggest_domains(subject, tallies, context)
     cause = cause or _suggest_while_closed(subject, tallies, context)
     field, instead = cause or _suggest_change(subject, tallies, rejections)
+    cordoned = _suggest_uncordon(tallies, subject.demands, cluster)
     yield RuleViolation(
         field,
-        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}",
+        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}"
+        f"{cordoned}",
         instead,
         _describe_rejection(len(nodes)),
     )
+
+
+def _suggest_uncordon(
+    tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState
+) -> str:
+    """Name the cordoned nodes that would accept the next pod; empty if there is none."""
+    names = [
+        node.name
+        for node in cluster.topology.nodes
+        if node.unschedulable
+        and filter_node(node, tallies).passes
+        and find_rejection(uncordon(node), demands) is None
+    ]
+    if not names:
+        return ""
+    return f"; cordoned {join_names(names)} would accept it (kubectl uncordon {names[0]})"
 
 
 def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:

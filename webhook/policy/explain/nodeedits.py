@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from webhook.policy.advice.findings import count_of
 from webhook.policy.explain.scenario import Scenario, ScenarioEdit, short_key
 from webhook.policy.model import HOSTNAME, Node
-from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.placement.nodes import UNSCHEDULABLE, uncordon
 from webhook.policy.placement.topology import Topology
 
 
@@ -37,8 +37,7 @@ class Uncordon(NodeEdit, frozen=True):
 
     def change(self, node: Node) -> Node:
         """Remove the taint together with the cordon."""
-        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
-        return replace(node, unschedulable=False, taints=taints)
+        return uncordon(node)
 
 
 class Cordon(NodeEdit, frozen=True):
@@ -49,7 +48,7 @@ class Cordon(NodeEdit, frozen=True):
 
     def change(self, node: Node) -> Node:
         """Add the taint together with the cordon."""
-        taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+        taints = uncordon(node).taints
         return replace(node, unschedulable=True, taints=(*taints, UNSCHEDULABLE))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.model import Labels, Node, PodSpec, PodTemplate, Taint, replace_null_labels
 from webhook.policy.placement.nodeaffinity import (
@@ -73,6 +74,12 @@ class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
+
+
+def uncordon(node: Node) -> Node:
+    """Return a node as ``kubectl uncordon`` leaves it: without the taint of the cordon, too."""
+    taints = tuple(taint for taint in node.taints if taint.key != UNSCHEDULABLE.key)
+    return replace(node, unschedulable=False, taints=taints)
 
 
 def find_untolerated(
