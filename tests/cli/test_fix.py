@@ -376,3 +376,14 @@ def test_only_objects_of_the_namespace_are_fixed(folder: Path, run: Run) -> None
         ["Deployment ops/web", "Deployment ops/db"],
         ["Deployment shop/web"],
     ]
+
+
+@pytest.mark.usefixtures("web", "api")
+def test_a_live_cluster_may_have_a_namespace_that_no_file_names(run: Run) -> None:
+    options = ("--diff", "-f", "web.yaml", "-n", "ops")
+
+    ran = run("fix", *options, "--live", "--kubeconfig", "kubeconfig")
+
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "0 findings would be fixed in 0 files, 0 left\n"
+    assert run("fix", *options).code == 2
