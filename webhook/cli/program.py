@@ -71,6 +71,10 @@ COMMANDS = {
         "Check an installation, and advise how to repair it.",
         "evenspread doctor -n evenspread",
     ),
+    "scaledown": CommandRow(
+        "Show the pods with ranks in a cluster, or remove their ranks.",
+        "evenspread scaledown --remove --dry-run",
+    ),
     "completion": CommandRow(
         "Print the completion script of a shell.",
         "source <(evenspread completion bash)",

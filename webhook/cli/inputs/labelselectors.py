@@ -28,12 +28,15 @@ _pair = re.compile(r"(?P<key>[^\s=!]+)\s*(?P<operator>==?|!=)\s*(?P<value>\S*)")
 _key = re.compile(r"(?P<negation>!?)\s*(?P<key>[^\s=!()]+)").fullmatch
 
 
-def selector_option(what: str) -> click.Option:
+def selector_option(
+    what: str, others: str = " The other objects still count as facts."
+) -> click.Option:
     """
     Create the option.
 
     Args:
         what: What is selected; begins the help.
+        others: What happens to other objects; ends it.
     """
 
     def parse(_ctx: click.Context, _option: click.Parameter, written: str) -> LabelSelector:
@@ -44,8 +47,7 @@ def selector_option(what: str) -> click.Option:
         metavar="SELECTOR",
         default="",
         callback=parse,
-        help=f"{what} whose own labels match, such as app=web or 'tier in (web, api)'. The other "
-        "objects still count as facts.",
+        help=f"{what} whose own labels match, such as app=web or 'tier in (web, api)'.{others}",
     )
 
 

@@ -1,0 +1,168 @@
+"""``evenspread scaledown``: pods with ranks, and the removal of the ranks."""
+
+import pytest
+
+from tests.apiserver import ApiServer, Json, refuse
+from tests.cli.conftest import Run
+from tests.cluster.objects import labelled_pod
+from webhook.cli.scaledown import MOST_FAILED
+from webhook.policy.scaledown.ranks import DELETION_COST, SCALE_DOWN_LABEL, cost_of_rank
+
+CLUSTER = ("--kubeconfig", "kubeconfig")
+POD = "/api/v1/namespaces/shop/pods"
+
+
+def web_pod(name: str, rank: int = 0, cost: str = "", app: str = "web") -> Json:
+    pod = labelled_pod(name, rank=rank)
+    metadata = pod["metadata"]
+    metadata["labels"]["app"] = app
+    metadata["ownerReferences"][0]["name"] = app
+    if cost:
+        metadata["annotations"] = {DELETION_COST: cost}
+    return pod
+
+
+@pytest.fixture
+def pods(api: ApiServer) -> ApiServer:
+    """Pods of two workloads, with ranks, without, and with a cost of another client."""
+    other = labelled_pod("s", rank=1, namespace="other")
+    other["metadata"]["ownerReferences"] = []
+    api.add(
+        web_pod("p", 1), web_pod("q"), web_pod("r", cost="7"), web_pod("t", 2, app="api"), other
+    )
+    return api
+
+
+def costs(api: ApiServer) -> dict[str, str | None]:
+    return {
+        obj["metadata"]["name"]: obj["metadata"]["annotations"].get(DELETION_COST)
+        for obj in api.objects.values()
+    }
+
+
+def labelled(api: ApiServer) -> set[str]:
+    return {
+        obj["metadata"]["name"]
+        for obj in api.objects.values()
+        if SCALE_DOWN_LABEL in obj["metadata"]["labels"]
+    }
+
+
+@pytest.mark.usefixtures("pods")
+def test_pods_are_counted_by_controller(run: Run) -> None:
+    ran = run("scaledown", *CLUSTER)
+
+    assert ran.code == 0
+    assert [line.split() for line in ran.out.splitlines()] == [
+        ["namespace", "controller", "pods", "ranked", "unranked", "other", "costs"],
+        ["other", "-", "1", "1", "0", "0"],
+        ["shop", "ReplicaSet/api", "1", "1", "0", "0"],
+        ["shop", "ReplicaSet/web", "3", "1", "1", "1"],
+    ]
+
+
+@pytest.mark.usefixtures("pods")
+def test_counts_are_written_as_json(run: Run) -> None:
+    (document,) = run("scaledown", *CLUSTER, "-n", "shop", "-l", "app=web", "-o", "json").documents
+
+    assert document == {
+        "controllers": [
+            {
+                "namespace": "shop",
+                "kind": "ReplicaSet",
+                "name": "web",
+                "pods": 3,
+                "ranked": 1,
+                "unranked": 1,
+                "otherCosts": 1,
+            }
+        ]
+    }
+
+
+@pytest.mark.usefixtures("api")
+def test_a_cluster_without_labelled_pods_is_reported(run: Run) -> None:
+    ran = run("scaledown", *CLUSTER)
+
+    assert (ran.code, ran.out) == (
+        0,
+        "no pod has the label evenspread.io/scale-down: keep-spread\n",
+    )
+
+
+def test_ranks_and_labels_are_removed(pods: ApiServer, run: Run) -> None:
+    ran = run("scaledown", *CLUSTER, "--remove")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "removed 3 ranks and 5 labels; left 1 cost of other clients\n"
+    assert not labelled(pods)
+    assert costs(pods) == {"p": None, "q": None, "r": "7", "s": None, "t": None}
+
+
+def test_only_the_named_pods_are_changed(pods: ApiServer, run: Run) -> None:
+    ran = run("scaledown", *CLUSTER, "--remove", "-n", "shop", "-l", "app=api", "-o", "json")
+
+    assert ran.documents == [
+        {
+            "dryRun": False,
+            "labels": 1,
+            "ranks": 1,
+            "keptCosts": 0,
+            "gone": 0,
+            "failed": 0,
+            "notTried": 0,
+        }
+    ]
+    assert labelled(pods) == {"p", "q", "r", "s"}
+
+
+def test_a_dry_run_changes_nothing(pods: ApiServer, run: Run) -> None:
+    ran = run("scaledown", *CLUSTER, "--remove", "--dry-run")
+
+    assert (ran.code, pods.writes) == (0, [])
+    assert ran.out.startswith("would remove 3 ranks and 5 labels")
+
+
+def test_a_pod_that_goes_meanwhile_is_no_error(pods: ApiServer, run: Run) -> None:
+    pods.answers[f"PATCH {POD}/p"] = refuse("not found", 404)
+
+    ran = run("scaledown", *CLUSTER, "--remove", "-o", "json")
+
+    assert ran.code == 0
+    assert (ran.documents[0]["labels"], ran.documents[0]["gone"]) == (4, 1)
+
+
+def test_the_other_pods_are_changed_after_an_error(pods: ApiServer, run: Run) -> None:
+    pods.answers[f"PATCH {POD}/p"] = refuse("denied by a policy")
+
+    ran = run("scaledown", *CLUSTER, "--remove")
+
+    assert (ran.code, labelled(pods)) == (3, {"p"})
+    assert ran.err.startswith("error: pod shop/p: ")
+    assert costs(pods)["p"] == str(cost_of_rank(1))
+
+
+def test_many_errors_end_the_removal(api: ApiServer, run: Run) -> None:
+    api.add(*(web_pod(f"p{i:02}", i + 1) for i in range(MOST_FAILED + 3)))
+    api.faults.append(lambda request: refuse("no") if request.method == "PATCH" else None)
+
+    ran = run("scaledown", *CLUSTER, "--remove")
+
+    assert (ran.code, len(api.writes)) == (3, MOST_FAILED)
+    assert ran.err.endswith("error: 3 more pods not tried after these errors\n")
+
+
+ERRORS = {
+    "a dry run of nothing": (("--dry-run",), 2, "--dry-run: requires --remove"),
+    "no cluster": (("--kubeconfig", "none"), 3, "credentials cannot be used"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), ERRORS.values(), ids=ERRORS)
+def test_an_error_has_its_exit_code(
+    arguments: tuple[str, ...], code: int, message: str, run: Run
+) -> None:
+    ran = run("scaledown", *arguments)
+
+    assert ran.code == code
+    assert message in ran.err
