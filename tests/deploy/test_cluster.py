@@ -190,6 +190,32 @@ def test_a_compromised_replica_may_not(plane: ControlPlane, release: Release) ->
         assert "Forbidden" in done.stderr, command
 
 
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+KEEPING: dict[str, Any] = {"profiles": [{"name": "a", "scaleDown": "KeepSpread"}]}
+POD_RIGHTS: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "no profile keeps the spread": ({}, set()),
+    "a profile keeps the spread": ({"config": KEEPING}, {"list", "watch"}),
+    "ranks are corrected": (
+        {"config": {**KEEPING, "scaleDownRepair": True}},
+        {"list", "watch", "get", "patch"},
+    ),
+}
+
+
+@pytest.mark.usefixtures("removed")
+@pytest.mark.parametrize(("values", "rights"), POD_RIGHTS.values(), ids=POD_RIGHTS)
+def test_rights_to_pods_follow_the_configuration(
+    plane: ControlPlane, release: Release, values: dict[str, Any], rights: set[str]
+) -> None:
+    release.install(values)
+
+    def may(verb: str) -> bool:
+        command = ("auth", "can-i", verb, "pods", "--all-namespaces", f"--as={SERVER}")
+        return plane.kubectl(*command, check=False).stdout.strip() == "yes"
+
+    assert {verb for verb in VERBS if may(verb)} == rights
+
+
 WIDER = (
     '[{"op": "replace", "path": "/webhooks/0/rules", "value": [{"apiGroups": ["*"], '
     '"apiVersions": ["*"], "resources": ["*"], "operations": ["*"], "scope": "*"}]}]'
