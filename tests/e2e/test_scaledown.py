@@ -1,5 +1,6 @@
 """Ranks at binding on a real control plane: what is stored, and which pods a scale-down leaves."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,8 @@ from tests.e2e.ranks import (
     zone_of_nodes,
 )
 from tests.e2e.replica import MARK, Replica
+from webhook.__main__ import main
+from webhook.policy.scaledown.ranks import DELETION_COST, SCALE_DOWN_LABEL
 
 ZONES = {"a": 8, "b": 3, "c": 1}
 """The Nodes of each zone."""
@@ -77,6 +80,30 @@ def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
 def unbound(plane: ControlPlane, namespace: str) -> Json | None:
     pods = (pod for pod in pods_in(plane, namespace) if not pod["spec"].get("nodeName"))
     return next(pods, None)
+
+
+def test_a_command_removes_ranks_and_keeps_other_costs(
+    plane: ControlPlane, replica: Replica, capsys: pytest.CaptureFixture[str]
+) -> None:
+    namespace = plane.create_namespace(MARK)
+    workload = spread_pods(4, namespace)
+    plane.api.create(workload)
+    settle(plane, workload, 4)
+    before = pods_in(plane, namespace)
+    assert len(set(map(cost_of, before))) > 1
+    plane.api.merge(before[0], {"metadata": {"annotations": {DELETION_COST: "7"}}})
+
+    kubeconfig = str(plane.apiserver.kubeconfig)
+    arguments = ("scaledown", "--remove", "--kubeconfig", kubeconfig, "-n", namespace, "-o", "json")
+    assert main(arguments) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert (document["labels"], document["ranks"], document["keptCosts"]) == (4, 3, 1)
+    after = {pod["metadata"]["uid"]: pod for pod in pods_in(plane, namespace)}
+    assert [cost_of(after[pod["metadata"]["uid"]]) for pod in before] == ["7", None, None, None]
+    assert not any(SCALE_DOWN_LABEL in pod["metadata"]["labels"] for pod in after.values())
+    until(lambda: cached(replica, 0), "the cache to forget the pods")
+    plane.api.delete(workload)
 
 
 def scale_down(plane: ControlPlane) -> list[dict[str, int]]:
