@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from tests.bench import cpu, filling, fleet, peer, reviews, servers
 from tests.bench.audits import LargeCluster, Used
+from tests.bench.bindings import BindingBench, binding_steps
 from tests.bench.dumps import DumpStep, PodDumps, dump_steps
 from tests.bench.live import LiveCluster
 from tests.bench.liverows import LiveStep, Observed, live_steps
@@ -177,6 +178,7 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
     }
     alone = cpu_rows | {what: partial(step, what) for what, step in others.items()}
     alone |= {what: partial(_dumped, step) for what, step in dump_steps().items()}
+    alone |= {what: partial(_bound, partial(step, what)) for what, step in binding_steps().items()}
     if not with_plane:
         return alone
     return alone | {what: partial(_observed, step) for what, step in live_steps().items()}
@@ -184,6 +186,11 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
 
 def _observed(step: LiveStep, bench: Bench) -> Row:
     return step(bench.observed)
+
+
+def _bound(step: Callable[[BindingBench], Row], bench: Bench) -> Row:
+    core, program = bench.options.cores.server, bench.options.program
+    return step(BindingBench(bench.folder, core, program, bench.meter, bench.options.rounds))
 
 
 def _dumped(step: DumpStep, bench: Bench) -> Row:

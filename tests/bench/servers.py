@@ -118,10 +118,15 @@ def start_impatient(folder: Path, core: int, facts: Mapping[str, Any]) -> Server
 
 
 def start_in_cluster(
-    folder: Path, core: int, kubeconfig: Path, program: Path = EVENSPREAD
+    folder: Path,
+    core: int,
+    kubeconfig: Path,
+    program: Path = EVENSPREAD,
+    configuration: str = CONFIGURATION,
 ) -> Server:
     """Start evenspread beside an API server; it is ready when it knows the cluster."""
-    return _started_product(folder, core, program, *OWN_CERTIFICATE, "--kubeconfig", kubeconfig)
+    flags = (*OWN_CERTIFICATE, "--kubeconfig", kubeconfig)
+    return _started_product(folder, core, program, *flags, configuration=configuration)
 
 
 def authority_of(product: Server) -> str:
@@ -130,8 +135,10 @@ def authority_of(product: Server) -> str:
     return base64.b64encode((state / "ca.crt").read_bytes()).decode()
 
 
-def _started_product(folder: Path, core: int, program: Path, *flags: object) -> Server:
-    (folder / "spread.yaml").write_text(CONFIGURATION)
+def _started_product(
+    folder: Path, core: int, program: Path, *flags: object, configuration: str = CONFIGURATION
+) -> Server:
+    (folder / "spread.yaml").write_text(configuration)
     port, health = free_port(), free_port()
     own = {
         "--port": port,
