@@ -14,7 +14,10 @@ from webhook.fix.report import FixReport, describe_changes, name_of
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
-      - {topologyKey: "", whenUnsatisfiable: ScheduleAnyway, matchLabelKeys: [app, tier]}
+      - topologyKey: ""
+        whenUnsatisfiable: ScheduleAnyway
+        matchLabelKeys: [app, tier]
+        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}
 """
 LIST = ("spec", "template", "spec", "topologySpreadConstraints")
 
@@ -36,6 +39,10 @@ DESCRIBED: dict[str, tuple[Change, str]] = {
     "a removed text": (
         Remove((*LIST, 0, "matchLabelKeys", 1)),
         "removed matchLabelKeys[1] (tier)",
+    ),
+    "a removed expression": (
+        Remove((*LIST, 0, "labelSelector", "matchExpressions", 0)),
+        "removed matchExpressions[0] ({key: app, operator: Exists})",
     ),
     "a removed item": (Remove((*LIST, 0)), "removed topologySpreadConstraints[0]"),
     "a renamed member": (

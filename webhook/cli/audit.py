@@ -24,7 +24,7 @@ from webhook.cli.inputs.facts import (
     takes_sources,
 )
 from webhook.cli.inputs.labelselectors import describe_selected
-from webhook.cli.inputs.manifests import WORKLOAD, Inputs
+from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
@@ -103,7 +103,7 @@ def audit(
     report = _scan(inventory, question)
     if not report.workloads:
         place = _describe_place(inputs, sources, snapshot, namespace)
-        inputs.report_nothing(describe_selected(WORKLOAD, selector), place)
+        inputs.report_nothing(describe_selected(name_judged(judged), selector), place)
     if known is not None:
         report = baseline.remove_known_findings(report, known)
     fixes: Mapping[FindingKey, SuggestedFix] = {}

@@ -15,7 +15,7 @@ from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
-from webhook.cli.inputs.manifests import STDIN_SOURCE, WORKLOAD, InputFiles
+from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import read_context
@@ -81,7 +81,7 @@ def fix(
     report = _carry_out(files, result, diff=diff)
     _write_report(report, output, to_stderr=diff or files.piped is not None)
     if files.kinds.isdisjoint(judged):
-        files.report_nothing(WORKLOAD)
+        files.report_nothing(name_judged(judged))
     files.report()
     findings = report.exceeds(fail_on) or (diff and bool(report.changed))
     return outcome(findings=findings, unfinished=bool(files.problems))

@@ -25,7 +25,7 @@ from webhook.cli.inputs.facts import (
     takes_sources,
 )
 from webhook.cli.inputs.labelselectors import describe_selected, selects
-from webhook.cli.inputs.manifests import WORKLOAD, Inputs
+from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
@@ -269,7 +269,7 @@ def review(
     known = set(map(str, inputs.problems))
     inputs.problems += (error for error in reviewer.problems if str(error) not in known)
     if not any(reviewer.outcomes.values()):
-        inputs.report_nothing(describe_selected(WORKLOAD, selector))
+        inputs.report_nothing(describe_selected(name_judged(judged), selector))
     inputs.report()
     if reviewer.terminal:
         reviewer.terminal.line(reviewer.summary())

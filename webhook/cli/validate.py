@@ -13,7 +13,7 @@ from webhook.audit.renderers.names import format_name
 from webhook.audit.report import AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.labelselectors import describe_selected, selects
-from webhook.cli.inputs.manifests import WORKLOAD, Inputs
+from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import read_policy_versions
 from webhook.cli.output import OutputFormat, ValidateFormat, write_document
@@ -43,13 +43,13 @@ class ObjectCounts:
         self.denied += denied
         self.warned += not denied and any(report.has_warnings for report in reports)
 
-    def summary(self, versions: Sequence[Version]) -> str:
-        """Format the counts as one line."""
+    def summary(self, versions: Sequence[Version], what: str) -> str:
+        """Format the counts as one line, of objects that ``what`` names."""
         others = f"; {self.others} without" if self.others else ""
+        supported = VersionRange(versions[0], versions[-1])
         return (
-            f"{count_of(self.checked, 'object')} with a pod template, by the rules of Kubernetes "
-            f"{VersionRange(versions[0], versions[-1])}: {self.denied} denied, "
-            f"{self.warned} with warnings{others}"
+            f"{count_of(self.checked, 'object')}{what.removeprefix('object')}, by the rules of "
+            f"Kubernetes {supported}: {self.denied} denied, {self.warned} with warnings{others}"
         )
 
 
@@ -87,13 +87,13 @@ def validate(
         else:
             matrix.add(reports)
     if not counts.checked:
-        inputs.report_nothing(describe_selected(WORKLOAD, selector))
+        inputs.report_nothing(describe_selected(name_judged(judged), selector))
     inputs.report()
     if output is ValidateFormat.TABLE:
         matrix.show(terminal)
         if len(servers) == 1 and policy_options["kube_version"]:
             terminal.line(describe_support(servers[0]))
-        terminal.line(counts.summary(versions))
+        terminal.line(counts.summary(versions, name_judged(judged)))
     warned = counts.warned and fail_on is AuditSeverity.WARN
     return outcome(findings=bool(counts.denied or warned), unfinished=bool(inputs.problems))
 

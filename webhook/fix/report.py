@@ -129,6 +129,7 @@ def _describe(change: Change, before: Any) -> str:
         old = "" if before is ABSENT else f", not {flow.flow(before)}"
         return f"wrote {written}{old}" if old else f"added {written}"
     if isinstance(step, int):
-        shown = f" ({before})" if isinstance(before, str) else ""
+        is_short = isinstance(before, str) or parent == "matchExpressions"
+        shown = f" ({flow.flow(before)})" if is_short else ""
         return f"removed {parent}[{step}]{shown}"
     return f"removed {flow.member(step, before)}"

@@ -96,7 +96,8 @@ _API_ENTRIES = (
         "there is nothing to add to, and a key that it names already could contradict it. From "
         "1.34 on, kube-apiserver accepts a workload with such a key, and refuses its pods. "
         "evenspread warns, and denies it with `--strict`.",
-        "add a labelSelector, and write a key either there or in matchLabelKeys",
+        "write each key either in labelSelector or in matchLabelKeys; without a labelSelector, add "
+        "one",
         since=_1_25,
     ),
     CatalogueEntry(

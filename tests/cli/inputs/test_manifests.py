@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit import customs, world
 from tests.cli import files
 from tests.cli.inputs.test_kustomize import install
 from webhook.cli.inputs.kustomize import KustomizeFolder
-from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs
+from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, name_judged
 from webhook.policy.kinds import POD
 
 
@@ -17,6 +18,16 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "notes.yaml").write_text("a: 1\n")
     (tmp_path / "broken.yaml").write_text("{")
     return tmp_path
+
+
+def test_constraint_lists_are_named_if_some_are_configured() -> None:
+    named = name_judged(world.CONFIGURATION.pod_templates)
+    with_lists = name_judged(customs.WITH_LISTS.pod_templates)
+
+    assert (named, with_lists) == (
+        "object with a pod template",
+        "object with a pod template or a constraint list",
+    )
 
 
 def test_objects_are_read_and_the_rest_is_recorded(

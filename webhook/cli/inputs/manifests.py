@@ -4,7 +4,7 @@ Manifests that ``-f`` and ``--facts`` name: their objects and their problems.
 Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from webhook.audit.strict import name_lines
@@ -16,12 +16,19 @@ from webhook.fix.atomic import OriginalFile
 from webhook.manifests import Document, SkippedSource, expand, files, read_documents, read_objects
 from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.model import GroupKind
-from webhook.policy.paths import format_path
+from webhook.policy.paths import format_path, is_constraint_list
+from webhook.policy.places import TemplatePlaces, list_patterns
 from webhook.policy.unknown_fields import find_unjudged_list, is_in_template
 
 STDIN_SOURCE = files.source_of(files.STDIN)
 
 WORKLOAD = "object with a pod template"  # what every command with manifests works on
+
+
+def name_judged(templates: Mapping[GroupKind, TemplatePlaces]) -> str:
+    """Name what a command works on: also ``constraintLists``, if the configuration has some."""
+    paths = (path for places in templates.values() for path in list_patterns(places))
+    return f"{WORKLOAD} or a constraint list" if any(map(is_constraint_list, paths)) else WORKLOAD
 
 
 class Inputs:
