@@ -120,3 +120,15 @@ def test_pods_of_a_daemon_set_that_cannot_all_be_placed(shop: Path, run: Run) ->
     assert ran.code == 1
     assert "2 pods missing, 1 of which can be placed" in ran.out.splitlines()[0]
     assert "TSC116" in audit.out
+
+
+def test_pods_may_be_refused_although_their_template_is_accepted(shop: Path, run: Run) -> None:
+    text = WEB.replace("maxSkew: 1", "matchLabelKeys: [app]\n        maxSkew: 1", 1)
+    (shop / "shop.yaml").write_text(f"{NODES}{text}")
+
+    ran = run("explain", "deploy/web", *FACTS)
+
+    sentence, hint = ran.out.splitlines()
+    assert sentence.startswith("the next pod of Deployment shop/web is refused by kube-apiserver: ")
+    assert "kube-apiserver accepts this object, and refuses all its pods (TSC008)" in sentence
+    assert hint == "nothing is placed: first correct what kube-apiserver refuses"
