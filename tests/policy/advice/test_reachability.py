@@ -331,9 +331,7 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
     ),
     "no constraint": (judged(), ONE_ZONE, ""),
     "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),
-    "pods that are written for one node": (
-        judged(HARD_ZONE, HOST, **BOUND), THREE, ON_A1
-    ),
+    "pods that are written for one node": (judged(HARD_ZONE, HOST, **BOUND), THREE, ON_A1),
     "one pod": (deployed(HARD_ZONE, replicas=1, template_spec=BOUND), THREE, ""),
     "a pod that has a node": (subject(pod(HARD_ZONE, **BOUND)), THREE, ""),
 }  # fmt: skip
