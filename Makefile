@@ -97,13 +97,17 @@ manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart
 # With PYTHONS, a list of versions, only the unit tests run, on one Python after the other.
 UNIT_TESTS := $(PYTHONS:%=unit-%)
 
+# Tests that run a control plane share it and measure beside it, so that they run one by one.
+ALL_TESTS = failed=0; $(BIN)/pytest -q -m "not integration" -n auto || failed=1; \
+	$(BIN)/pytest -q -m integration || failed=1; exit $$failed
+
 .PHONY: test $(UNIT_TESTS)
 test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the unit tests on these
-	@$(if $(UNIT_TESTS),,$(BIN)/pytest -q)
+	@$(if $(UNIT_TESTS),,$(ALL_TESTS))
 
 $(UNIT_TESTS): unit-%: .venv-%/.setup
 	@echo "Python $*"
-	@.venv-$*/bin/pytest -q -m "not integration"
+	@HYPOTHESIS_PROFILE=brief .venv-$*/bin/pytest -q -m "not integration"
 
 # The tests of e2e-long whose results depend on rules and gates, which a new version may change.
 NEXT_VERSION := 1.37

@@ -15,6 +15,7 @@ pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests
 _untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeat", _untimed, max_examples=100, derandomize=True)
 settings.register_profile("search", _untimed, max_examples=2000)
+settings.register_profile("brief", _untimed, max_examples=20, derandomize=True)  # other Pythons
 settings.register_profile(  # a defect is to be noticed, not to be minimized
     "mutate", _untimed, max_examples=100, derandomize=True,
     phases=(Phase.explicit, Phase.generate),
