@@ -1,5 +1,6 @@
 """
-Coverage of each module by its own tests alone: ``python -m tests.coverage_by_module [FOLDER ...]``.
+Coverage of each module by its own tests alone: ``python -m tests.coverage_by_module [NAME ...]``.
+A name is a folder, such as ``policy/advice``, or a module, such as ``webhook/cli/fix.py``.
 
 A module that is only covered by the tests of its neighbours can break without its own tests
 noticing. So a module has a test file of the same name at the mirrored place, which others beside it
@@ -51,6 +52,10 @@ class Scope(NamedTuple):
     modules: str
     branches: int = 100
 
+    def names(self, names: Sequence[str]) -> bool:
+        """Whether its folder or one of its modules is among some names."""
+        return self.folder in names or any(Path(name).match(self.modules) for name in names)
+
 
 SCOPES = (
     Scope("policy", "webhook/policy/[!_]*.py"),
@@ -78,22 +83,25 @@ SHELLS = (
 """All other modules."""
 
 
-def main(folders: Sequence[str]) -> int:
-    """Measure every pair and print what is missing; 0 if nothing is, else 1."""
-    scopes = [scope for scope in (*SHELLS, *SCOPES) if scope.folder in folders]
-    scopes = scopes or [*SHELLS, *SCOPES]  # of two rows for one module, the later one counts
-    pairs = {
+def main(names: Sequence[str]) -> int:
+    """Measure every pair and print what is missing; 0 if nothing is, 1 if something is, else 2."""
+    scopes = [scope for scope in (*SHELLS, *SCOPES) if not names or scope.names(names)]
+    pairs = {  # of two rows for one module, the later one counts
         source: (mirrored_tests(source), scope.branches)
         for scope in scopes
         for source in found(scope.modules)
+        if not names or scope.folder in names or str(source) in names
     }
+    if not pairs:
+        print(f"no folder or module of the product: {' '.join(names)}", file=sys.stderr)
+        return 2
     whole = {source: pair for source, pair in pairs.items() if (ROOT / pair[0]).exists()}
     findings = [f"{pairs[source][0]} is missing" for source in pairs.keys() - whole.keys()]
     mirrored = {tests for source in pairs for tests in own_tests(source)}
     findings += [
         f"{tests} tests no module"
         for scope in scopes
-        if scope in SCOPES and scope.folder != "certs"
+        if scope in SCOPES and scope.folder != "certs" and (not names or scope.folder in names)
         for tests in found(f"tests/{scope.folder}/test_*.py")
         if tests not in mirrored
     ]

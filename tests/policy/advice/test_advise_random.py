@@ -30,6 +30,7 @@ from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, Subj
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.paths import LIST_NAME
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Toleration
 from webhook.policy.rule_entry import Action
@@ -109,7 +110,9 @@ MEMBERS = {
 
 
 def is_existing_field(field: str, judged: Subject) -> bool:
-    """Whether a path is that of the list, of an entry that it has, or of a member of one."""
+    """Whether a path is that of the list, an entry that it has, a member of one, or nodeName."""
+    if field == judged.list_path.replace(LIST_NAME, "nodeName"):
+        return judged.pod.spec is not None and bool(judged.pod.spec.node_name)
     if not field.startswith(judged.list_path):
         return False
     rest = re.fullmatch(
