@@ -258,3 +258,12 @@ def test_a_default_of_a_profile_never_denies() -> None:
     advice = advise(deployed(), admission(config=giving, services={"app": "web"}))
 
     assert rules(advice) == {"warned": ["TSC103"]}
+
+
+def test_a_key_of_a_profile_that_pods_lack_is_only_recorded() -> None:
+    revision = default(match_label_keys=("controller-revision-hash",))
+    giving = policy(profile(constraints=(revision,)), actions={**OFF, "TSC117": Action.DENY})
+
+    advice = advise(deployed(), admission(config=giving, services={"app": "web"}))
+
+    assert rules(advice) == {"audited": ["TSC117"]}
