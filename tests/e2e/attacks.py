@@ -215,6 +215,20 @@ STORED: Final = {
 """Watched kinds that every cache has to hold, or to leave out."""
 
 ATTACKS: Final = {**DEEP, **WIDE, **FLOODS, **STORED}
+"""What makes work for a replica: the generated objects are mixed with these."""
+
+SMALL: Final = {
+    "a label that no pod can have, among the keys of a constraint": Attack(
+        "spec/template",
+        lambda: (
+            '{"metadata":{"labels":{"app":".it"}},"spec":{"topologySpreadConstraints":['
+            + constraint('"labelSelector":{},"matchLabelKeys":["app"]')
+            + "]}}"
+        ),
+        CUSTOM,
+    ),
+}
+"""Little work, but a replica has answered such a review with 500."""
 
 
 Chosen: TypeAlias = tuple[str, Attack]

@@ -26,6 +26,7 @@ from tests.e2e.attacks import (
     ATTACKS,
     DEEP,
     DEPTHS,
+    SMALL,
     STORED,
     WIDE,
     Chosen,
@@ -239,7 +240,7 @@ def reviews(first: int) -> Iterator[tuple[str, str, str, bytes]]:
 
     In the short form there is one of each attack: which one moves on from ``first``.
     """
-    for number, (title, attack) in enumerate(ATTACKS.items(), first):
+    for number, (title, attack) in enumerate((ATTACKS | SMALL).items(), first):
         for kind in attack.kinds if LONG else (attack.kinds[number % len(attack.kinds)],):
             made = attack.body(kind, "default", "it")
             plain = json.dumps(ordinary(kind, "default", "it")).encode()

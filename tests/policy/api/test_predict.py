@@ -17,7 +17,7 @@ from webhook.policy.api.predict import (
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, POD
-from webhook.policy.model import Constraint, GroupKind, PodSpec, PodTemplate
+from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.paths import CONSTRAINTS_IN_POD, constraints_field
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
@@ -63,6 +63,10 @@ def submit(
         old=made(old) if old else None,
         changed=changed,
     )
+
+
+def labelled(made: PodTemplate, **labels: str) -> PodTemplate:
+    return replace(made, metadata=ObjectMeta(labels=labels))
 
 
 def summarize(given: PredictedResponse) -> tuple[list[str], list[str], list[str]]:
@@ -244,6 +248,7 @@ def test_before_keys_are_merged_a_copy_is_judged_as_a_new_pod() -> None:
 HASH = "pod-template-hash"
 BY_HASH = spread(matchLabelKeys=[HASH], labelSelector={"matchLabels": {HASH: "6d4c"}})
 REPEATED = spread(matchLabelKeys=[HASH, "app", "app"], labelSelector={})
+BADLY_LABELLED = labelled(template(workload(DEPLOYMENT, KEYED)), app=".web")
 CONTROLLED = replace(submit(POD, APART), kind=GroupKind("example.io", "Web"))
 
 # request, gates, the constraints and keys for which its pods are refused
@@ -253,6 +258,11 @@ REFUSALS: dict[str, tuple[Request, Gates, list[tuple[int, int]]]] = {
     "a key that none adds": (submit(STATEFUL_SET, BY_HASH), NEWEST, []),
     "a repeated key": (submit(DEPLOYMENT, REPEATED), NEWEST, [(0, 2)]),
     "before keys are merged": (submit(DEPLOYMENT, APART), LEGACY, []),
+    "a label that pods cannot have": (
+        replace(submit(DEPLOYMENT), template=BADLY_LABELLED),
+        NEWEST,
+        [],
+    ),
     "a pod in place of its unknown controller": (CONTROLLED, NEWEST, []),
 }
 
@@ -267,6 +277,19 @@ def test_the_pods_of_an_accepted_template_are_refused(
     fields = [f"{at}[{i}].matchLabelKeys[{j}]" for i, j in keys]
     assert [one.error.field for one in refused] == fields
     assert all(one.error.message.endswith(REFUSED) for one in refused)
+
+
+@given(st.lists(strategies.good_json_constraints, max_size=3), st.sampled_from(("", "-", ".web")))
+def test_labels_that_no_pod_can_have_are_no_reason(
+    constraints: list[dict[str, object]], value: str
+) -> None:
+    made = template(workload(DEPLOYMENT, *constraints))
+    keys = {key for constraint in made.constraints for key in constraint.match_label_keys or ()}
+    sent = replace(submit(DEPLOYMENT), template=labelled(made, **dict.fromkeys(keys, value)))
+
+    refused = predict_response(sent, NEWEST).refused
+
+    assert {violation.rule for violation in refused} <= {"TSC008"}
 
 
 @given(st.lists(strategies.good_json_constraints, max_size=3), strategies.labels)
