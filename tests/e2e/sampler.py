@@ -5,7 +5,8 @@ A program of its own, so that no thread of a test delays it, and without imports
 ``began`` is CLOCK_MONOTONIC in seconds, which is the same in all processes of a machine;
 ``measured`` are milliseconds of wall clock. A machine that does other things delays both sides, so
 ``own`` leaves out the time in which, by the kernel's count, the threads of both waited for a core,
-and the time for which a virtual machine had no core of its host.
+and the time for which a virtual machine had no core of its host. A virtual machine can stand still
+without such a count: then this process, too, wakes up late while it waits for the answer.
 """
 
 import http.client
@@ -13,9 +14,11 @@ import os
 import select
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+TICK_S = 0.005  # between two awakenings while an answer is awaited
 PAUSE_S = 0.05  # between two samples
 PATIENCE_S = 60.0  # for one sample
 
@@ -49,18 +52,38 @@ def withheld_ms(pid: int) -> float:
     return wait_ms(pid) + wait_ms(os.getpid()) + stolen_ms()
 
 
+def late_ms(is_ready: Callable[[float], bool], now: Callable[[], float]) -> float:
+    """
+    Wait until something is ready, and measure how late this process wakes up meanwhile.
+
+    Args:
+        is_ready: Waits for as many seconds at most.
+        now: A monotonic clock, in seconds.
+    """
+    late, began = 0.0, now()
+    before, ready = began, False
+    while not ready and before - began < PATIENCE_S:
+        ready = is_ready(TICK_S)
+        after = now()
+        late += max(0.0, after - before - TICK_S)
+        before = after
+    return late * 1000
+
+
 def sample(port: int, pid: int) -> str:
     """Ask once; a server that does not answer has the status 0."""
-    status = 0
+    status, late = 0, 0.0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     withheld, began = withheld_ms(pid), time.monotonic()
     with suppress(OSError, http.client.HTTPException):
         connection.request("GET", "/livez")
+        read = [connection.sock]
+        late = late_ms(lambda wait: bool(select.select(read, [], [], wait)[0]), time.monotonic)
         status = connection.getresponse().status
     took = (time.monotonic() - began) * 1000
     connection.close()
-    withheld = withheld_ms(pid) - withheld
-    return f"{began:.4f} {status} {took:.1f} {max(0.0, took - max(0.0, withheld)):.1f}"
+    withheld = max(withheld_ms(pid) - withheld, late)
+    return f"{began:.4f} {status} {took:.1f} {max(0.0, took - withheld):.1f}"
 
 
 def main(port: int, pid: int) -> None:
