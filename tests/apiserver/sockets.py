@@ -12,6 +12,7 @@ from multidict import CIMultiDict
 
 from tests.apiserver.answers import Fault, Json, Request, Stream
 from tests.apiserver.server import ApiServer
+from tests.listener import listening_app
 from webhook.cluster.protocol import Response
 
 NO_HTTP = b"\x15\x03\x01 what?\r\n\r\n"
@@ -37,20 +38,8 @@ async def listening(
 
     app = web.Application(client_max_size=2**26)
     app.router.add_route("*", "/{path:.*}", handle)
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", server.port, ssl_context=tls).start()
-    server.port = runner.addresses[0][1]
-    served = runner.server
-    assert served is not None
-    try:
+    async with listening_app(app, tls, server.port) as server.port:
         yield server
-    finally:
-        await runner.cleanup()
-        for connection in served.connections:  # whose client has not read its answer
-            if connection.transport is not None:
-                connection.transport.abort()
-        await asyncio.sleep(0)  # asyncio closes their sockets in its next turn
 
 
 async def _send(

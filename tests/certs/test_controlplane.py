@@ -22,6 +22,7 @@ from tests.controlplane import webhooks
 from tests.controlplane.api import Api, Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
+from tests.listener import listening_app
 from webhook.cluster.client import Api as ClusterApi
 from webhook.cluster.client import ApiAccess
 
@@ -45,10 +46,6 @@ async def listening(client: ClusterApi, namespace: str) -> AsyncGenerator[Replic
     live, notices = LiveContext(), list[Notice]()
     app = web.Application()
     app.router.add_post("/", allow)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=live.context).start()
-    port = runner.addresses[0][1]
     source = SelfSource(
         live=live,
         secret=SecretStore(client, namespace, "ca"),
@@ -57,10 +54,8 @@ async def listening(client: ClusterApi, namespace: str) -> AsyncGenerator[Replic
         environment=SourceEnvironment(clock=real_clock, sleep=asyncio.sleep, report=notices.append),
         lifetimes=LIFETIMES,
     )
-    try:
+    async with listening_app(app, live.context) as port:
         yield Replica(source, port, notices)
-    finally:
-        await runner.cleanup()
 
 
 async def allow(request: web.Request) -> web.Response:

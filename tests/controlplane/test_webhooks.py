@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -15,14 +14,15 @@ from aiohttp import web
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
+from tests.listener import listening_app
 
 
 @dataclass
 class Hook:
     """A server of one webhook that allows everything, and records the reviews."""
 
-    port: int
     ca_bundle: str
+    port: int = 0
     reviews: list[Json] = field(default_factory=list[Json])
 
     @property
@@ -42,16 +42,11 @@ async def hook() -> AsyncIterator[Hook]:
     authority = trustme.CA()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1", "hook.hooks.svc").configure_cert(tls)
-    listening = socket.create_server(("127.0.0.1", 0))
-    bundle = base64.b64encode(authority.cert_pem.bytes()).decode()
-    hook = Hook(listening.getsockname()[1], bundle)
+    hook = Hook(base64.b64encode(authority.cert_pem.bytes()).decode())
     app = web.Application()
     app.router.add_post("/validate", hook.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.SockSite(runner, listening, ssl_context=tls).start()
-    yield hook
-    await runner.cleanup()
+    async with listening_app(app, tls) as hook.port:
+        yield hook
 
 
 def configuration(name: str) -> Json:

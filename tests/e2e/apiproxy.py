@@ -12,6 +12,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.controlplane.api import Api
+from tests.listener import listening_app
 
 GARBAGE = b'{"kind": "\xff<html>\n'
 _OF_A_CONNECTION = {"Transfer-Encoding", "Content-Length", "Connection", "Host"}
@@ -110,12 +111,5 @@ async def proxying(
         proxy = ApiProxy(api, session)
         app = web.Application(client_max_size=2**26)
         app.router.add_route("*", "/{path:.*}", proxy.handle)
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls)
-        await site.start()
-        proxy.port = runner.addresses[0][1]
-        try:
+        async with listening_app(app, tls, port) as proxy.port:
             yield proxy
-        finally:
-            await runner.cleanup()

@@ -79,7 +79,6 @@ class Churn:
 
     Attributes:
         workloads: The ranked Deployment, and the other one if there is one.
-        waits_s: How long the ranks took to be corrected, in seconds.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class Churn:
         """Create the workloads; ``zones`` maps nodes to them."""
         namespaces = [plane.create_namespace(MARK)]
         namespaces += [plane.create_namespace()] if stock else []
-        self.waits_s: list[float] = []
         self._plane, self._fleet, self._zones = plane, fleet, zones
         self._random = Random(seed)
         self._replicas = FEWEST
@@ -140,11 +138,11 @@ class Churn:
         after = [count_by_zone(self._pods(workload), self._zones) for workload in self.workloads]
         return ScaleDown(before, after[0], after[1] if len(after) > 1 else {})
 
-    def wait_for_ranks(self) -> None:
-        """Wait until ranks are corrected."""
+    def wait_for_ranks(self) -> float:
+        """Wait until ranks are corrected; how many seconds that took."""
         began = time.monotonic()
         until(lambda: are_complete(self._ranks()), "the ranks to be corrected")
-        self.waits_s.append(time.monotonic() - began)
+        return time.monotonic() - began
 
     def close(self) -> None:
         """Delete the workloads."""

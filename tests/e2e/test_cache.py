@@ -21,6 +21,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import converged, following, reviewing, until
 from tests.e2e.relay import relaying
 from tests.faults.plugin import FaultReport
+from tests.listener import listening_app
 from webhook.cluster.client import Timeouts
 from webhook.cluster.listwatch import MAX_LINE_BYTES
 from webhook.policy.model import OwnerReference
@@ -219,13 +220,8 @@ async def babbling(plane: ControlPlane) -> AsyncGenerator[None]:
     context.load_cert_chain(plane.folder / "serving.pem")
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", plane.apiserver.port, ssl_context=context).start()
-    try:
+    async with listening_app(app, context, plane.apiserver.port):
         yield
-    finally:
-        await runner.cleanup()
 
 
 @pytest.mark.fault(6)
