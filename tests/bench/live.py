@@ -58,13 +58,18 @@ class LiveCluster:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def serve(self) -> Server:
+    def serve(self, configuration: str = servers.CONFIGURATION) -> Server:
         """Start a server, which knows the cluster as it is when it is ready."""
-        self._started += 1
-        folder = self._folder / f"server-{self._started}"
-        folder.mkdir()
-        kubeconfig = self.plane.apiserver.kubeconfig
-        server = servers.start_in_cluster(folder, self._cores.server, kubeconfig, self._program)
+        kubeconfig, core = self.plane.apiserver.kubeconfig, self._cores.server
+        server = servers.start_in_cluster(
+            self._new_folder(), core, kubeconfig, self._program, configuration
+        )
+        self._open.callback(server.stop)
+        return server
+
+    def serve_floor(self) -> Server:
+        """Start the aiohttp floor, which knows nothing."""
+        server = servers.start_floor(self._new_folder(), self._cores.server)
         self._open.callback(server.stop)
         return server
 
@@ -84,14 +89,24 @@ class LiveCluster:
             cpu.pin(pid, self._cores.load)
         return cpu.yielding(running)
 
-    def is_known_to(self, server: Server) -> bool:
-        """Whether a server has all the ReplicaSets that are written; it has one more before."""
+    def cached_by(self, server: Server, kind: str) -> int:
+        """Read how many objects of a kind are in the cache of a server."""
         url = f"http://127.0.0.1:{server.health}/metrics"
         with urllib.request.urlopen(url, timeout=LONGEST_ANSWER_S) as answer:
             text = answer.read().decode()
-        return any(
-            sample.value > self._size.replica_sets
+        return sum(
+            int(sample.value)
             for family in text_string_to_metric_families(text)
             for sample in family.samples
-            if sample.name == "evenspread_cache_objects" and sample.labels["kind"] == "ReplicaSet"
+            if sample.name == "evenspread_cache_objects" and sample.labels["kind"] == kind
         )
+
+    def is_known_to(self, server: Server) -> bool:
+        """Whether a server has all the ReplicaSets that are written; it has one more before."""
+        return self.cached_by(server, "ReplicaSet") > self._size.replica_sets
+
+    def _new_folder(self) -> Path:
+        self._started += 1
+        folder = self._folder / f"server-{self._started}"
+        folder.mkdir()
+        return folder

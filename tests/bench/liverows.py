@@ -2,7 +2,7 @@
 What a server beside a real kube-apiserver must reach.
 
 The cluster is filled once: what is observed before and after is in this order, whichever row is
-asked for first.
+read first.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from tests.bench.creations import Felt, Turn, feel
 from tests.bench.live import LiveCluster
+from tests.bench.livebindings import Bindings, bind_in_turns
 from tests.bench.observations import Settled, Streamed, decode, settle, stream
 from tests.bench.rows import Must, Row, percentile, ratios
 
@@ -21,6 +22,7 @@ STREAMING = Must(20, "ms")  # p99 of admission while the objects come in
 USUAL = Must(1.1)  # what half of creations take longer, as a multiple of the policy's
 SLOWEST = Must(5, "ms")  # what 99 % of creations take longer
 APISERVER = Must(1)  # CPU of the API server for a creation, as a multiple of that with the policy
+RANKED = Must(2.5, "ms")  # what half of bindings take longer
 CREATED = Must(1, at_least=True)  # creations a second, as a multiple of those with the policy
 
 
@@ -29,6 +31,7 @@ class Small(NamedTuple):
 
     settled: list[Settled]
     felt: Felt
+    bindings: Bindings
 
 
 class Large(NamedTuple):
@@ -55,7 +58,8 @@ class Observed:
     def small(self) -> Small:
         """Before the cluster is filled."""
         settled = [settle(self._live) for _ in range(self._rounds)]
-        return Small(settled, feel(self._live, self._rounds, self._seconds))
+        felt = feel(self._live, self._rounds, self._seconds)
+        return Small(settled, felt, bind_in_turns(self._live, self._rounds, self._seconds))
 
     @cached_property
     def streamed(self) -> Streamed:
@@ -81,6 +85,7 @@ def live_steps() -> dict[str, LiveStep]:
         "creating a pod, p99": slowest,
         "API server CPU to create a pod": apiserver_cpu,
         "pods created a second": created,
+        "binding a ranked pod, p50": binding,
         "p99 while 100,000 objects stream in": streaming,
         "first list of 115,000 objects": first_list,
         "memory with all these": memory,
@@ -115,6 +120,16 @@ def created(what: str, observed: Observed) -> Row:
     alone, policy, called = _by_turn(observed.small.felt, lambda turn: turn.rate)
     base = f"alone {median(alone):.0f}/s, policy {median(policy):.0f}/s"
     return Row(what, base, f"{median(called):.0f}/s", ratios(called, policy), CREATED)
+
+
+def binding(what: str, observed: Observed) -> Row:
+    """What ranks add to half of all bindings; a webhook that does nothing adds something too."""
+    alone, empty, ranked = (
+        [percentile(took, 0.5) for took in turns] for turns in observed.small.bindings
+    )
+    base = f"alone {_ms(alone)}, empty webhook {_ms(empty)}"
+    added = [seconds * 1e3 for seconds in _added(ranked, alone)]
+    return Row(what, base, _ms(ranked), added, RANKED)
 
 
 def _by_turn(felt: Felt, figure: Callable[[Turn], float]) -> tuple[list[float], ...]:

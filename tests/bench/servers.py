@@ -27,6 +27,7 @@ FLOOR = Path(__file__).with_name("floor.py")
 PATIENCE_S = 120.0  # until a server is ready; it may have to list 100 000 objects first
 
 CERTIFICATE, KEY = "t.crt", "t.key"  # file names in the flags of the peer in Go
+AUTHORITY = "ca.crt"
 
 STATE = "state"  # folder of the product's certificate
 OWN_CERTIFICATE = ("--tls", "standalone", "--bind", "127.0.0.1")
@@ -129,10 +130,12 @@ def start_in_cluster(
     return _started_product(folder, core, program, *flags, configuration=configuration)
 
 
-def authority_of(product: Server) -> str:
-    """What to trust of an evenspread that has been started here, as in a ``caBundle``."""
-    state = product.process.log.parent / STATE
-    return base64.b64encode((state / "ca.crt").read_bytes()).decode()
+def authority_of(server: Server) -> str:
+    """What to trust of a server that has been started here, as in a ``caBundle``."""
+    folder = server.process.log.parent
+    own = folder / STATE  # of evenspread
+    authority = (own if own.is_dir() else folder) / AUTHORITY
+    return base64.b64encode(authority.read_bytes()).decode()
 
 
 def _started_product(
@@ -178,8 +181,10 @@ def cluster(services: int = 1, revisions: Iterable[str] = (reviews.HASH,)) -> di
 
 
 def write_certificate(folder: Path) -> None:
-    """Write a pair for 127.0.0.1: ECDSA P-256, as the product's own."""
-    pair = trustme.CA().issue_cert("127.0.0.1")
+    """Write a pair for 127.0.0.1: ECDSA P-256, as the product's own; and its authority."""
+    authority = trustme.CA()
+    pair = authority.issue_cert("127.0.0.1")
+    (folder / AUTHORITY).write_bytes(authority.cert_pem.bytes())
     (folder / KEY).write_bytes(pair.private_key_pem.bytes())
     (folder / CERTIFICATE).write_bytes(b"".join(pem.bytes() for pem in pair.cert_chain_pems))
 

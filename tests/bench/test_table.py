@@ -78,6 +78,7 @@ ON_REQUEST = {
         "creating a pod, p99",
         "API server CPU to create a pod",
         "pods created a second",
+        "binding a ranked pod, p50",
         "p99 while 100,000 objects stream in",
         "first list of 115,000 objects",
         "memory with all these",

@@ -1,9 +1,7 @@
 """Ranks at binding on a real control plane: what is stored, and which pods a scale-down leaves."""
 
 import json
-import time
 from collections.abc import Iterator
-from statistics import median
 
 import pytest
 
@@ -32,7 +30,6 @@ ZONES = {"a": 8, "b": 3, "c": 1}
 """The Nodes of each zone."""
 
 RUNS = rounds(1, 20)
-BINDINGS = rounds(30, 300)  # with ranks, and as many without
 
 
 @pytest.fixture(scope="module")
@@ -83,38 +80,6 @@ def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
 def unbound(plane: ControlPlane, namespace: str) -> Json | None:
     pods = (pod for pod in pods_in(plane, namespace) if not pod["spec"].get("nodeName"))
     return next(pods, None)
-
-
-def test_a_rank_costs_a_binding_milliseconds(plane: ControlPlane, replica: Replica) -> None:
-    """Print what ranks add to a binding; a machine that stands still is no fault."""
-    namespaces = [plane.create_namespace(), plane.create_namespace(MARK)]
-    workloads = [
-        spread_pods(BINDINGS, name, nodeSelector={"none": "has-it"}) for name in namespaces
-    ]
-    for workload in workloads:
-        plane.api.create(workload)
-    until(lambda: cached(replica, BINDINGS), "the pods in the cache")
-    pods = [all_of(plane, name) for name in namespaces]
-    took: tuple[list[float], list[float]] = [], []
-    for number, pair in enumerate(zip(*pods, strict=True)):
-        for pod, times in zip(pair, took, strict=True):
-            began = time.perf_counter()
-            bind(plane, pod, f"a{number % ZONES['a']}")
-            times.append(time.perf_counter() - began)
-
-    ranked = [[cost_of(pod) is not None for pod in pods_in(plane, name)] for name in namespaces]
-    assert ranked == [[False] * BINDINGS, [True] * BINDINGS]
-    plain, with_rank = (median(times) * 1e3 for times in took)
-    print(f"{BINDINGS} bindings, p50 {with_rank:.2f} ms with ranks, {plain:.2f} ms without")
-    for workload in workloads:
-        plane.api.delete(workload)
-    until(lambda: cached(replica, 0), "the pods to be gone")
-
-
-def all_of(plane: ControlPlane, namespace: str) -> list[Json]:
-    """Wait until a namespace has all pods, and list them."""
-    until(lambda: len(pods_in(plane, namespace)) == BINDINGS, "all pods")
-    return pods_in(plane, namespace)
 
 
 def test_a_command_removes_ranks_and_keeps_other_costs(
