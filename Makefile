@@ -99,7 +99,7 @@ UNIT_TESTS := $(PYTHONS:%=unit-%)
 
 # Tests that run a control plane share it and measure beside it, so that they run one by one.
 ALL_TESTS = failed=0; $(BIN)/pytest -q -m "not integration" -n auto || failed=1; \
-	$(BIN)/pytest -q -m integration || failed=1; exit $$failed
+	$(BIN)/pytest -q -m integration --durations=20 || failed=1; exit $$failed
 
 .PHONY: test $(UNIT_TESTS)
 test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the unit tests on these
@@ -156,8 +156,8 @@ structure: $(SETUP)  ## print the parts of the product, the imports between them
 	@$(BIN)/python -m tests.structure
 
 .PHONY: cover
-cover: $(SETUP)  ## measure each module by its own tests alone
-	@$(BIN)/python -m tests.coverage_by_module
+cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module by its own tests alone; PYTHON=3.13
+	@$(if $(PYTHON),.venv-$(PYTHON)/bin,$(BIN))/python -m tests.coverage_by_module
 
 .PHONY: bench
 bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes

@@ -156,7 +156,9 @@ def measure(source: Path, tests: Path, branches: int) -> str:
     with TemporaryDirectory() as folder:
         output, report = Path(folder, "output"), Path(folder, "coverage.json")
         with redirect(output), measured.collect():
-            failed = pytest.main(["-q", "-m", "not integration", *map(str, own_tests(source))])
+            # A folder of its own: processes that share one also share the removal of old ones.
+            own = ["-q", "-m", "not integration", f"--basetemp={folder}/tests"]
+            failed = pytest.main([*own, *map(str, own_tests(source))])
         if failed:
             return f"{tests} fails when it runs alone:\n{output.read_text()}"
         try:
