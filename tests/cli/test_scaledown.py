@@ -1,11 +1,15 @@
 """``evenspread scaledown``: pods with ranks, and the removal of the ranks."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from tests.apiserver import ApiServer, Json, refuse
 from tests.cli.conftest import Run
 from tests.cluster.objects import labelled_pod
 from webhook.cli.scaledown import MOST_FAILED
+from webhook.policy.model import ZONE
 from webhook.policy.scaledown.ranks import DELETION_COST, SCALE_DOWN_LABEL, cost_of_rank
 
 CLUSTER = ("--kubeconfig", "kubeconfig")
@@ -75,9 +79,62 @@ def test_counts_are_written_as_json(run: Run) -> None:
                 "ranked": 1,
                 "unranked": 1,
                 "otherCosts": 1,
+                "domains": [],
             }
         ]
     }
+
+
+RANKS = """\
+  namespace  controller      pods  ranked  unranked  other costs
+  shop       ReplicaSet/web  4     3       1         0
+
+ReplicaSet/web in shop, ranks by zone
+  domain  pods  ranks  duplicates  gaps
+  a       2     1      1           -
+  b       1     3      -           1-2
+"""
+
+
+def test_ranks_are_shown_by_domain(folder: Path, run: Run) -> None:
+    nodes = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {ZONE: name[0]}}}
+        for name in ("a1", "b1")
+    ]
+    pods = [
+        web_pod(name, rank) | {"spec": labelled_pod(name, node)["spec"]}
+        for name, node, rank in (("p", "a1", 1), ("q", "a1", 1), ("r", "b1", 3), ("s", "", 0))
+    ]
+    (folder / "cluster.yaml").write_text(yaml.safe_dump_all([*nodes, *pods]))
+    run("audit", "-f", "cluster.yaml", "--save-snapshot", "cluster.gz", "--fail-on", "never")
+
+    for options in (("-f", "cluster.yaml"), ("--facts", "cluster.yaml"), ("--facts", "cluster.gz")):
+        assert run("scaledown", *options) == (0, RANKS, "")
+    (document,) = run("scaledown", "-f", "cluster.yaml", "-o", "json").documents
+    assert document["controllers"][0]["domains"][1] == {
+        "topologyKey": ZONE,
+        "domain": "b",
+        "pods": 1,
+        "ranks": [3],
+        "duplicates": [],
+        "gaps": [1, 2],
+    }
+
+
+def test_a_file_that_cannot_be_read_is_an_error(run: Run) -> None:
+    ran = run("scaledown", "-f", "none.yaml")
+
+    assert (ran.code, ran.err[:16]) == (3, "error: none.yaml")
+
+
+def test_other_controllers_are_left_out(folder: Path, run: Run) -> None:
+    (folder / "pods.yaml").write_text(
+        yaml.safe_dump_all([web_pod("p", 1), web_pod("q", app="api")])
+    )
+
+    (document,) = run("scaledown", "-f", "pods.yaml", "-l", "app=api", "-o", "json").documents
+
+    assert [row["name"] for row in document["controllers"]] == ["api"]
 
 
 @pytest.mark.usefixtures("api")
@@ -154,6 +211,12 @@ def test_many_errors_end_the_removal(api: ApiServer, run: Run) -> None:
 
 ERRORS = {
     "a dry run of nothing": (("--dry-run",), 2, "--dry-run: requires --remove"),
+    "the removal from files": (
+        ("--remove", "-f", "x.yaml"),
+        2,
+        "--remove: changes the live cluster: leave out -f",
+    ),
+    "the removal from facts": (("--remove", "--facts", "x.yaml"), 2, "leave out -f, -k and"),
     "no cluster": (("--kubeconfig", "none"), 3, "credentials cannot be used"),
 }
 

@@ -10,12 +10,14 @@ from webhook.cluster.labelledpods import (
     BUSY_S,
     MOST_TRIES,
     LabelledPod,
+    convert_pod,
     list_labelled_pods,
     remove_rank,
 )
 from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import ZONE, LabelSelector
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.ranks import DELETION_COST, KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.scaledown.removal import CostKind
 from webhook.policy.selectors import SELECT_ALL
@@ -177,3 +179,11 @@ async def test_a_refusal_is_an_error(answer: Behavior, tries: int) -> None:
     with pytest.raises(ApiError):
         await remove_rank(server, pod, Pauses().sleep)
     assert len(server.writes) == tries
+
+
+def test_a_pod_of_a_file_may_lack_the_label_and_all_else() -> None:
+    converted = convert_pod({"kind": "Pod"})
+    labelled = convert_pod(labelled_pod("p", "n1", rank=2))
+
+    assert (converted.is_labelled, converted.ranked) == (False, None)
+    assert (labelled.is_labelled, labelled.ranked) == (True, RankedPod(ZONE, "n1", 2))

@@ -47,6 +47,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "adds a labelSelector with the pod's own labels if it is missing; removes a key "
             "that is in both matchLabelKeys and the selector from one of them, if the same "
             "pods still count",
+            "pods without other labels than those in matchLabelKeys; "
             "an invalid label key; a key whose required value in the selector differs from "
             "the pod's own label",
         ),
@@ -64,13 +65,15 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "pods without labels; a selector that a profile fills in when the pod is created",
         ),
         "TSC101": RemedyText(
-            "the pod's own values, if the selector uses the labels that identify the pod",
+            "the pod's own values, if the selector uses the labels that identify the pod, and its "
+            "other labels are the pod's",
             "other selectors, and selectors of another workload's pods: they may be intended",
         ),
         "TSC102": RemedyText("a labelSelector with the pod's own labels", "pods without labels"),
         "TSC103": RemedyText(
             "the label of the nodes that a misspelled key resembles",
-            "a key that resembles none of them; a key that only some nodes have: label the others",
+            "a key that resembles none of them; a key that only some nodes have: label the others; "
+            "an entry that would repeat another one",
         ),
         "TSC104": RemedyText("the number of domains as minDomains"),
         "TSC105": RemedyText(

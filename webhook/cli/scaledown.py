@@ -1,22 +1,30 @@
-"""``evenspread scaledown``: show the pods with ranks in a cluster, and remove the ranks."""
+"""``evenspread scaledown``: show the pods with ranks, and remove the ranks from a cluster."""
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
-from webhook.cli.inputs.apiserver import ServerOptions, takes_server
+from webhook.cli.inputs.apiserver import ServerOptions
+from webhook.cli.inputs.facts import FactsSources, takes_sources
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.rankedpods import RankedPods, read_ranked_pods
 from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, report_problems, write_document, write_stderr
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.ranks import show_ranks
 from webhook.cluster.labelledpods import LabelledPod, list_labelled_pods, remove_rank
 from webhook.cluster.protocol import ApiClient
 from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.policy.advice.findings import count_of
 from webhook.policy.model import LabelSelector
+from webhook.policy.scaledown.domainranks import DomainRanks, summarize_ranks
 from webhook.policy.scaledown.removal import CostKind
+from webhook.policy.selectors import matches
 
 MOST_FAILED = 10  # pods that cannot be changed; more have the same reason, such as a right
 
@@ -38,30 +46,47 @@ class RankRemovalReport(NamedTuple):
     left: int = 0
 
 
-@takes_server
+@takes_sources
 def scaledown(
     *,
+    filename: tuple[str, ...],
     remove: bool,
     dry_run: bool,
     namespace: str,
     selector: LabelSelector,
-    server: ServerOptions,
+    sources: FactsSources,
     output: OutputFormat,
 ) -> ExitCode:
-    """Show the labelled pods of the cluster, or remove their ranks and labels."""
+    """Show the pods with the label, or remove their ranks and labels from the cluster."""
     if dry_run and not remove:
         raise ConfigError("requires --remove: nothing else changes the cluster", "--dry-run")
+    if remove:
+        if filename or sources.paths:
+            raise ConfigError("changes the live cluster: leave out -f, -k and --facts", "--remove")
+        server = sources.live or ServerOptions()
+        return _remove(server, namespace, selector, output, dry_run=dry_run)
+    inputs = Inputs(filename)
+    try:
+        read = read_ranked_pods(inputs, sources.or_current_context(filename), namespace)
+        _show(list(_summarize(read, selector)), output)
+    finally:
+        inputs.report()
+    return outcome(findings=False, unfinished=bool(inputs.problems))
 
-    async def work(client: ApiClient) -> tuple[list[LabelledPod], RankRemovalReport | None]:
+
+def _remove(
+    server: ServerOptions,
+    namespace: str,
+    selector: LabelSelector,
+    output: OutputFormat,
+    *,
+    dry_run: bool,
+) -> ExitCode:
+    async def work(client: ApiClient) -> RankRemovalReport:
         pods = await list_labelled_pods(client, namespace, selector)
-        if not remove:
-            return pods, None
-        return pods, _plan(pods) if dry_run else await _remove_all(client, pods)
+        return _plan(pods) if dry_run else await _remove_all(client, pods)
 
-    pods, report = apiserver.call(server, work)
-    if report is None:
-        _show(_count(pods), output)
-        return ExitCode.FINE
+    report = apiserver.call(server, work)
     _write_report(report, output, dry_run=dry_run)
     report_problems(report.problems)
     if report.left:
@@ -117,37 +142,66 @@ _Workload = tuple[str, str, str]
 """Namespace, kind and name of a controller; kind and name are empty without one."""
 
 
-def _count(pods: Sequence[LabelledPod]) -> Mapping[_Workload, Counter[CostKind]]:
-    counts: defaultdict[_Workload, Counter[CostKind]] = defaultdict(Counter)
+def _group(pods: Iterable[LabelledPod]) -> Mapping[_Workload, list[LabelledPod]]:
+    groups: defaultdict[_Workload, list[LabelledPod]] = defaultdict(list)
     for pod in pods:
         owner = pod.controller
-        counts[pod.metadata.namespace, owner.kind, owner.name][pod.cost] += 1
-    return dict(sorted(counts.items()))
+        groups[pod.metadata.namespace, owner.kind, owner.name].append(pod)
+    return dict(sorted(groups.items()))
 
 
-def _show(counts: Mapping[_Workload, Counter[CostKind]], output: OutputFormat) -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "namespace": namespace,
-            "kind": kind,
-            "name": name,
-            "pods": count.total(),
-            "ranked": count[CostKind.RANK],
-            "unranked": count[CostKind.NONE],
-            "otherCosts": count[CostKind.FOREIGN],
-        }
-        for (namespace, kind, name), count in counts.items()
-    ]
+class _ControllerRanks(msgspec.Struct, frozen=True, rename="camel"):
+    """The pods of a controller with the label: selected ones, and all of them by domain."""
+
+    namespace: str
+    kind: str
+    name: str
+    pods: int
+    ranked: int
+    unranked: int
+    other_costs: int
+    domains: list[DomainRanks]
+
+
+def _summarize(read: RankedPods, selector: LabelSelector) -> Iterator[_ControllerRanks]:
+    for (namespace, kind, name), pods in _group(read.pods).items():
+        selected = [pod for pod in pods if matches(selector, pod.metadata.labels or {})]
+        if not selected:
+            continue
+        count = Counter(pod.cost for pod in selected)
+        ranked = (pod.ranked for pod in pods if pod.ranked is not None)
+        domains = summarize_ranks(ranked, read.nodes.label)
+        yield _ControllerRanks(
+            namespace=namespace,
+            kind=kind,
+            name=name,
+            pods=len(selected),
+            ranked=count[CostKind.RANK],
+            unranked=count[CostKind.NONE],
+            other_costs=count[CostKind.FOREIGN],
+            domains=domains,
+        )
+
+
+def _show(rows: Sequence[_ControllerRanks], output: OutputFormat) -> None:
     if output is not OutputFormat.TABLE:
-        write_document({"controllers": rows}, output)
-    elif not rows:
-        Terminal().line("no pod has the label evenspread.io/scale-down: keep-spread")
-    else:
-        headings = ("namespace", "controller", "pods", "ranked", "unranked", "other costs")
-        Terminal().table(headings, map(_format_row, rows))
+        write_document({"controllers": msgspec.to_builtins(rows)}, output)
+        return
+    terminal = Terminal()
+    if not rows:
+        terminal.line("no pod has the label evenspread.io/scale-down: keep-spread")
+        return
+    headings = ("namespace", "controller", "pods", "ranked", "unranked", "other costs")
+    terminal.table(headings, map(_format_row, rows))
+    for row in rows:
+        if row.ranked:
+            show_ranks(f"{_name(row)} in {row.namespace}", row.domains, terminal)
 
 
-def _format_row(row: Mapping[str, Any]) -> Sequence[str]:
-    name = f"{row['kind']}/{row['name']}" if row["kind"] else "-"
-    numbers = (str(row[key]) for key in ("pods", "ranked", "unranked", "otherCosts"))
-    return row["namespace"], name, *numbers
+def _format_row(row: _ControllerRanks) -> Sequence[str]:
+    numbers = (row.pods, row.ranked, row.unranked, row.other_costs)
+    return row.namespace, _name(row), *map(str, numbers)
+
+
+def _name(row: _ControllerRanks) -> str:
+    return f"{row.kind}/{row.name}" if row.kind else "-"

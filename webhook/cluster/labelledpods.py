@@ -1,15 +1,18 @@
 """
 The pods with the label of ``scaleDown: KeepSpread``, and the removal of their ranks.
 
-``list_labelled_pods`` and ``remove_rank`` are the entry points, for a command that runs once. A
-server keeps such pods in ``cluster.pods``.
+``list_labelled_pods`` and ``remove_rank`` are the entry points, for a command that runs once, and
+``convert_pod`` for pods of files. A server keeps such pods in ``cluster.pods``.
 """
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from webhook.cluster import wire
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.lists import list_pages, read_object
 from webhook.cluster.protocol import (
@@ -21,6 +24,7 @@ from webhook.cluster.protocol import (
     status_error,
 )
 from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.scaledown.removal import CostKind, classify_cost, plan_removal
 from webhook.policy.selectors import matches
@@ -41,19 +45,30 @@ _TRANSIENT = {
 class LabelledMeta(msgspec.Struct, frozen=True, rename="camel"):
     """Metadata of a pod; the API server stores null for no annotations, or none."""
 
-    namespace: str
-    name: str
-    uid: str
-    resource_version: str
-    labels: dict[str, str] = {}
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
 
 
 class LabelledPod(msgspec.Struct, frozen=True):
-    """A pod of the cluster, with the label when it was read."""
+    """
+    A pod of the cluster, with the label when it was read.
 
-    metadata: LabelledMeta
+    Attributes:
+        ranked: Its node and its rank; None if it has ended, or is being deleted.
+    """
+
+    metadata: LabelledMeta = LabelledMeta()
+    ranked: RankedPod | None = None
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it has the label."""
+        return (self.metadata.labels or {}).get(SCALE_DOWN_LABEL) == KEEP_SPREAD
 
     @property
     def cost(self) -> CostKind:
@@ -68,6 +83,18 @@ class LabelledPod(msgspec.Struct, frozen=True):
 
 
 _decode = msgspec.json.Decoder(LabelledPod).decode
+_decode_ranked = msgspec.json.Decoder(wire.PodObject).decode
+
+
+def convert_pod(value: Any) -> LabelledPod:
+    """
+    Convert a pod of a file, which may lack the label.
+
+    Raises:
+        msgspec.ValidationError: A value has the wrong type.
+    """
+    pod = msgspec.convert(value, LabelledPod)
+    return replace(pod, ranked=msgspec.convert(value, wire.PodObject).ranked)
 
 
 async def list_labelled_pods(
@@ -85,7 +112,7 @@ async def list_labelled_pods(
     pods: list[LabelledPod] = []
     async for page in list_pages(client, PODS.within(namespace).collection, _LABELLED):
         found = [_read(client, item) for item in page]
-        pods += [pod for pod in found if matches(selector, pod.metadata.labels)]
+        pods += [pod for pod in found if matches(selector, pod.metadata.labels or {})]
     return pods
 
 
@@ -131,12 +158,11 @@ async def _read_again(client: ApiClient, pod: LabelledPod) -> LabelledPod | None
     """Read a pod; None if it has gone, or no longer has the label."""
     stored = await read_object(client, PODS, pod.metadata.namespace, pod.metadata.name)
     current = None if stored is None else _read(client, stored)
-    is_labelled = current and current.metadata.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD
-    return current if is_labelled else None
+    return current if current is not None and current.is_labelled else None
 
 
 def _read(client: ApiClient, data: bytes | msgspec.Raw) -> LabelledPod:
     try:
-        return _decode(data)
+        return replace(_decode(data), ranked=_decode_ranked(data).ranked)
     except DECODE_ERRORS:
         raise protocol_error(client.name, "answered with no pod") from None
