@@ -114,6 +114,20 @@ def test_the_result_with_ranks_is_in_the_json_document(shop: Path, run: Run) -> 
     assert report["withRanks"]["skews"][0]["after"] == 0
 
 
+def test_changes_are_those_for_all_replicas_that_stay_pending(shop: Path, run: Run) -> None:
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "shop.yaml", "--scale", "7")
+
+    assert [line for line in ran.out.splitlines() if line.startswith("  - ")] == [
+        (
+            "  - raise maxSkew of constraint 0 (zone) from 1 to 4 "
+            "(then n1, n2; all 5 missing replicas)"
+        ),
+        "  - uncordon node n3 (then n3; all 5 missing replicas)",
+        "  - add 1 node with zone=us-1c (then new-1; all 5 missing replicas)",
+        "  - make constraint 0 (zone) ScheduleAnyway (then n1, n2; all 5 missing replicas)",
+    ]
+
+
 AGENT = """\
 ---
 apiVersion: apps/v1

@@ -68,6 +68,37 @@ def test_a_snapshot_is_a_cluster(shop: Path, run: Run) -> None:
     assert run("explain", "deploy/web", "-n", "shop", "--facts", "shop.gz") == (1, BLOCKED, "")
 
 
+MERGED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web-9, namespace: shop, uid: u9, resourceVersion: "9", labels: {app: web, r: "1"}}
+spec:
+  nodeName: a1
+  containers: []
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    matchLabelKeys: [r]
+    labelSelector:
+      matchLabels: {app: web}
+      matchExpressions: [{key: r, operator: In, values: ["1"]}]
+"""
+
+
+def test_a_snapshot_keeps_that_an_api_server_merged_keys_of_a_pod(shop: Path, run: Run) -> None:
+    (shop / "merged.yaml").write_text(f"{NODES}---\n{MERGED}")
+    run("audit", "-f", "merged.yaml", "--save-snapshot", "merged.gz")
+
+    answers = [
+        run("explain", "pod/web-9", "-n", "shop", "--facts", f"merged.{end}")
+        for end in ("yaml", "gz")
+    ]
+
+    assert [ran.code for ran in answers] == [0, 0]
+    assert answers[0] == answers[1]
+
+
 def test_the_namespace_is_that_of_the_context(shop: Path, run: Run, api: ApiServer) -> None:
     api.add(*yaml.safe_load_all(f"{NODES}{WEB}{PODS}"))
     kubeconfig = yaml.safe_load((shop / "kubeconfig").read_text())

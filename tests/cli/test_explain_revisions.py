@@ -79,3 +79,58 @@ def test_a_what_if_counts_the_revision_that_runs(folder: Path, run: Run, kind: s
     what_if = explain(folder, run, kind, "new new new", "--scale", "5")["whatIf"]
 
     assert (what_if["placed"], what_if["pending"]) == ({"a1": 1, "b1": 1}, 0)
+
+
+PARTITIONED = f"""\
+{NODES}apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: db, namespace: shop}}
+spec:
+  replicas: 1
+  podManagementPolicy: %s
+  updateStrategy: {{rollingUpdate: {{partition: %s}}}}
+  selector: {{matchLabels: {{app: db}}}}
+  template:
+    metadata: {{labels: {{app: db}}}}
+    spec:
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {{matchLabels: {{app: db}}}}
+        matchLabelKeys: [%s]
+status: {{currentRevision: old, updateRevision: new}}
+{POD % (0, "controller-revision-hash", "old", "a1")}"""
+REVISION = "controller-revision-hash"
+INDEX = "apps.kubernetes.io/pod-index"
+# podManagementPolicy, partition, key; desired replicas; placed, pending; selector of the next pod
+ORDINALS = {
+    "below and above the partition": (
+        ("OrderedReady", 2, REVISION), 4, ({"a1": 1, "b1": 2}, 0), f"{REVISION}=new"
+    ),
+    "a pod below it keeps the others waiting": (
+        ("OrderedReady", 3, REVISION), 5, ({"b1": 1}, 3), f"{REVISION}=old"
+    ),
+    "a pod below it, and others in parallel": (
+        ("Parallel", 3, REVISION), 5, ({"a1": 1, "b1": 2}, 1), f"{REVISION}=old"
+    ),
+    "a pod of its own": (
+        ("OrderedReady", 0, INDEX), 4, ({"a1": 3}, 0), f"{INDEX}=4"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ORDINALS.values(), ids=ORDINALS.keys())
+def test_each_new_pod_of_a_stateful_set_has_the_labels_of_its_ordinal(
+    folder: Path, run: Run, case: tuple[tuple[str, int, str], int, tuple[dict[str, int], int], str]
+) -> None:
+    written, replicas, placed, selector = case
+    (folder / "x.yaml").write_text(PARTITIONED % written)
+    scale = ("--scale", str(replicas))
+
+    ran = run("explain", "sts/db", "-n", "shop", "--facts", "x.yaml", "-o", "json", *scale)
+
+    answer = json.loads(ran.out)
+    assert (answer["whatIf"]["placed"], answer["whatIf"]["pending"]) == placed
+    (constraint,) = answer["explanation"]["constraints"]
+    assert constraint["selector"] == f"app=db,{selector}"

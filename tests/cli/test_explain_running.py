@@ -76,3 +76,36 @@ def test_a_pod_with_a_null_label_counts_as_one_with_an_empty_label(even: Path, r
 
     assert explanation["runsOn"] == "a1"
     assert explanation["constraints"][0]["domains"][0]["pods"] == 1
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_has_ended_runs_on_no_node(even: Path, run: Run, phase: str) -> None:
+    even.write_text(f"{even.read_text()}status: {{phase: {phase}}}\n")
+
+    code, result = run_explain(run, "pod/web-5")
+
+    explanation = result["explanation"]
+    assert (code, explanation["runsOn"], explanation["phase"]) == (0, "", phase)
+    assert explanation["sentence"].startswith(
+        f"has ended ({phase}) and runs on no node; a new pod like it can be placed on 1 of 3 nodes"
+    )
+
+
+def test_a_pod_that_has_ended_awaits_no_node(even: Path, run: Run) -> None:
+    text = even.read_text().replace("unschedulable: false", "unschedulable: true")
+    even.write_text(f"{text}status: {{phase: Failed}}\n")
+
+    code, result = run_explain(run, "pod/web-5")
+
+    assert (code, result["explanation"]["placeable"]) == (0, False)
+
+
+def test_a_what_if_of_a_pod_that_has_ended_is_about_new_pods(even: Path, run: Run) -> None:
+    even.write_text(f"{even.read_text()}status: {{phase: Failed}}\n")
+
+    code, result = run_explain(run, "pod/web-5", "--what-if")
+
+    explanation = result["explanation"]
+    assert (code, result["whatIf"]["placed"], explanation["phase"]) == (0, {"c1": 1}, "")
+    assert explanation["subject"] == "after that, the next pod like Pod shop/web-5"
+    assert explanation["sentence"].startswith("can be placed on 3 of 3 nodes")

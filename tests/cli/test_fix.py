@@ -388,3 +388,24 @@ def test_a_live_cluster_may_have_a_namespace_that_no_file_names(run: Run) -> Non
     assert (ran.code, ran.out) == (0, "")
     assert ran.err == "0 findings would be fixed in 0 files, 0 left\n"
     assert run("fix", *options).code == 2
+
+
+# another document of the file, whether the file is changed
+OTHERS = {
+    "cannot be parsed": ("a: [1", False),
+    "is a template": ("{{ .Values.x }}", False),
+    "is a list": ("- a", True),
+    "has no kind": ("apiVersion: v1", True),
+}
+
+
+@pytest.mark.parametrize(("other", "changed"), OTHERS.values(), ids=OTHERS.keys())
+def test_only_a_document_that_cannot_be_parsed_protects_its_file(
+    web: Path, run: Run, other: str, changed: bool
+) -> None:
+    web.write_text(f"{POD}---\n{other}\n")
+
+    ran = run("fix", "-f", "web.yaml")
+
+    assert ran.code == 3
+    assert web.read_text() == f"{FIXED if changed else POD}---\n{other}\n"

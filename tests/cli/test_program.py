@@ -88,7 +88,7 @@ print("imported:", *sys.modules)
 HEAVY = {"aiohttp", "cryptography", "jinja2", "kubernetes_asyncio", "pydantic", "rich"}
 """What takes most of the time of a command, and no help shows."""
 
-WITHOUT_FILES = ("rules", "doctor", "certs", "scaledown")
+WITHOUT_FILES = ("rules", "doctor", "certs")
 """Commands that read no manifests."""
 
 HELPS: dict[str, tuple[tuple[str, ...], set[str]]] = {

@@ -314,7 +314,7 @@ def test_explain_predicts_what_the_scheduler_does(
 def test_the_next_pod_of_a_deployment(
     control_plane: ControlPlane, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its ReplicaSet is found, and with it the label that tells revisions apart."""
+    """Its ReplicaSet is found, and with it the label that distinguishes revisions."""
     namespace = control_plane.create_namespace()
     constraint = {
         "maxSkew": 1,

@@ -31,6 +31,7 @@ from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
 from webhook.errors import ConfigError
 from webhook.policy.escape import escape_json
+from webhook.policy.explain.awaited import judge_for_all
 from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
 from webhook.policy.explain.explanation import (
     Explanation,
@@ -40,7 +41,7 @@ from webhook.policy.explain.explanation import (
 from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rankedremoval import report_ranks
 from webhook.policy.explain.rollout import Rollout, roll_out
-from webhook.policy.explain.scenario import Scale, ScenarioEdit
+from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL
@@ -68,7 +69,8 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
         """Whether a pod finds no node."""
         if self.what_if is not None:
             return bool(self.what_if.pending)
-        return not (self.explanation.placeable or self.explanation.runs_on)
+        explanation = self.explanation
+        return not (explanation.placeable or explanation.runs_on or explanation.phase)
 
 
 @takes_sources
@@ -193,9 +195,19 @@ def _explain_target(
     rollout = msgspec.structs.replace(rollout, notes=(*target.terms.notes, *rollout.notes))
     like = "the next pod like " if target.kind == POD else ""
     explained = explain_placement(
-        end, f"after that, {like}{target.subject}", "", target.caveats, target.terms
+        end, f"after that, {like}{target.subject}", "", target.caveats, target.terms.of_new_pods
     )
-    return ExplainResult(explained, rollout)
+    return ExplainResult(_judge_changes(explained, end, target, rollout.pending), rollout)
+
+
+def _judge_changes(
+    explained: Explanation, scenario: Scenario, target: PlacementTarget, awaited: int
+) -> Explanation:
+    """Judge changes by all replicas that await a node, unless their constraints may differ."""
+    if target.pods is not None and target.pods.succession.build is not None:
+        return explained
+    changes = judge_for_all(explained.changes, scenario, awaited)
+    return msgspec.structs.replace(explained, changes=changes)
 
 
 def _explain_daemon_set(

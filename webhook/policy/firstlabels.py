@@ -30,7 +30,7 @@ UID = "00000000-0000-0000-0000-000000000000"  # placeholder for what kube-apiser
 LABEL_PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
     {
         "app": "{workload}-00001",
-        "apps.kubernetes.io/pod-index": "0",
+        "apps.kubernetes.io/pod-index": "{ordinal}",
         "batch.kubernetes.io/controller-uid": "{uid}",
         "batch.kubernetes.io/job-name": "{controller}",
         COMPLETION_INDEX: "0",
@@ -50,7 +50,7 @@ LABEL_PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
         "serving.knative.dev/configuration": "{workload}",
         KNATIVE_REVISION: "{workload}-00001",
         "serving.knative.dev/service": "{workload}",
-        "statefulset.kubernetes.io/pod-name": "{controller}-0",
+        "statefulset.kubernetes.io/pod-name": "{controller}-{ordinal}",
     }
 )
 """
@@ -68,12 +68,14 @@ class PodOwner(msgspec.Struct, frozen=True):
         controller: Name of the object that creates the pods, such as a Job of a CronJob.
         part: Name of the pod template, if the workload has several.
         uid: UID of the controller; a placeholder if it is not known.
+        ordinal: Ordinal of the pod in a StatefulSet.
     """
 
     workload: str
     controller: str
     part: str = ""
     uid: str = UID
+    ordinal: int = 0
 
 
 _JOB_SPECS: Mapping[GroupKind, FieldPath] = MappingProxyType(

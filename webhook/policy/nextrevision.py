@@ -6,6 +6,7 @@ ordinals of its pods, ``read_partitioned``. Deployments write none: their Replic
 """
 
 from collections.abc import Container, Iterable, Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -47,9 +48,10 @@ class PartitionedRevisions(msgspec.Struct, frozen=True):
 
     def choose(self, ordinals: Container[int]) -> dict[str, str]:
         """Return the label of the next pod: the one with the first ordinal that is not taken."""
-        ordinal = self.start
-        while ordinal in ordinals:
-            ordinal += 1
+        return self.label(find_free_ordinal(self.start, ordinals))
+
+    def label(self, ordinal: int) -> dict[str, str]:
+        """Return the label of the new pod with an ordinal."""
         return self.current if ordinal < self.start + self.partition else self.updated
 
 
@@ -66,6 +68,11 @@ def read_partitioned(workload: Any) -> PartitionedRevisions:
         read_revision(STATEFUL_SET, workload, is_below=True),
         read_revision(STATEFUL_SET, workload),
     )
+
+
+def find_free_ordinal(start: int, ordinals: Container[int]) -> int:
+    """Find the first ordinal, counted from ``start``, that is not taken."""
+    return next(ordinal for ordinal in count(start) if ordinal not in ordinals)
 
 
 def find_ordinals(names: Iterable[str]) -> frozenset[int]:

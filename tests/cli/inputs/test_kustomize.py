@@ -66,6 +66,30 @@ def test_failures_are_errors(script: str, seconds: float, message: str, programs
     assert str(caught.value) == message
 
 
+HEADER = "E1124 01:10:12.336081    5110 run.go:72] "
+# what kubectl prints, problem
+LOGGED = {
+    "an error": (f'{HEADER}"command failed" err="no file"', "no file"),
+    "quotes": (f'{HEADER}"command failed" err="no \\"file\\""', 'no "file"'),
+    "lines": (f'{HEADER}"command failed" err=<\n\tno file\n\tno folder\n >', "no file no folder"),
+    "another message": (f"W1124 01:10:12.336081 1 x.go:7] old\n{HEADER}failed", "old failed"),
+    "no log": ("error: no file", "error: no file"),
+}
+
+
+@pytest.mark.parametrize(("printed", "problem"), LOGGED.values(), ids=LOGGED.keys())
+def test_errors_of_kubectl_have_no_header_of_its_log(
+    printed: str, problem: str, programs: Path
+) -> None:
+    (programs / "errors").write_text(printed)
+    install(programs, "kubectl", "/bin/cat errors >&2; exit 1")
+
+    with pytest.raises(SourceError) as caught:
+        build(BASE)
+
+    assert str(caught.value) == f"kubectl kustomize -base: failed: {problem}"
+
+
 @pytest.mark.usefixtures("programs")
 def test_without_a_program_the_error_names_both() -> None:
     with pytest.raises(SourceError, match="neither kustomize nor kubectl is installed"):

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.revisions import find_next_ordinal, find_revision
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.kinds import ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind
@@ -18,7 +18,8 @@ REVISIONS = {"currentRevision": "old", "updateRevision": "new"}
 def read(kind: GroupKind, names: tuple[str, ...] = (), **members: Any) -> dict[str, str]:
     value = {"metadata": {"name": "db"}, **members}
     pods = [msgspec.convert({"metadata": {"name": name}}, ObservedPod) for name in names]
-    return find_revision(ExplainSubject(kind, (), "shop", value, exists=True), pods)
+    subject = ExplainSubject(kind, (), "shop", value, exists=True)
+    return find_revision(subject, find_next_ordinal(subject, pods))
 
 
 def test_other_kinds_have_no_partition() -> None:

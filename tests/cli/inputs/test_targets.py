@@ -157,6 +157,21 @@ def test_a_workload_that_has_no_replica_sets_is_its_own_owner() -> None:
     assert target.situation.pod.labels["app"] == "web"
 
 
+@pytest.mark.parametrize(("policy", "parallel"), [("OrderedReady", False), ("Parallel", True)])
+def test_new_pods_of_a_stateful_set_follow_its_ordinals(policy: str, parallel: bool) -> None:
+    text = WEB.replace("kind: Deployment", "kind: StatefulSet").replace(
+        "replicas: 4", f"podManagementPolicy: {policy}, ordinals: {{start: 5}}"
+    )
+
+    pods = build("sts/web", text).pods
+
+    assert pods is not None
+    assert pods.succession.is_parallel == parallel
+    first = next(pods.succession.follow(build("sts/web", text).situation)).pod.labels
+    assert first["statefulset.kubernetes.io/pod-name"] == "web-5"
+    assert first["apps.kubernetes.io/pod-index"] == "5"
+
+
 def test_a_workload_without_a_number_of_replicas_has_one() -> None:
     assert build("deploy/web", WEB.replace("replicas: 4, ", "")).replicas == 1
 

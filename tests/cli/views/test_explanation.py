@@ -8,6 +8,7 @@ from webhook.cli.views.explanation import (
     MOST_TABLE_ROWS,
     bar,
     describe_absence,
+    describe_placed,
     show,
 )
 from webhook.policy.explain.changes import SuggestedChange
@@ -129,6 +130,14 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
         "any one of these changes makes it schedulable, as simulated:",
         f"  - uncordon node {name} (then {name})",
     ]
+
+
+PLACED = {(1, 1): "", (2, 3): "; 2 of 3 missing replicas", (3, 3): "; all 3 missing replicas"}
+
+
+@pytest.mark.parametrize(("numbers", "text"), PLACED.items())
+def test_changes_show_how_many_replicas_they_place(numbers: tuple[int, int], text: str) -> None:
+    assert describe_placed(SuggestedChange("uncordon node n1", (), ("n1",), *numbers)) == text
 
 
 def test_nodes_without_scores_have_dashes_and_long_names_are_cut(

@@ -125,6 +125,24 @@ CHANGES: dict[str, tuple[Scenario, list[str]]] = {
             "make constraint 1 (rack) ScheduleAnyway",
         ],
     ),
+    "only the smallest maxSkew of a constraint": (
+        scenario(
+            [
+                node("n1", "a", rack="r"),
+                node("n2", "b", rack="s"),
+                replace(node("n3", "a", rack="t"), unschedulable=True),
+            ],
+            spread_over(),
+            spread_over("rack"),
+            pods={"n1": 1, "n2": 2},
+        ),
+        [
+            "raise maxSkew of constraint 1 (rack) from 1 to 2",
+            "uncordon node n3",
+            "add 1 node with zone=a, rack=t",
+            "make constraint 1 (rack) ScheduleAnyway",
+        ],
+    ),
     "two nodes need different values": (
         scenario(
             [node("n1"), node("n2")], spread_over(min_domains=2), pods={"n1": 1, "n2": 1}
@@ -233,6 +251,27 @@ def test_no_number_of_a_change_could_be_nearer(question: Scenario) -> None:
                     continue
             edits = [*change.edits[:place_of], nearer, *change.edits[place_of + 1 :]]
             assert not passing(apply_all(edits, question))
+
+
+@settings(max_examples=60)
+@given(blocked)
+def test_no_change_contains_a_smaller_one(question: Scenario) -> None:
+    changes = [change.edits for change in find_changes(question, question.placement())]
+    for edits in changes:
+        raised = {one.index: one.after for one in edits if isinstance(one, RaiseMaxSkew)}
+        others = [one for one in edits if not isinstance(one, RaiseMaxSkew)]
+        smaller = [
+            known
+            for known in changes
+            if known is not edits
+            and all(
+                one.after <= raised.get(one.index, 0)
+                if isinstance(one, RaiseMaxSkew)
+                else one in others
+                for one in known
+            )
+        ]
+        assert not smaller
 
 
 @given(scenarios())

@@ -181,3 +181,13 @@ def test_the_surplus_without_a_note_is_the_same_for_any_order_of_pods(
     assert len(surplus.pods) == max(0, len(pods) - replicas)
     assert bool(other.notes) == bool(surplus.notes)
     assert surplus.notes or set(names(other)) == set(names(surplus))
+
+
+def test_new_pods_take_the_ordinals_without_a_pod_on_a_node_that_stays() -> None:
+    pods = [pod("web-0"), pod("web-1", "lost"), pod("web-2", ""), pod("web-3"), pod("other")]
+    stateful_set = workload(*pods, order=RemovalOrder.ORDINAL)
+
+    surplus = stateful_set.find_surplus(3, NODES)
+
+    assert names(surplus) == ["web-3"]
+    assert stateful_set.find_new_pods(surplus, NODES).taken - {-1} == {0}

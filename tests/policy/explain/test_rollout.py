@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario, scenarios
 from tests.policy.placement.clusters import node, spread_over
+from webhook.policy.explain.newpods import TRIED_TWICE
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
-from webhook.policy.explain.rollout import TRIED_TWICE, roll_out
+from webhook.policy.explain.rollout import roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod

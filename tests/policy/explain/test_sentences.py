@@ -59,6 +59,18 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         ("cannot be placed: zone (maxSkew 1) allows only us-1c, where no node takes it: "
         "1 node(s) were unschedulable"),
     ),
+    "the only node left is closed, and others are no domains": (
+        scenario(
+            [
+                node("n1", pool=""), replace(node("n2", pool=""), unschedulable=True),
+                node("n3"), node("n4", taints=[GPU]),
+            ],
+            spread_over(HOSTNAME), pods={"n1": 1}, demands=Demands(pairs=(("pool", ""),)),
+        ),
+        "",
+        ("cannot be placed: hostname (maxSkew 1) allows only n2, where no node takes it: "
+        "1 node(s) were unschedulable"),
+    ),
     "two constraints contradict each other": (
         scenario(
             [node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r")],
@@ -67,6 +79,45 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         "",
         ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
         "no node satisfies all of them"),
+    ),
+    "the only node that satisfies two constraints is cordoned": (
+        scenario(
+            [
+                node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r"),
+                replace(node("n4", "a", rack="s"), unschedulable=True),
+            ],
+            spread_over(), spread_over("rack"), pods={"n1": 1, "n2": 1, "n3": 1},
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "only n4 satisfies all of them, and rejects it: 1 node(s) were unschedulable"),
+    ),
+    "nodes of another pool are not named": (
+        scenario(
+            [
+                node("n1", "a", rack="r", pool=""), node("n2", "b", rack="s", pool=""),
+                node("n3", "b", rack="r", pool=""), node("n4", "a", rack="s"),
+            ],
+            spread_over(), spread_over("rack"), pods={"n1": 1, "n2": 1, "n3": 1},
+            demands=Demands(pairs=(("pool", ""),)),
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "no node satisfies all of them"),
+    ),
+    "nodes that satisfy two constraints are closed": (
+        scenario(
+            [
+                node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r"),
+                replace(node("n4", "a", rack="s"), unschedulable=True),
+                node("n5", "a", rack="s", taints=[GPU]),
+            ],
+            spread_over(), spread_over("rack"), pods={"n1": 1, "n2": 1, "n3": 1},
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "only n4, n5 satisfy all, and reject it: 1 node(s) were unschedulable, "
+        "1 node(s) had untolerated taint gpu:NoSchedule"),
     ),
 }  # fmt: skip
 

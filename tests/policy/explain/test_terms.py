@@ -25,6 +25,12 @@ FOUND: dict[str, tuple[dict[str, Any] | None, bool, PlacementTerms]] = {
     ),
     "gates": ({"schedulingGates": GATES}, False, PlacementTerms(gates=("quota",))),
     "gates of a wrong type": ({"schedulingGates": "x"}, False, NO_TERMS),
+    "a phase that is no end": ({"phase": "Running"}, True, NO_TERMS),
+    "a phase of a wrong type": ({"phase": {}}, True, NO_TERMS),
+    "a pod that has succeeded": (
+        {"nodeName": "a1", "phase": "Succeeded"}, True, PlacementTerms(phase="Succeeded")
+    ),
+    "a pod that has failed": ({"phase": "Failed"}, False, PlacementTerms(phase="Failed")),
     "gates of a pod that runs": ({"schedulingGates": GATES}, True, NO_TERMS),
 }  # fmt: skip
 
@@ -33,7 +39,7 @@ FOUND: dict[str, tuple[dict[str, Any] | None, bool, PlacementTerms]] = {
 def test_terms_are_found(
     spec: dict[str, Any] | None, is_running: bool, terms: PlacementTerms
 ) -> None:
-    written = {"spec": spec}
+    written = {"spec": spec, "status": {"phase": spec and spec.get("phase")}}
     pod = msgspec.convert(
         {"spec": spec and {k: v for k, v in spec.items() if k != "schedulingGates"}}, SchedulingPod
     )
@@ -53,6 +59,14 @@ SENTENCES = {
     "gates": (
         PlacementTerms(gates=("a", "b")), "waits for its scheduling gates (a, b); without them",
         f"it {CAN}",
+    ),
+    "a pod that has ended": (
+        PlacementTerms(phase="Failed"), "has ended (Failed) and runs on no node; a new pod like",
+        f"it {CAN}",
+    ),
+    "a pod that has ended, and another scheduler": (
+        PlacementTerms(phase="Failed", scheduler="volcano"),
+        "has ended (Failed) and runs on no node; a new pod like it is placed by scheduler", CAN,
     ),
     "a scheduler and gates": (
         PlacementTerms(scheduler="volcano", gates=("a",)), "waits for its scheduling gates", CAN

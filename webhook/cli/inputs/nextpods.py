@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.revisions import find_next_ordinal, find_revision
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, ROLLOUT
@@ -36,6 +36,7 @@ def build_next_pod(
     *,
     part: str = "",
     is_new: bool = False,
+    ordinal: int | None = None,
 ) -> SchedulingPod:
     """
     Build the next pod of a workload.
@@ -44,10 +45,16 @@ def build_next_pod(
         replicas: Its pods, which show values that its controller and webhooks chose.
         part: Name of the pod template, if the workload has several.
         is_new: Whether the template is a new revision, of which no pod exists.
+        ordinal: Ordinal of the pod in a StatefulSet; None for the first one without a pod.
     """
     pod = first_pod(subject.kind, subject.name, template)
-    labels = label_first_pod(subject.kind, subject.value, _find_owner(subject, part), pod.labels)
+    ordinal = find_next_ordinal(subject, replicas) if ordinal is None else ordinal
+    owner = _find_owner(subject, part, ordinal)
+    labels = label_first_pod(subject.kind, subject.value, owner, pod.labels)
     labels.update(_inherit_labels(subject, template.labels, replicas, is_new=is_new))
+    # kube-apiserver writes defaults into the template of a ReplicaSet, not into that of a Rollout:
+    # the status shows the revision even where no ReplicaSet seems to have the same template.
+    labels.update(find_revision(subject, ordinal))
     assert pod.metadata is not None, "first_pod gives metadata to each pod"
     return SchedulingPod(replace(pod.metadata, labels=labels), template.spec)
 
@@ -70,15 +77,15 @@ def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> La
     return replace(selector, match_labels={**selector.match_labels, key: pod.labels[key]})
 
 
-def _find_owner(subject: subjects.ExplainSubject, part: str) -> PodOwner:
-    """Name the object that creates the first pod."""
+def _find_owner(subject: subjects.ExplainSubject, part: str, ordinal: int) -> PodOwner:
+    """Name the object that creates the pod."""
     controller = subject.name
     if subject.kind == CRON_JOB:
         controller += "-0"
     if subject.kind == JOB_SET:
         controller += f"-{part}-0"
     uid = find_value(subject.value, ("metadata", "uid")) if subject.kind == JOB else None
-    return PodOwner(subject.name, controller, part, uid if isinstance(uid, str) else UID)
+    return PodOwner(subject.name, controller, part, uid if isinstance(uid, str) else UID, ordinal)
 
 
 def _inherit_labels(
@@ -92,11 +99,8 @@ def _inherit_labels(
     groups = Counter(frozenset((pod.metadata.labels or {}).items()) for pod in replicas)
     most = dict(groups.most_common(1)[0][0]) if groups else {}
     revisions = REVISION_KEYS if is_new else ()
-    inherited = {
+    return {
         key: value
         for key, value in sorted(most.items())
         if key not in (*template, *revisions, *PER_POD_KEYS) and may_carry(subject.kind, key)
     }
-    # kube-apiserver writes defaults into the template of a ReplicaSet, not into that of a Rollout:
-    # the status shows the revision even where no ReplicaSet seems to have the same template.
-    return inherited | find_revision(subject, replicas)

@@ -6,6 +6,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import msgspec
 from msgspec.structs import replace
@@ -27,12 +28,14 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.policy.explain.daemons import DaemonPods
 from webhook.policy.explain.explanation import Refusal
+from webhook.policy.explain.newpods import NewPod, PodSuccession
 from webhook.policy.explain.removal import WorkloadPods
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, ROLLOUT
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -52,7 +55,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     A pod to place.
 
     Attributes:
-        runs_on: Its node; empty if it is Pending or does not exist yet.
+        runs_on: Its node; empty if it is Pending, has ended, or does not exist yet.
         replicas: Desired number of pods like it.
         running: Node name -> number of such pods there now, at least 1, with the pod itself.
         present: Where a what-if starts: the scenario with the pod itself, if it counts on a node.
@@ -126,15 +129,17 @@ class TargetBuilder:
         situation = self._situation(
             pod, namespace, facts, Census(others), is_new=not subject.exists
         )
+        node = pod.spec.node_name if pod.spec else ""
+        terms = self._find_terms(subject, pod, is_running=bool(node))
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,
             situation=situation,
-            runs_on=pod.spec.node_name if pod.spec else "",
+            runs_on="" if terms.phase else node,
             replicas=len(alike) + 1,
             running=running,
             present=replace(situation, census=Census(observed)),
-            terms=self._find_terms(subject, pod, is_running=bool(pod.spec and pod.spec.node_name)),
+            terms=terms,
         )
 
     def _of_workload(self, subject: subjects.ExplainSubject) -> PlacementTarget:
@@ -155,6 +160,9 @@ class TargetBuilder:
             return _build_daemon_target(subject, situation, selected, running)
         terms = self._find_terms(subject, pod)
         situation = terms.restrict(situation)
+        pods = gather_pods(subject, selected, observed, self._cluster, self._now)
+        if subject.kind == STATEFUL_SET and pods is not None:
+            pods = replace(pods, succession=self._foresee_pods(subject, own, situation, terms))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
@@ -163,10 +171,34 @@ class TargetBuilder:
             replicas=1 if workload.replicas is None else workload.replicas,
             running=running,
             present=situation,
-            pods=gather_pods(subject, selected, observed, self._cluster, self._now),
+            pods=pods,
             keeps_spread=self._keeps_spread(pod, namespace, facts),
             terms=terms,
         )
+
+    def _foresee_pods(
+        self,
+        subject: subjects.ExplainSubject,
+        replicas: Sequence[ObservedPod],
+        situation: Scenario,
+        terms: PlacementTerms,
+    ) -> PodSuccession:
+        """Foresee the new pods of a StatefulSet; ``situation`` is that of the next one."""
+        template = subjects.decode_template(subject)
+        facts: Facts = self._cluster.facts(subject.namespace)
+
+        @cache
+        def build(ordinal: int) -> NewPod:
+            pod = build_next_pod(subject, template, replicas, ordinal=ordinal)
+            forecast = ForecastFacts(facts, foresee_selector(subject, pod))
+            incoming = incoming_pod(pod, subject.namespace)
+            spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
+            found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
+            return NewPod(found.pod, found.spreads)
+
+        policy = find_value(subject.value, ("spec", "podManagementPolicy"))
+        start = read_partitioned(subject.value).start
+        return PodSuccession(build, start, is_parallel=policy == "Parallel")
 
     def _find_terms(
         self, subject: subjects.ExplainSubject, pod: SchedulingPod, *, is_running: bool = False
@@ -181,6 +213,17 @@ class TargetBuilder:
     def _situation(
         self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
     ) -> Scenario:
+        return Scenario(
+            incoming_pod(pod, namespace),
+            self._find_spreads(pod, namespace, facts, is_new=is_new),
+            Topology(self._cluster.facts(namespace).node_store),
+            census,
+            Gate.NODE_INCLUSION_POLICY in self._policy.gates,
+        )
+
+    def _find_spreads(
+        self, pod: SchedulingPod, namespace: str, facts: Facts, *, is_new: bool
+    ) -> SpreadConstraints:
         constraints = pod.constraints
         if is_new and not self._replaces:
             # The webhook will patch the pod: apply its defaults before the scheduler sees it.
@@ -188,13 +231,7 @@ class TargetBuilder:
             kept = (entry for i, entry in enumerate(constraints) if i not in injection.previous)
             added = (_decode_constraint(entry.written) for entry in injection.entries)
             constraints = (*kept, *added)
-        return Scenario(
-            incoming_pod(pod, namespace),
-            self._resolve(constraints, pod, namespace, facts),
-            Topology(self._cluster.facts(namespace).node_store),
-            census,
-            Gate.NODE_INCLUSION_POLICY in self._policy.gates,
-        )
+        return self._resolve(constraints, pod, namespace, facts)
 
     def _resolve(
         self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.scaledown import show_scale_down
 from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.explain.changes import SuggestedChange
 from webhook.policy.explain.daemons import DaemonReport, MissingPod
 from webhook.policy.explain.explanation import (
     ConstraintExplanation,
@@ -222,8 +223,17 @@ def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
     terminal.line()
     terminal.line(("any one of these changes makes it schedulable, as simulated:", Style.PLACE))
     for change in explanation.changes:
-        then = join_names(change.nodes, most=2)
+        then = join_names(change.nodes, most=2) + describe_placed(change)
         terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
+
+
+def describe_placed(change: SuggestedChange) -> str:
+    """Describe how many of several replicas a change places; empty for one."""
+    if change.awaited == 1:
+        return ""
+    is_enough = change.placed == change.awaited
+    number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
+    return f"; {number} missing replicas"
 
 
 def _cut(name: str) -> str:

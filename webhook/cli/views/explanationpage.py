@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.audit.renderers.html import load_template
-from webhook.cli.views.explanation import describe_missing, list_fullest
+from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
 from webhook.cli.views.scaledown import describe_rank
 from webhook.policy.advice.findings import join_names
 from webhook.policy.explain.explanation import ConstraintExplanation, DomainRow, Explanation
@@ -44,6 +44,7 @@ def render_page(
         fate=describe_missing,
         domain=domain_name,
         rank_of=describe_rank,
+        placed=describe_placed,
     )
 
 

@@ -7,14 +7,14 @@ number can be closer to the present one. Only if no single kind helps, the chang
 needs are combined.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeAlias
 
 import msgspec
 
 from webhook.policy.explain import remedies
-from webhook.policy.explain.scenario import Scenario, apply_all
+from webhook.policy.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.place import PodPlacement
 
 MOST_TRIALS = 20  # trials for one kind of change; a trial takes 10 ms with 5 000 nodes
@@ -27,11 +27,20 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     Attributes:
         edits: The same for programs; all of them are needed.
         nodes: Names of the nodes that then pass, in order; at least one.
+        placed: How many of the replicas that await a node are then placed; at least the next one.
+        awaited: Number of those replicas; 1 if only the next one was tried.
     """
 
     sentence: str
     edits: remedies.Edits
     nodes: tuple[str, ...]
+    placed: int = 1
+    awaited: int = 1
+
+
+def describe_change(edits: remedies.Edits) -> str:
+    """Describe edits that belong together."""
+    return ", and ".join(map(str, edits))
 
 
 Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
@@ -73,13 +82,22 @@ def _try_candidates(
     """Yield the candidates that work, without those that contain a smaller one."""
     found: list[remedies.Edits] = []
     for edits in islice(candidates(scenario, placement), MOST_TRIALS):
-        if not edits or any(all(edit in edits for edit in known) for known in found):
+        if not edits or _contains_one(edits, found) or not _passing_nodes(edits, scenario):
             continue
-        if _passing_nodes(edits, scenario):
-            least = _minimize(edits, scenario)
-            found.append(least)
-            sentence = ", and ".join(map(str, least))
-            yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
+        least = _minimize(edits, scenario)
+        found.append(least)
+        yield SuggestedChange(describe_change(least), least, _passing_nodes(least, scenario))
+
+
+def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:
+    """Whether edits do all that one of the changes does that were found, or more."""
+    return any(all(any(_covers(edit, one) for edit in edits) for one in known) for known in found)
+
+
+def _covers(edit: ScenarioEdit, other: ScenarioEdit) -> bool:
+    if isinstance(edit, RaiseMaxSkew) and isinstance(other, RaiseMaxSkew):
+        return edit.index == other.index and edit.after >= other.after
+    return edit == other
 
 
 def _passing_nodes(edits: remedies.Edits, scenario: Scenario) -> tuple[str, ...]:

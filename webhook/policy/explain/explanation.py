@@ -143,6 +143,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         bound_to: The node that the template names, so that kube-scheduler does not place the pod.
         scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
         gates: Scheduling gates, without which the rest holds.
+        phase: The phase of a pod that has ended, so that the rest holds for a new pod like it.
     """
 
     subject: str
@@ -160,6 +161,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     bound_to: str = ""
     scheduler: str = ""
     gates: tuple[str, ...] = ()
+    phase: str = ""
 
 
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
@@ -213,6 +215,7 @@ def explain(
         bound_to=terms.node,
         scheduler=terms.scheduler,
         gates=terms.gates,
+        phase=terms.phase,
     )
 
 

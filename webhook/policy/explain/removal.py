@@ -14,8 +14,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.findings import join_names
+from webhook.policy.explain.newpods import ALIKE, PodSuccession
 from webhook.policy.explain.removalorder import RemovalGroup, is_older, order_pods
 from webhook.policy.placement.census import ObservedPod
 
@@ -64,6 +66,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         newest: Name of the newest ReplicaSet, whose pods go last; empty if it is not known.
         start: First ordinal of a StatefulSet.
         now: The present time, in seconds since 1970.
+        succession: Its new pods.
     """
 
     name: str
@@ -73,6 +76,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     newest: str = ""
     start: int = 0
     now: float = 0.0
+    succession: PodSuccession = ALIKE
 
     def find_surplus(self, replicas: int, nodes: Iterable[str]) -> Surplus:
         """
@@ -96,6 +100,13 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         surplus = [(ordinal, pod) for ordinal, pod in numbered if ordinal not in wanted]
         surplus.sort(key=lambda pair: -pair[0])
         return Surplus(tuple(pod for _, pod in surplus))
+
+    def find_new_pods(self, surplus: Surplus, nodes: Iterable[str]) -> PodSuccession:
+        """Find the pods to create beside those that run on nodes that are left, and stay."""
+        known, removed = frozenset(nodes), {pod.metadata.name for pod in surplus.pods}
+        kept = (pod for pod in self.pods if pod.metadata.name not in removed)
+        taken = frozenset(self._ordinal_of(pod) for pod in kept if pod.spec.node_name in known)
+        return replace(self.succession, taken=taken)
 
     def _ordinal_of(self, pod: ObservedPod) -> int:
         """Return the ordinal of a pod of this StatefulSet; -1 for other names."""

@@ -3,29 +3,24 @@ What if: place the replicas of a workload one after another on an edited cluster
 
 ``roll_out`` is the entry point. Running pods stay where they are, as in Kubernetes, unless there
 are more than desired: then ``removal`` finds those that the controller removes. Pods of removed
-nodes are placed again. Among equally good nodes kube-scheduler consults other plugins and
-chooses at random; here the node with the fewest counted pods is chosen, and the first of those. A
-note says where another choice has another result.
+nodes are placed again, as ``newpods`` describes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from webhook.policy.advice.findings import count_of
+from webhook.policy.explain.newpods import ALIKE, describe_choice, describe_succession, place_pods
 from webhook.policy.explain.removal import Surplus, WorkloadPods
 from webhook.policy.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
 """Most replicas of one rollout; placing a replica takes 10 ms with 5 000 nodes."""
-
-TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether other choices matter
 
 
 class RemovedPod(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,11 +131,13 @@ def roll_out(
     changed = _remove(changed, bound)
     remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
     missing = max(0, replicas - remaining)
-    end, placed = _place_missing(changed, missing, _choose_node)
+    new_pods = pods.find_new_pods(surplus, left) if pods else ALIKE
+    end, placed = place_pods(changed, missing, new_pods)
     pending = missing - placed.total()
     after = Counter({node: pods for node, pods in running.items() if node in left}) + placed
     after.subtract(pod.spec.node_name or "" for pod in bound)
-    skews = compare_skews(scenario, end, running, after)
+    before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
+    skews = compare_skews(before, end, running, after)
     rollout = Rollout(
         sentence=_summarize(edits, replicas, len(surplus.pods), pending, skews),
         edits=tuple(edits),
@@ -150,7 +147,11 @@ def roll_out(
         pending=pending,
         skews=skews,
         removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
-        notes=(*surplus.notes, *_describe_choice(changed, placed)),
+        notes=(
+            *surplus.notes,
+            *describe_succession(changed, missing, new_pods),
+            *describe_choice(changed, missing, new_pods, placed),
+        ),
     )
     return rollout, end
 
@@ -164,50 +165,6 @@ def _remove(scenario: Scenario, pods: Sequence[ObservedPod]) -> Scenario:
         metadata = pod.metadata
         census.remove(metadata.namespace or "", metadata.labels or {}, pod.spec.node_name or "")
     return msgspec.structs.replace(scenario, census=census)
-
-
-_Choice: TypeAlias = Callable[[PodPlacement], str]
-"""Chooses one of the best nodes."""
-
-
-def _place_missing(
-    scenario: Scenario, missing: int, choose: _Choice
-) -> tuple[Scenario, Counter[str]]:
-    """Place replicas until all run or one has no node, since the next would have none either."""
-    placed = Counter[str]()
-    census = scenario.census.copy()
-    scenario = msgspec.structs.replace(scenario, census=census)
-    for _ in range(missing):
-        placement = scenario.placement()
-        if not placement.passing:
-            break
-        node = choose(placement)
-        census.add(scenario.pod.namespace, scenario.pod.labels, node)
-        placed[node] += 1
-    return scenario, placed
-
-
-def _choose_node(placement: PodPlacement) -> str:
-    return min(placement.best, key=lambda node: _count_pods(placement, node))
-
-
-def _choose_otherwise(placement: PodPlacement) -> str:
-    """Choose as differently as possible: the last node with the most counted pods."""
-    return max(reversed(placement.best), key=lambda node: _count_pods(placement, node))
-
-
-def _count_pods(placement: PodPlacement, node: str) -> int:
-    return sum(tally.by_node.get(node, 0) for tally in placement.tallies.by_index)
-
-
-def _describe_choice(scenario: Scenario, placed: Counter[str]) -> Iterator[str]:
-    """Yield a note if another choice among equally good nodes has another result."""
-    number = placed.total()
-    if number > TRIED_TWICE or _place_missing(scenario, number, _choose_otherwise)[1] != placed:
-        yield (
-            "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
-            "on other nodes"
-        )
 
 
 def compare_skews(

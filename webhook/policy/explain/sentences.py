@@ -8,7 +8,7 @@ from collections import Counter
 
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.explain.scenario import Scenario, short_key
-from webhook.policy.placement.nodes import NodeRejection, RejectionReason
+from webhook.policy.placement.nodes import NodeRejection, RejectionReason, admits_node
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 
@@ -86,8 +86,8 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
         if not any(map(tally.fits, tally.domains.sizes)):
             return _explain_closed(tally)
     for tally in hard:
-        there = [node for node in nodes if tally.spread.topology_key in node.labels]
-        inside = [node for node in there if tally.fits(node.labels[tally.spread.topology_key])]
+        allowed = set(filter(tally.fits, tally.domains.sizes))
+        inside = [node for node in nodes if node.labels.get(tally.spread.topology_key) in allowed]
         refused = [
             placement.refused[node.name] for node in inside if node.name in placement.refused
         ]
@@ -95,7 +95,21 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
             return (
                 f"{_describe_allowed(tally)}, where no node takes it: {_count_rejections(refused)}"
             )
-    return f"{'; '.join(map(_describe_allowed, hard))}; no node satisfies all of them"
+    return f"{'; '.join(map(_describe_allowed, hard))}; {_explain_together(scenario, placement)}"
+
+
+def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
+    """Explain why no node takes a pod that every constraint allows on some node."""
+    names = tuple(
+        node.name
+        for node in scenario.topology.nodes
+        if placement.statuses[node.name].passes and admits_node(scenario.pod.demands, node)
+    )
+    if not names:
+        return "no node satisfies all of them"
+    verbs = "satisfies all of them, and rejects" if len(names) == 1 else "satisfy all, and reject"
+    refused = _count_rejections([placement.refused[name] for name in names])
+    return f"only {join_names(names)} {verbs} it: {refused}"
 
 
 def _explain_closed(tally: PodTally) -> str:

@@ -1,8 +1,8 @@
 """
-What precedes the placement of a pod: a written node, another scheduler, or scheduling gates.
+What precedes the placement of a pod: its end, a written node, another scheduler, or gates.
 
 ``find_terms`` is the entry point. Constraints are evaluated by kube-scheduler only, and only for
-pods without a node and without gates.
+pods without a node and without scheduling gates. A pod that has ended needs no node any more.
 
 Source: kubernetes pkg/scheduler/eventhandlers.go ``responsibleForPod``, plugins/schedulinggates.
 """
@@ -18,6 +18,7 @@ from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import LabelSelectorRequirement
 from webhook.policy.paths import find_value, is_array
+from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands, SchedulingPod, Toleration
 from webhook.policy.selectors import IN
@@ -31,11 +32,13 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         node: Node that ``spec.nodeName`` of the template names.
         scheduler: Another scheduler, of which nothing is known.
         gates: Names of the scheduling gates.
+        phase: The phase of a pod that has ended, ``Succeeded`` or ``Failed``.
     """
 
     node: str = ""
     scheduler: str = ""
     gates: tuple[str, ...] = ()
+    phase: str = ""
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -44,6 +47,9 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         Args:
             nodes: Names of the nodes that exist.
         """
+        if self.phase:
+            rest = self.of_new_pods.describe(sentence, nodes)
+            return f"has ended ({self.phase}) and runs on no node; a new pod like it {rest}"
         if self.node:
             absent = "" if self.node in nodes else "; this node does not exist"
             return (
@@ -61,6 +67,11 @@ class PlacementTerms(msgspec.Struct, frozen=True):
                 f"{sentence}"
             )
         return sentence
+
+    @property
+    def of_new_pods(self) -> "PlacementTerms":
+        """The terms of new pods like this one, which have not ended."""
+        return replace(self, phase="") if self.phase else self
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -113,9 +124,11 @@ def find_terms(
     spec = pod.spec
     scheduler = (spec.scheduler_name if spec else "") or DEFAULT_SCHEDULER
     found = find_value(written, ("spec", "schedulingGates"))
+    phase = find_value(written, ("status", "phase"))
     names = (find_value(gate, ("name",)) for gate in (found if is_array(found) else ()))
     return PlacementTerms(
         node=spec.node_name if spec and not is_running else "",
         scheduler="" if scheduler in schedulers else scheduler,
         gates=() if is_running else tuple(name for name in names if isinstance(name, str)),
+        phase=phase if isinstance(phase, str) and phase in FINISHED else "",
     )

@@ -1,0 +1,84 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.policy.explain.scenarios import blocked, scenario
+from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.explain.awaited import MOST_PLACEMENTS, judge_for_all
+from webhook.policy.explain.changes import find_changes
+from webhook.policy.explain.scenario import Scenario, apply_all
+from webhook.policy.model import HOSTNAME, Taint
+
+SPOT = Taint(key="spot", effect="NoSchedule")
+TAINTED = node("cp", "a", taints=[GPU])
+NODES = [node("a1", "a"), node("b1", "b"), node("b2", "b"), node("b3", "b"), TAINTED]
+DEADLOCK = scenario(
+    NODES,
+    spread_over(),
+    spread_over(HOSTNAME, node_taints_policy="Honor"),
+    pods={"a1": 1, "b1": 1, "b2": 1},
+)
+
+
+def judged(question: Scenario, replicas: int) -> list[tuple[str, int]]:
+    changes = find_changes(question, question.placement())
+    return [
+        (change.sentence, change.placed) for change in judge_for_all(changes, question, replicas)
+    ]
+
+
+def test_changes_that_place_all_replicas_come_first() -> None:
+    assert judged(DEADLOCK, 3) == [
+        ("raise maxSkew of constraint 1 (hostname) from 1 to 2", 3),
+        ("raise maxSkew of constraint 0 (zone) from 1 to 2", 3),
+        ("tolerate taint gpu:NoSchedule", 3),
+        ("add 1 node with zone=a", 3),
+        ("make constraint 0 (zone) ScheduleAnyway", 3),
+        ("make constraint 1 (hostname) ScheduleAnyway", 3),
+    ]
+
+
+FULL = scenario([node("n1", "a"), node("n2", "b", taints=[GPU])], spread_over(), pods={"n1": 1})
+
+
+def test_a_max_skew_is_raised_until_it_places_all_replicas() -> None:
+    assert judged(FULL, 3) == [
+        ("set nodeTaintsPolicy of constraint 0 (zone) to Honor", 3),
+        ("raise maxSkew of constraint 0 (zone) from 1 to 4", 3),
+        ("tolerate taint gpu:NoSchedule", 3),
+        ("add 1 node with zone=b", 3),
+        ("make constraint 0 (zone) ScheduleAnyway", 3),
+    ]
+
+
+def test_a_max_skew_that_would_be_far_too_large_is_not_suggested() -> None:
+    assert ("raise maxSkew of constraint 0 (zone) from 1 to 2", 1) in judged(FULL, 20)
+
+
+def test_changes_that_place_some_replicas_come_last() -> None:
+    closed = [node("n2", "b", taints=[GPU]), node("n3", "c", taints=[SPOT])]
+    question = scenario([node("n1", "a"), *closed], spread_over(), pods={"n1": 1})
+
+    assert judged(question, 3)[-3:] == [
+        ("tolerate taint gpu:NoSchedule", 1),
+        ("tolerate taint spot:NoSchedule", 1),
+        ("add 1 node with zone=b", 1),
+    ]
+
+
+@pytest.mark.parametrize("replicas", [0, 1, MOST_PLACEMENTS])
+def test_one_replica_or_too_many_are_not_tried(replicas: int) -> None:
+    changes = find_changes(FULL, FULL.placement())
+
+    assert judge_for_all(changes, FULL, replicas) == changes
+
+
+@settings(max_examples=40)
+@given(blocked, st.integers(2, 6))
+def test_a_change_places_as_many_replicas_as_it_promises(question: Scenario, replicas: int) -> None:
+    changes = find_changes(question, question.placement())
+
+    for change in judge_for_all(changes, question, replicas):
+        assert change.awaited == replicas
+        assert change.nodes == apply_all(change.edits, question).placement().passing
+        assert 1 <= change.placed <= replicas

@@ -1,0 +1,78 @@
+"""New pods are placed one after another, those of a StatefulSet by their ordinals."""
+
+from msgspec.structs import replace
+
+from tests.policy.explain.scenarios import scenario
+from tests.policy.placement.clusters import node, spread_over
+from webhook.policy.explain.newpods import (
+    ALIKE,
+    TRIED_TWICE,
+    NewPod,
+    PodSuccession,
+    describe_choice,
+    describe_succession,
+    place_pods,
+)
+from webhook.policy.explain.scenario import Scenario
+from webhook.policy.model import LabelSelector
+
+TWO = (node("n1", "a"), node("n2", "b"))
+EMPTY = scenario((*TWO, node("n3", "c")), spread_over())
+
+
+def count_even_ordinals(ordinal: int) -> NewPod:
+    """Build a pod whose label is the parity of its ordinal, and which counts its like."""
+    labels = {"odd": str(ordinal % 2)}
+    spreads = scenario((), spread_over(label_selector=LabelSelector(labels))).spreads
+    return NewPod(replace(EMPTY.pod, labels=labels), spreads)
+
+
+def cordoned() -> Scenario:
+    """Build a cluster in which an empty zone takes no pods, so that one pod fits in each other."""
+    return scenario((*TWO, replace(node("n3", "c"), unschedulable=True)), spread_over())
+
+
+SUCCESSION = PodSuccession(count_even_ordinals)
+
+
+def test_alike_pods_are_placed_until_one_has_no_node() -> None:
+    end, placed = place_pods(cordoned(), 5)
+
+    assert placed == {"n1": 1, "n2": 1}
+    assert not end.placement().passing
+
+
+def test_ordinals_that_are_taken_are_left_out() -> None:
+    end, placed = place_pods(cordoned(), 2, replace(SUCCESSION, taken=frozenset({1, 3})))
+
+    assert placed == {"n1": 1, "n2": 1}  # ordinals 0 and 2
+    assert (end.pod.labels, end.spreads) == ({"odd": "0"}, count_even_ordinals(0).spreads)
+
+
+def test_in_order_a_pending_pod_keeps_the_others_from_being_created() -> None:
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}))
+
+    end, placed = place_pods(cordoned(), 4, succession)
+
+    assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 2)
+
+
+def test_in_parallel_the_others_are_created() -> None:
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}), is_parallel=True)
+
+    end, placed = place_pods(cordoned(), 4, succession)  # of the ordinals 0, 2, 4 and 5
+
+    assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 3)
+
+
+def test_different_constraints_are_noted() -> None:
+    assert list(describe_succession(EMPTY, 2, ALIKE)) == []
+    assert list(describe_succession(EMPTY, 0, SUCCESSION)) == []
+    (note,) = describe_succession(EMPTY, 2, SUCCESSION)
+    assert "their labels differ" in note
+
+
+def test_another_choice_is_noted_if_it_matters_or_takes_too_long() -> None:
+    for number, notes in ((3, 0), (1, 1), (TRIED_TWICE + 1, 1)):
+        _, placed = place_pods(EMPTY, number)
+        assert len(list(describe_choice(EMPTY, number, ALIKE, placed))) == notes
