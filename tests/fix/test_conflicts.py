@@ -161,3 +161,44 @@ def test_a_merged_value_is_overridden_if_only_one_mapping_needs_it() -> None:
     assert plan.accepted == (proposal,)
     assert [edit.text.strip() for edit in plan.edits] == ["maxSkew: 2"]
     assert MERGED[plan.edits[0].start - 1 :].count("<<") == 0
+
+
+WORKLOADS = """\
+apiVersion: v1
+kind: List
+x-spread: &spread
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: wbe}}
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: web, labels: {app: web}}
+  spec:
+    <<: *spread
+    priority: 1
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: api, labels: {app: api}}
+  spec:
+    <<: *spread
+"""
+OWN = """\
+    topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector:
+        matchLabels:
+          app: %s
+"""
+
+
+def test_workloads_that_merge_the_same_constraints_get_their_own() -> None:
+    outcome = run_fix(WORKLOADS)
+
+    expected = WORKLOADS.replace("    priority: 1\n", "    priority: 1\n" + OWN % "web")
+    assert outcome.texts["web.yaml"] == expected + OWN % "api"
+    assert [finding.rule for finding in outcome.fixed] == ["TSC101", "TSC101"]

@@ -392,3 +392,26 @@ def test_odd_constraints_never_stop_the_command(value: Any, name: str) -> None:
     assert outcome.problems == ()
     (document,) = parse(outcome.texts["web.yaml"], "web.yaml")
     assert isinstance(document, Document)
+
+
+DUPLICATE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 2
+    maxSkew: 0
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+"""
+
+
+def test_a_field_that_is_written_twice_stays() -> None:
+    outcome = run_fix(DUPLICATE)
+
+    assert outcome.texts["web.yaml"] == DUPLICATE
+    assert reasons(outcome.left)["TSC001"] == (
+        "first keep one of the fields spec.topologySpreadConstraints[0].maxSkew"
+    )

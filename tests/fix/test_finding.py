@@ -117,3 +117,11 @@ def test_a_finding_about_an_unknown_field_has_no_other_misspelled_field() -> Non
     changed = dataclasses.replace(found, finding=about, strict_findings=(MISSPELT,))
 
     assert changed.find_misspelled(MISSPELT.meant) is None
+
+
+def test_only_a_field_that_is_written_several_times_is_a_duplicate() -> None:
+    duplicate = StrictFinding(DUPLICATE_FIELD, (*LIST, 1, "maxSkew"))
+    found = dataclasses.replace(context("TSC001"), strict_findings=(duplicate, UNKNOWN))
+
+    assert found.is_duplicate(duplicate.path)
+    assert not found.is_duplicate(UNKNOWN.path)

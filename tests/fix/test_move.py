@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fix import manifests
 from webhook.fix.changes import FixObstacle, Move, Wrap, apply_changes
-from webhook.fix.locate import EXPLICIT, MERGED, ONLY_ENTRY, Placement
+from webhook.fix.locate import EXPLICIT, MERGED, MERGED_MEMBER, ONLY_ENTRY, Placement
 from webhook.fix.move import ANCHORED, ESCAPED, RARE_BREAKS, REPEATED, locate_move
 from webhook.manifests import Document, edits, parse
 from webhook.manifests.positions import read_tree
@@ -90,7 +90,7 @@ def test_a_move_keeps_the_text(text: str, path: str, target: str, after: str) ->
 
 
 STUCK = {
-    "a merged member": ("b: &b {x: 1}\na: {<<: *b}\n", "a.x", "a.y", MERGED),
+    "a merged member": ("b: &b {x: 1}\na: {<<: *b}\n", "a.x", "a.y", MERGED_MEMBER),
     "a member of a merged object": ("b: &b {x: {y: 1}}\na: {<<: *b}\n", "a.x.y", "a.x.z", MERGED),
     "a key after a question mark": ("? a\n: 1\n", "a", "b", EXPLICIT),
     "a place beside a question mark": ("a:\n  ? b\n  : 1\nc:\n- 2\n", "c", "a.c", EXPLICIT),

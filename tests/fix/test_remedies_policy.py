@@ -128,6 +128,31 @@ FIXED = {
               app: web
         """,
     ),
+    "TSC110: an empty list": FixCase(
+        "TSC110",
+        """
+        topologySpreadConstraints: []  # none
+        """,
+        """
+        topologySpreadConstraints:  # none
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys:
+          - pod-template-hash
+          labelSelector:
+            matchLabels:
+              app: web
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys:
+          - pod-template-hash
+          labelSelector:
+            matchLabels:
+              app: web
+        """,
+    ),
     "TSC111: a field that came later": FixCase(
         "TSC111",
         """

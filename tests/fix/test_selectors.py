@@ -20,6 +20,19 @@ kind: Deployment
 metadata: {name: db, namespace: shop}
 spec: {template: {metadata: {labels: {app: db}}, spec: {containers: []}}}
 """
+CONTROLLER = "apiVersion: v1\nkind: ReplicationController"
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: web, namespace: shop}
+spec:
+  parallelism: 3
+  template:
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
+      containers: []
+"""
 _SHARED = "{matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [x]}]}"
 _TWICE = "{matchExpressions: [{key: app, operator: In, values: [web, x]}]}"
 
@@ -32,6 +45,26 @@ FIXED = {
           topologyKey: a
           whenUnsatisfiable: ScheduleAnyway
           matchLabelKeys: [pod-template-hash]
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+          labelSelector:
+            matchLabels:
+              app: web
+        """,
+    ),
+    "TSC008: keys without a selector, one of which is all that could be selected": FixCase(
+        "TSC008",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [app, pod-template-hash]
         """,
         """
         topologySpreadConstraints:
@@ -302,6 +335,11 @@ LEFT = {
         "whether app belongs here",
         version=Version(1, 33),
     ),
+    "TSC008: keys without a selector, of all that could be selected": LeftCase(
+        "TSC008",
+        listed(entry(matchLabelKeys="[app]", labelSelector="")),
+        "are in matchLabelKeys: move them",
+    ),
     "TSC008: pods without labels": LeftCase(
         "TSC008",
         listed(entry(matchLabelKeys="[app]", labelSelector="")),
@@ -332,7 +370,14 @@ LEFT = {
         listed(entry(labelSelector="")),
         "no labels",
         labels="{}",
-        head="apiVersion: batch/v1\nkind: Job",
+        head=CONTROLLER,
+    ),
+    "TSC101: pods without labels": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {app: web}}")),
+        "no labels",
+        labels="{}",
+        head=CONTROLLER,
     ),
 }
 
@@ -340,6 +385,14 @@ LEFT = {
 @pytest.mark.parametrize("case", LEFT.values(), ids=LEFT.keys())
 def test_what_a_machine_cannot_decide_is_left_with_its_reason(case: LeftCase) -> None:
     assert_left(case)
+
+
+def test_the_pods_of_a_job_without_labels_are_selected_by_its_name() -> None:
+    outcome = run_fix(JOB, options("TSC102"))
+
+    by_name = "labelSelector: {matchLabels: {batch.kubernetes.io/job-name: web}}}"
+    assert outcome.texts["web.yaml"] == JOB.replace("labelSelector: }", by_name)
+    assert not outcome.left
 
 
 def test_a_null_selector_is_filled_in_that_only_the_api_server_rejects() -> None:
@@ -377,3 +430,27 @@ def test_a_default_of_a_profile_is_left(rule: str, change: dict[str, Any]) -> No
     outcome = run_fix(deployment(""), options(rule, configuration=giving), node)
 
     assert reasons(outcome.left) == {rule: "change the defaults of profile all"}
+
+
+LABELLED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web, tier: front}}
+spec:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {%s}}
+"""
+# labels of a selector, after the fix
+NARROW = {
+    "another application of the same tier": ("app: wbe, tier: front", "app: web, tier: front"),
+    "another tier": ("app: web, tier: back", "app: web, tier: back"),
+    "a label that the pod lacks": ("app: wbe, run: web", "app: wbe, run: web"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), NARROW.values(), ids=NARROW.keys())
+def test_other_labels_of_the_pod_stay_in_its_selector(before: str, after: str) -> None:
+    assert run_fix(LABELLED % before, options("TSC101")).texts["web.yaml"] == LABELLED % after

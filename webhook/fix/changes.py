@@ -135,8 +135,11 @@ def _apply_change(value: Any, path: FieldPath, change: Put | Remove) -> Any:
 
 def find_differences(path: FieldPath, before: Any, after: Any) -> Iterator[Put | Remove]:
     """Find the smallest changes that turn one value at a path of the document into another."""
-    # An empty collection replaces the whole: removing all members leaves no place to edit.
-    if is_object(before) and is_object(after) and (after or not before):
+    # An empty collection replaces the whole: removing all members leaves no place to edit. Several
+    # members of an empty one would all be written at one place.
+    if before in ({}, []) and type(before) is type(after) and len(after) > 1:
+        yield Put(path, after)
+    elif is_object(before) and is_object(after) and (after or not before):
         yield from _member_differences(path, before, after)
     elif is_array(before) and is_array(after) and (after or not before):
         yield from _item_differences(path, before, after)

@@ -25,8 +25,9 @@ from webhook.fix.changes import (
     shift,
 )
 from webhook.fix.evaluate import EvaluatedObject
-from webhook.fix.locate import Placement, locate_change, locate_in_merged
+from webhook.fix.locate import MERGED, Placement, locate_change, locate_in_merged
 from webhook.fix.move import locate_move
+from webhook.fix.overrides import override_merged
 from webhook.manifests.edits import TextEdit, overlap
 from webhook.manifests.tree import Tree
 from webhook.policy.paths import FieldPath
@@ -81,7 +82,7 @@ class DocumentPlan:
 
 def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
     """Select the proposals to carry out; at least one is accepted or rejected."""
-    placements = _Placements(tree, proposals)
+    proposals, placements = _place(tree, proposals)
     selection = _Selection(placements)
     rejected: list[RejectedProposal] = []
     for proposal in proposals:
@@ -93,6 +94,25 @@ def plan_document(tree: Tree, proposals: Sequence[Proposal]) -> DocumentPlan:
     if not plan.accepted and not rejected:  # otherwise the rounds would never end
         rejected = [(proposal, CONFLICTING) for proposal in proposals]
     return replace(plan, rejected=tuple(rejected))
+
+
+def _place(tree: Tree, proposals: Sequence[Proposal]) -> tuple[Sequence[Proposal], "_Placements"]:
+    """Find the edits of proposals, which override merged members that cannot be edited."""
+    while True:
+        placements = _Placements(tree, proposals)
+        placed = [
+            _override(tree, proposal) if placements.find_obstacle(proposal) == MERGED else proposal
+            for proposal in proposals
+        ]
+        if placed == proposals:
+            return proposals, placements
+        proposals = placed  # now others may not be made at the anchor any more
+
+
+def _override(tree: Tree, proposal: Proposal) -> Proposal:
+    document = proposal.evaluated.document
+    changes = override_merged(tree, proposal.changes, document.path, document.value)
+    return replace(proposal, changes=changes) if changes else proposal
 
 
 class _Placements:

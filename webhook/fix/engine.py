@@ -156,6 +156,8 @@ def _find_changes(
     for change in changes:  # written anew, the field would be there twice
         if misspelled := context.find_misspelled(change.path):
             return FixObstacle(f"{format_path(misspelled.path)} comes first")
+        if context.is_duplicate(change.path):
+            return FixObstacle(f"first keep one of the fields {format_path(change.path)}")
     obstacle = evaluation.find_obstacle(evaluated, finding, changes)
     return obstacle or Proposal(evaluated, finding, changes, describe_changes(changes, context))
 

@@ -188,6 +188,7 @@ def _complete_subject(changed: Subject, before: Subject) -> Subject:
     return replace(
         subject,
         creator=before.creator,
+        is_shared=before.is_shared,
         replicas=before.replicas,
         given_labels=before.given_labels,
     )

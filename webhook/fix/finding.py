@@ -7,7 +7,7 @@ from webhook.audit.report import AuditFinding
 from webhook.manifests.yaml import load
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
-from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding
+from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD, StrictFinding
 from webhook.policy.model import Constraint
 from webhook.policy.paths import FieldPath, constraints_path, find_value, parse_path
 
@@ -46,6 +46,10 @@ class FindingContext:
             one for one in self.strict_findings if one.meant and self.written(one.meant) is ABSENT
         )
         return next((one for one in hidden if _overlap(path, one.meant)), None)
+
+    def is_duplicate(self, path: FieldPath) -> bool:
+        """Whether a field is written several times, so that the intended value is not known."""
+        return any(one.rule == DUPLICATE_FIELD and one.path == path for one in self.strict_findings)
 
     @property
     def path(self) -> FieldPath:

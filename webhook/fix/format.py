@@ -38,7 +38,7 @@ def infer_layout(tree: Tree, way: Sequence[TreeNode]) -> Layout:
         for entry in node.entries:
             held = entry.node
             if isinstance(entry.step, str) and not entry.alias and held.entries and not held.flow:
-                wanted = steps if isinstance(held.entries[0].step, str) else dashes
+                wanted = dashes if isinstance(held.entries[0].step, int) else steps
                 wanted.append(_column(tree, held) - column)
     step = next((blanks for blanks in steps if blanks > 0), Layout().step)
     return Layout(step, next((blanks for blanks in dashes if blanks >= 0), Layout().dash))

@@ -48,7 +48,12 @@ class Placement:
     places: int
 
 
-MERGED = FixObstacle("it comes from a merge (<<): change the merged mapping")
+MERGED = FixObstacle(
+    "it comes from a merge (<<): write a member beside the <<, which overrides the merged one"
+)
+MERGED_MEMBER = FixObstacle(
+    "it comes from a merge (<<), which leaves out no member: write the other members instead"
+)
 EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
 ONLY_ENTRY = FixObstacle(
     "it is the only entry, and a block cannot be empty: remove the block by hand, key and all"
@@ -195,7 +200,7 @@ def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | Fix
     # All equal keys: without the last one, the one before would count.
     found = [index for index, one in enumerate(container.entries) if one.step == step]
     if not found:
-        return MERGED
+        return MERGED_MEMBER
     if any(one.explicit for one in container.entries):
         return EXPLICIT
     edits = [_remove_entry(tree, container, index) for index in found]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from webhook.fix.changes import FixObstacle, Move, Put, Remove, Wrap
 from webhook.fix.format import infer_layout
-from webhook.fix.locate import EXPLICIT, MERGED, ONLY_ENTRY, Placement, locate_change
+from webhook.fix.locate import EXPLICIT, MERGED, MERGED_MEMBER, ONLY_ENTRY, Placement, locate_change
 from webhook.manifests.edits import (
     TextEdit,
     after_break,
@@ -35,7 +35,7 @@ def locate_move(tree: Tree, change: Move | Wrap) -> Placement | FixObstacle:
     container = way[-1].node if way else tree.root
     entry = container.find(step)
     if len(way) < len(path) or entry is None:
-        return MERGED
+        return MERGED if len(way) < len(path) else MERGED_MEMBER
     if sum(one.step == step for one in container.entries) > 1:
         return REPEATED
     if isinstance(change, Wrap):

@@ -108,10 +108,6 @@ def _write_nearest_key(context: FindingContext) -> Solution:
     return _write_instead(context)
 
 
-def _write_constraints(context: FindingContext) -> Solution:
-    return _write_instead(context) if context.subject.labels else selectors.NO_LABELS
-
-
 def _move_field(context: FindingContext) -> Solution:
     """Rename a misspelled field, or move or wrap a field to be where the API knows it (TSC011)."""
     found = context.strict
@@ -162,7 +158,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
         "TSC107": FixRemedy(_write_instead),
         "TSC108": FixRemedy(_write_instead, on_request=True),
         "TSC109": FixRemedy(_write_instead, on_request=True),
-        "TSC110": FixRemedy(_write_constraints),
+        "TSC110": FixRemedy(_write_instead),
         "TSC111": FixRemedy(_remove_field),
         "TSC112": FixRemedy(_write_instead, on_request=True),
         "TSC113": FixRemedy(_write_instead, on_request=True),

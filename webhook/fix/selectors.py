@@ -11,15 +11,15 @@ from webhook.fix.finding import FindingContext
 from webhook.policy.advice.counting import may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import correct_keys
-from webhook.policy.advice.suggestions import own_selector
+from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import FieldPath, is_object
-from webhook.policy.selectors import EXISTS, OPERATORS, matches
+from webhook.policy.selectors import EXISTS, OPERATORS, has_pairs, matches
 
 MIN_SIMILARITY = 0.9
 """Similarity from 0 to 1 at which a word is taken for a typo of another: one letter."""
 
-NO_LABELS = FixObstacle("its pods have no labels that could be selected: add some")
+NO_LABELS = FixObstacle(ADD_LABELS.removeprefix("# "))
 
 
 def correct_word(word: str, known: tuple[str, ...]) -> str:
@@ -40,9 +40,19 @@ def write_own_selector(context: FindingContext) -> Solution:
 def _select_own(context: FindingContext, but: tuple[str, ...]) -> Solution:
     own = dict(sorted(own_selector(context.subject).match_labels.items()))
     pairs = {key: value for key, value in own.items() if key not in but}
-    if not context.subject.labels or not pairs:
+    if not own:
         return NO_LABELS
+    if not pairs:
+        return _take_over(context, own)
     return (_put_pairs(context, pairs),)
+
+
+def _take_over(context: FindingContext, own: dict[str, str]) -> Solution:
+    """Write pairs into a selector whose keys are in matchLabelKeys, and remove them from there."""
+    kept = [key for key in context.constraint.match_label_keys if key not in own]
+    if not kept:
+        return FixObstacle("all labels that could be selected are in matchLabelKeys: move them")
+    return (_put_pairs(context, own), Put((*context.entry, "matchLabelKeys"), kept))
 
 
 def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
@@ -56,14 +66,18 @@ def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
 def correct_selector(context: FindingContext) -> Solution:
     """Replace the selector's values by those of the pods' labels (TSC101)."""
     selector, own = context.constraint.label_selector, own_selector(context.subject)
-    if selector is None or selector.match_expressions or not context.subject.labels:
+    if own == LabelSelector():
+        return NO_LABELS
+    if selector is None or selector.match_expressions:
         return FixObstacle("which pods it should select cannot be known")
-    if selector.match_labels.keys() != own.match_labels.keys():
+    pairs, naming = selector.match_labels, own.match_labels
+    others = {key: value for key, value in pairs.items() if key not in naming}
+    if not naming.keys() <= pairs.keys() or not has_pairs(context.subject.labels, others):
         return FixObstacle("it uses other labels than those that identify the pods")
     survey = context.grounds.cluster
-    if survey and (others := other_workloads(context.subject, selector, survey)):
-        return FixObstacle(f"it selects the pods of {min(others)}, which may be intended")
-    return (_put_pairs(context, own.match_labels),)
+    if survey and (counted := other_workloads(context.subject, selector, survey)):
+        return FixObstacle(f"it selects the pods of {min(counted)}, which may be intended")
+    return (_put_pairs(context, {**pairs, **naming}),)
 
 
 def correct_operator(context: FindingContext) -> Solution:
