@@ -53,7 +53,9 @@ ADVICE_ENTRIES = (
         "no domain that counts consists of nodes that the pods cannot go to",
         "By default, taints are ignored when domains are counted. A zone of tainted nodes, or "
         "a control plane node where nodes are the domains, then counts as one that stays empty: "
-        "the global minimum stays 0, and every other domain takes maxSkew pods at most.",
+        "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
+        "stays Pending. If all replicas have a place, also during a rollout, the rule is "
+        "satisfied.",
         "write `nodeTaintsPolicy: Honor`, so that these nodes do not count",
         action=Action.WARN,
     ),
@@ -83,7 +85,8 @@ ADVICE_ENTRIES = (
         "With WaitForFirstConsumer it is created where the pod is placed first. Then a pod always "
         "fits into its zone if there are at most maxSkew pods in each, and nearly always if all "
         "zones have as many: such StatefulSets, for example 3 replicas over 3 zones, are not "
-        "reported. A pod that a hard constraint requires in another zone stays Pending.",
+        "reported. A pod that a hard constraint requires in another zone stays Pending. TSC114 "
+        "reports pods that already run more unevenly than maxSkew allows.",
         "use a StorageClass with `volumeBindingMode: WaitForFirstConsumer`, as many replicas in "
         "each zone, or `whenUnsatisfiable: ScheduleAnyway` for the zone",
     ),
@@ -139,8 +142,13 @@ ADVICE_ENTRIES = (
         "running pods are no more uneven than maxSkew allows",
         "The scheduler checks constraints when it places a pod and never again: scaling down, "
         "losing a node and draining one leave pods uneven until they are recreated. While a "
-        "rollout runs, the pods of older ReplicaSets do not count: it deletes them.",
-        "recreate the pods, or let a descheduler do so",
+        "rollout runs, the pods of older revisions do not count: it deletes them. No restart "
+        "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
+        "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
+        "recreate the pods, or let a descheduler do so; let a Job end, since a deleted pod counts "
+        "as failed; a restart replaces no pod with OnDelete, and none below a partition: delete "
+        "these one after another; move pods with volumes of a zone by deleting them one after "
+        "another with their claims, if the application can rebuild its data",
     ),
     advice_entry(
         "TSC115",
@@ -155,7 +163,8 @@ ADVICE_ENTRIES = (
         "no domain that counts is closed by nodeSelector or affinity",
         "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
         "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
-        "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending.",
+        "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. If "
+        "all replicas have a place, also during a rollout, the rule is satisfied.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count",
         action=Action.WARN,

@@ -20,6 +20,7 @@ REVISION_HASH = "controller-revision-hash"  # apps/v1 ``ControllerRevisionHashLa
 _WORKER_SET_HASH = "leaderworkerset.sigs.k8s.io/template-revision-hash"
 KNATIVE_REVISION = "serving.knative.dev/revision"
 GENERATION = "pod-template-generation"  # apps/v1 ``DeprecatedTemplateGeneration``
+JOB_NAME = "batch.kubernetes.io/job-name"  # batch/v1 ``JobNameLabel``
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"  # of Jobs that count completions
 
 REVISION_KEYS = (
@@ -62,7 +63,7 @@ JOB_KEYS = frozenset(
         "controller-uid",
         "job-name",
         "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-name",
+        JOB_NAME,
     }
 )
 """Labels that kube-apiserver writes into the template of a Job that lacks them."""

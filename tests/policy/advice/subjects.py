@@ -20,10 +20,12 @@ from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, HORIZONTAL_POD_AUTOSCALER
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, HORIZONTAL_POD_AUTOSCALER, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, Taint
+from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
+from webhook.policy.podlabels import REVISION_HASH
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
@@ -116,6 +118,22 @@ def running(*nodes: str, labels: Json | None = None, **spec: Any) -> RunningPods
     constraints = spec.pop("constraints", ())
     like = template(pod(*constraints, labels=labels, **spec))
     return RunningPods(like, {name: nodes.count(name) for name in nodes})
+
+
+def of_revision(revision: str, *nodes: str, constraints: tuple[Json, ...] = ()) -> RunningPods:
+    """Make pods of a revision of a StatefulSet, one on each of the nodes."""
+    return running(*nodes, labels={"app": "web", REVISION_HASH: revision}, constraints=constraints)
+
+
+def partitioned(
+    *constraints: Json, pods: list[RunningPods], updated: str = "new", next_one: str = "old"
+) -> Subject:
+    """Make a StatefulSet that holds three pods back."""
+    revisions = PartitionedRevisions(0, 3, {REVISION_HASH: "old"}, {REVISION_HASH: updated})
+    found = subject(workload(*constraints, kind=STATEFUL_SET))
+    return replace(
+        found, partitioned=revisions, running=tuple(pods), revision={REVISION_HASH: next_one}
+    )
 
 
 def admission(

@@ -35,7 +35,7 @@ HONORING = spread(nodeTaintsPolicy="Honor")
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
 IN_WEB = {"nodeSelector": {"pool": "web"}}
 TAINT = "gpu=a100:NoSchedule"
-BY_TAINT = ClosedDomains(("zone-c",), 1, (TAINT,))
+TAINTED = ClosedDomains(("zone-c",), 1, (TAINT,))
 
 
 def closed(written: Json, context: AdviceContext, **spec: Any) -> ClosedDomains | None:
@@ -51,10 +51,12 @@ def limited(*values: str, number: int, reached: int, affinity: bool = True) -> C
     return ClosedDomains(tuple(values), number, (taint,) if taint else (), (policy,), reached)
 
 
+BY_TAINT = limited("zone-c", number=1, reached=2, affinity=False)
+
 # constraint, pod, nodes, at admission, in an audit
 CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDomains | None]] = {
     "by taints": (
-        spread(), {}, TAINTED_C, BY_TAINT, limited("zone-c", number=1, reached=2, affinity=False)
+        spread(), {}, TAINTED_C, BY_TAINT, BY_TAINT
     ),
     "by taints that are honored": (HONORING, {}, TAINTED_C, None, None),
     "by affinity": (
@@ -73,7 +75,7 @@ CLOSED: dict[str, tuple[Json, Json, list[Node], ClosedDomains | None, ClosedDoma
                                        "values": ["zone-a", "zone-b"]}]}
             ]}
         }}}, TAINTED_C,
-        BY_TAINT, limited("zone-c", number=1, reached=2, affinity=False),
+        BY_TAINT, BY_TAINT,
     ),
     "by a label that no index knows": (
         IGNORING, IN_WEB, [node("a1", "zone-a", pool="web"), *zones("b1")],
@@ -116,7 +118,7 @@ def test_the_fewest_policies_leave_the_domains_out() -> None:
     assert (two.policies, two.taints) == (("nodeAffinityPolicy", "nodeTaintsPolicy"), (TAINT,))
     assert not one.by_taints
     assert not two.by_taints
-    assert BY_TAINT.by_taints
+    assert TAINTED.by_taints
 
 
 def test_without_the_gate_affinity_is_honored_anyway() -> None:
@@ -148,7 +150,7 @@ def test_tainted_domains_by_an_index() -> None:
     facts = admission(TAINTED_C).facts
     tolerating = Demands(tolerations=(Toleration("gpu", "Exists"),))
 
-    assert find_tainted(ZONE, Demands(), facts) == BY_TAINT
+    assert find_tainted(ZONE, Demands(), facts) == TAINTED
     assert find_tainted(ZONE, tolerating, facts) == ClosedDomains()
     assert find_tainted("rack", Demands(), facts) == ClosedDomains()
 

@@ -3,8 +3,7 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, constraint, gates, policy, selector
 from tests.policy.advice.subjects import GPU, NOT_READY, THREE, admission, audit, node, zones
 from tests.policy.placement.clusters import WEB
-from webhook.policy.advice.context import ClusterState, resolve_valid, tolerates_cordons
-from webhook.policy.advice.feasibility import OuterDomain
+from webhook.policy.advice.context import ClusterState, CountedKey, resolve_valid, tolerates_cordons
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
@@ -12,6 +11,8 @@ from webhook.policy.placement.tallies import IncomingPod
 
 ANY = Demands(tolerations=(Toleration(operator="Exists"),))
 EVERYTHING = Demands(tolerations=None)
+ZONES, NODES = CountedKey(ZONE, EVERYTHING), CountedKey(HOSTNAME, EVERYTHING)
+BOTH = (ZONE, HOSTNAME)
 
 
 def cluster(*nodes: Node) -> ClusterState:
@@ -63,20 +64,39 @@ def test_the_gates_are_those_of_the_policy() -> None:
 def test_nodes_lie_within_zones() -> None:
     known = cluster(*zones("a1", "b1", "b2"), node("c1", "zone-c", GPU))
 
-    nesting = known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING)
+    nesting = known.nest_domains(ZONES, NODES, BOTH, Demands())
 
-    assert nesting == (3, 4, {OuterDomain(1, 0): 1, OuterDomain(2, 0): 1, OuterDomain(0, 1): 1})
-    assert known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING) is nesting
+    assert nesting == (3, 4, 3, {1: 1, 2: 1, 0: 1})
+    assert known.nest_domains(ZONES, NODES, BOTH, Demands()) is nesting
+
+
+def test_different_nodes_count_for_zones_and_for_nodes() -> None:
+    known = cluster(*zones("a1", "b1", "b2"), node("c1", "zone-c", GPU), Node("d1", {ZONE: "d"}))
+    untainted = CountedKey(HOSTNAME, Demands())
+
+    assert known.nest_domains(ZONES, untainted, BOTH, Demands()) == (3, 3, 3, {1: 1, 2: 1, 0: 1})
+
+
+def test_only_open_domains_need_to_lie_within_one() -> None:
+    known = cluster(node("a", "1", rack="r"), node("b", "2", GPU, rack="r"))
+    racks = CountedKey("rack", EVERYTHING)
+
+    nest = known.nest_domains
+
+    assert nest(ZONES, racks, (ZONE, "rack"), Demands()) == (2, 1, 1, {1: 1, 0: 1})
+    assert nest(ZONES, racks, (ZONE, "rack"), ANY) is None
 
 
 def test_zones_do_not_lie_within_nodes() -> None:
-    assert cluster(*zones("a1", "a2")).nest_domains(HOSTNAME, ZONE, Demands(), EVERYTHING) is None
+    known = cluster(*zones("a1", "a2"))
+
+    assert known.nest_domains(NODES, ZONES, BOTH, Demands()) is None
 
 
 def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
     known = cluster(node("a1", "zone-a", GPU))
 
-    assert known.nest_domains(ZONE, HOSTNAME, Demands(), EVERYTHING) is None
+    assert known.nest_domains(ZONES, NODES, BOTH, Demands()) is None
 
 
 def test_constraints_that_no_api_server_would_take_are_left_out() -> None:

@@ -164,6 +164,29 @@ def test_a_strategy_of_another_shape_is_none() -> None:
     assert deployed(strategy="Recreate").recreates is False
 
 
+UPDATE_STRATEGIES: dict[str, tuple[Any, bool]] = {
+    "OnDelete": ({"type": "OnDelete"}, True),
+    "a rolling update": ({"type": "RollingUpdate"}, False),
+    "none": (None, False),
+    "another shape": ("OnDelete", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"), UPDATE_STRATEGIES.values(), ids=UPDATE_STRATEGIES.keys()
+)
+def test_whether_only_deleted_pods_get_a_new_revision(strategy: Any, expected: bool) -> None:
+    found = subject(workload(kind=STATEFUL_SET, updateStrategy=strategy))
+
+    assert found.on_delete is expected
+
+
+@pytest.mark.parametrize(("written", "expected"), [(True, True), (False, False), ("yes", False)])
+def test_whether_rollouts_are_paused(written: Any, expected: bool) -> None:
+    assert deployed(paused=written).paused is expected
+    assert not deployed().paused
+
+
 def test_volume_claims_are_seen() -> None:
     assert deployed(volumeClaimTemplates=[{}]).claims
     assert not deployed(volumeClaimTemplates=[]).claims

@@ -32,6 +32,7 @@ JOB = GroupKind("batch", "Job")
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
 SHARDS = GroupKind("example.com", "Shards")  # a kind whose controller is unknown
 HASHED = {"matchExpressions": [{"key": HASH, "operator": "Exists"}]}
+ANOTHER: Json = {"key": HASH, "operator": "NotIn", "values": ["6d4c"]}
 PARTS: TemplatePath = ("spec", "template")
 
 REVISIONS: dict[str, tuple[Subject, bool]] = {
@@ -39,7 +40,11 @@ REVISIONS: dict[str, tuple[Subject, bool]] = {
     "a soft constraint too": (deployed(spread(whenUnsatisfiable="ScheduleAnyway")), True),
     "replicas that are left to an autoscaler": (deployed(spread(), replicas=None), True),
     "the hash in matchLabelKeys": (deployed(spread(matchLabelKeys=[HASH])), False),
-    "the hash in the selector": (deployed(spread(labelSelector=HASHED)), False),
+    "a hash in the selector": (
+        deployed(spread(labelSelector={"matchExpressions": [ANOTHER]})),
+        False,
+    ),
+    "any hash in the selector": (deployed(spread(labelSelector=HASHED)), True),
     "a null selector": (deployed(spread(labelSelector=None)), False),
     "an empty selector": (deployed(spread(labelSelector={})), False),
     "an empty selector with another key": (
@@ -93,10 +98,25 @@ def test_revisions_that_are_counted_together(judged: Subject, fires: bool) -> No
     assert bool(check_rule("TSC107", judged, admission())) is fires
 
 
+def test_a_revision_that_the_selector_has_without_a_value_is_to_be_moved() -> None:
+    (violation,) = check_rule("TSC107", deployed(spread(labelSelector=HASHED)), admission())
+
+    assert violation.instead == f"# move {HASH} from labelSelector to matchLabelKeys"
+
+
 def test_the_hash_is_added_to_the_keys_there_are() -> None:
     (violation,) = check_rule("TSC107", deployed(spread(matchLabelKeys=["app"])), admission())
 
     assert violation.instead == f"matchLabelKeys: [app, {HASH}]"
+
+
+@pytest.mark.parametrize("keys", [[], [HASH]], ids=str)
+def test_a_template_of_two_controllers_gets_the_hashes_of_both(keys: list[str]) -> None:
+    judged = replace(deployed(spread(matchLabelKeys=keys)), creator=ROLLOUT, is_shared=True)
+
+    (violation,) = check_rule("TSC107", judged, admission())
+
+    assert violation.instead == f"matchLabelKeys: [{HASH}, {ROLLOUT_HASH}]"
 
 
 def test_where_there_are_no_match_label_keys_there_is_nothing_to_write() -> None:
@@ -197,6 +217,12 @@ KEYS: dict[str, tuple[Subject, list[str] | None]] = {
     ),
     "a Deployment of a Rollout with its own hash": (
         replace(keyed(HASH), creator=ROLLOUT), [ROLLOUT_HASH]
+    ),
+    "a Deployment with pods beside those of a Rollout": (
+        replace(keyed(HASH), creator=ROLLOUT, is_shared=True), None
+    ),
+    "a misspelled key of a Deployment with pods beside those of a Rollout": (
+        replace(keyed("pod-template-hsh"), creator=ROLLOUT, is_shared=True), [HASH]
     ),
     "a Deployment of a Rollout with both hashes": (
         replace(keyed(HASH, ROLLOUT_HASH), creator=ROLLOUT), None

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.build import gates, pod, policy, spread
+from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
     BOUND,
     GPU,
@@ -33,6 +33,7 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node, ObjectMeta
@@ -42,6 +43,7 @@ WEB_POOL = {"nodeSelector": {"pool": "web"}}
 SOFT = "ScheduleAnyway"
 IGNORING = spread(nodeAffinityPolicy="Ignore")
 HOST = spread(topologyKey=HOSTNAME)
+HASHED = spread(matchLabelKeys=["pod-template-hash"])
 
 MIXED_C = [*TAINTED_C, node("c2", "zone-c")]
 SPOT_D = node("d1", "zone-d", SPOT)
@@ -94,6 +96,18 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "no nodes": (judged(spread()), [], False, False),
     "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
     "one replica": (deployed(HOST, replicas=1), MIXED_C, False, False),
+    "a place for every replica": (deployed(HASHED, replicas=2), TAINTED_C, False, False),
+    "a selector that counts none of its pods": (
+        judged(spread(labelSelector={"matchLabels": {"app": "shop"}})), TAINTED_C, False, False
+    ),
+    "a selector that counts no pod": (judged(spread(labelSelector={})), TAINTED_C, False, False),
+    "a place for every replica, and none for a rollout": (
+        deployed(spread(), replicas=2), TAINTED_C, True, True
+    ),
+    "no place for the most replicas of an autoscaler": (
+        replace(deployed(HASHED, replicas=2), scaling=ReplicaRange(2, 3, "ScaledObject/web")),
+        TAINTED_C, True, True,
+    ),
     "pods that are written for one node": (judged(HOST, **BOUND), MIXED_C, False, False),
     "a cluster of one zone": (judged(spread()), [*ONE_ZONE, node("a4", "zone-a", GPU)],
                               False, False),
@@ -108,6 +122,27 @@ def test_domains_of_tainted_nodes(
 
     assert suggestions("TSC105", advised, admission(nodes)) == (suggested if soon else [])
     assert suggestions("TSC105", advised, audit(nodes)) == (suggested if later else [])
+
+
+@pytest.mark.parametrize(
+    ("constraint", "problems"),
+    [(spread(), ["every other domain takes 1 pod at most"]), (HASHED, [])],
+)
+def test_a_place_may_be_taken_by_another_workload(constraint: Json, problems: list[str]) -> None:
+    members = {"Deployment/cache": {"app": "web"}}
+    advised = deployed(constraint, replicas=2, strategy={"type": "Recreate"})
+
+    found = check_rule("TSC105", advised, audit(TAINTED_C, members=members))
+
+    assert [violation.problem.rpartition(": ")[2] for violation in found] == problems
+
+
+def test_the_pods_of_a_rollout_without_a_place_are_named() -> None:
+    (violation,) = check_rule("TSC105", deployed(spread(), replicas=2), audit(TAINTED_C))
+
+    assert violation.problem.endswith(
+        "every other domain takes 1 pod at most, and the additional pods of a rollout stay Pending"
+    )
 
 
 @pytest.mark.parametrize("make", [admission, audit])
@@ -127,10 +162,11 @@ def test_pods_that_came_before_the_taint_are_counted() -> None:
 
     assert tainted.problem.endswith(
         "(zone-c), counted though no further pod can go there: every other domain takes 2 pods at "
-        "most"
+        "most, the others stay Pending"
     )
     assert closed.problem.endswith(
-        "though no further pod can go there: no other domain takes more than 2 pods"
+        "though no further pod can go there: no other domain takes more than 2 pods, the others "
+        "stay Pending"
     )
 
 
@@ -140,7 +176,8 @@ def test_the_domain_and_the_taint_are_named(make: Any) -> None:
 
     assert violation.problem == (
         "nodes with taints that its pods do not tolerate (gpu=a100:NoSchedule) form 1 domain of "
-        f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most'
+        f'"{ZONE}" (zone-c), always counted as empty: every other domain takes 1 pod at most, '
+        "the others stay Pending"
     )
 
 
@@ -200,8 +237,16 @@ EXCLUDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
         judged(IGNORING, spread(topologyKey="rack"), **IN_A),
         [node("a1", "zone-a", rack="1"), *zones("b1")], [], [],
     ),
+    "a selector that counts none of its pods": (
+        judged({**IGNORING, "labelSelector": {"matchLabels": {"app": "shop"}}}, **IN_A),
+        THREE, [], [],
+    ),
     "tainted zones alone": (judged(IGNORING), TAINTED_C, [], []),
     "one replica": (deployed(IGNORING, replicas=1, template_spec=IN_A), THREE, [], []),
+    "a place for every replica": (
+        deployed(spread(nodeAffinityPolicy="Ignore", maxSkew=3), replicas=2, template_spec=IN_A),
+        THREE, [], [],
+    ),
     "a DaemonSet, of which a domain needs more pods than maxSkew": (
         subject(workload(IGNORING, kind=DAEMON_SET, template_spec=IN_A)),
         THREE,
@@ -241,11 +286,12 @@ def test_the_excluded_domains_and_their_cause_are_named() -> None:
     assert soon.problem == (
         f'by nodeSelector its pods can go to at most 1 of 3 domains of "{ZONE}"; '
         "nodeAffinityPolicy Ignore counts the others, always as empty: no domain takes more than "
-        "1 pod"
+        "1 pod, the others stay Pending"
     )
     assert later.problem == (
         f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}"; nodeAffinityPolicy Ignore '
-        "counts the others (zone-b, zone-c), always as empty: no domain takes more than 1 pod"
+        "counts the others (zone-b, zone-c), always as empty: no domain takes more than 1 pod, "
+        "the others stay Pending"
     )
     assert later.brief == "nodeAffinityPolicy Ignore counts 2 domains that its pods cannot go to"
 
@@ -258,7 +304,8 @@ def test_all_causes_of_excluded_domains_are_named() -> None:
     assert violation.problem == (
         "by nodeSelector and node affinity and taints (gpu=a100:NoSchedule) its pods can go to 2 "
         f'of 4 domains of "{ZONE}"; nodeAffinityPolicy and nodeTaintsPolicy Ignore count the '
-        "others (zone-c, zone-d), always as empty: no domain takes more than 1 pod"
+        "others (zone-c, zone-d), always as empty: no domain takes more than 1 pod, the others "
+        "stay Pending"
     )
 
 
@@ -322,6 +369,10 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
         judged(SOFT_ZONE), TAINTED_B, ""
     ),
     "a cluster of one node": (judged(HARD_ZONE, HOST), zones("a1"), ""),
+    "the other zones count, but every replica has a place": (
+        deployed(spread(nodeAffinityPolicy="Ignore", maxSkew=9), template_spec=IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
     "several zones": (judged(HARD_ZONE), THREE, ""),
     "several nodes in one zone": (judged(HOST, **IN_A), THREE, ""),
     "no zone": (judged(HARD_ZONE, nodeSelector={"pool": "none"}), THREE, ""),

@@ -120,10 +120,38 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
         "",
     ),
     "the same key twice": (deployed(spread(), spread(maxSkew=2)), UNEVEN, ""),
-    "different nodes count": (
+    "a tainted zone that counts for one": (
         deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor")),
         [*UNEVEN, node("c1", "zone-c", GPU)],
         "",
+    ),
+    "a tainted node that counts for one": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor")),
+        [*UNEVEN, node("a2", "zone-a", GPU)],
+        "maxSkew: 2",
+    ),
+    "a node of another pool that counts for one": (
+        deployed(
+            spread(nodeAffinityPolicy="Ignore"), HOST, template_spec={"nodeSelector": {"pool": ""}}
+        ),
+        [
+            *(replace(one, labels=one.labels | {"pool": ""}) for one in UNEVEN),
+            node("a2", "zone-a", GPU),
+        ],
+        "maxSkew: 2",
+    ),
+    "nodes without the key of a third": (
+        deployed(spread(), HOST, spread(topologyKey="rack", maxSkew=6), replicas=8),
+        [
+            *(replace(one, labels=one.labels | {"rack": one.name}) for one in zones("a1", "b1")),
+            *zones("b2", "b3"),
+        ],
+        "",
+    ),
+    "a key of no node": (
+        deployed(spread(), HOST, spread(topologyKey="rack")),
+        UNEVEN,
+        "maxSkew: 2",
     ),
     "domains that lie within neither": (
         deployed(spread(), spread(topologyKey="rack")),
@@ -174,6 +202,15 @@ def test_replicas_before_the_last_have_no_place() -> None:
     assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas so ")
     assert violation.brief.startswith("no more than 5 of 7 replicas can keep this and ")
     assert violation.instead == "maxSkew: 2"
+
+
+def test_different_nodes_may_count_for_zones_and_for_nodes() -> None:
+    judged = deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor"))
+    nodes = [*UNEVEN, node("cp", "zone-a", GPU)]
+
+    (violation,) = check_rule("TSC109", judged, audit(nodes))
+
+    assert violation.problem.startswith("there is no way to place more than 3 of 6 replicas so ")
 
 
 def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:

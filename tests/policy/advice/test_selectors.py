@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import ADD_LABELS
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
@@ -118,6 +119,20 @@ def test_the_selector_to_write_matches() -> None:
 
     assert violation.field == "spec.template.spec.topologySpreadConstraints[1].labelSelector"
     assert violation.instead == "labelSelector: {matchLabels: {app: web}}"
+
+
+CRON_JOB_WITHOUT_LABELS: Json = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "web"},
+    "spec": {"jobTemplate": {"spec": {"parallelism": 3, "template": pod(spread(), labels={})}}},
+}
+
+
+def test_pods_without_labels_get_no_selector_that_misses_them() -> None:
+    (violation,) = check_rule("TSC101", subject(CRON_JOB_WITHOUT_LABELS), admission())
+
+    assert violation.instead == ADD_LABELS
 
 
 NULL, EMPTY = spread(labelSelector=None), spread(labelSelector={})

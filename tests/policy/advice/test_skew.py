@@ -1,27 +1,25 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, gates, pod, policy, spread
+from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
-    NOT_READY,
     THREE,
     admission,
     audit,
     check_rule,
     deployed,
     node,
+    of_revision,
+    partitioned,
     running,
     subject,
     workload,
-    zones,
 )
-from webhook.policy.advice.advise import advise
+from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
-from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"
@@ -137,6 +135,28 @@ def test_the_domains_and_the_minimum_are_reported() -> None:
     assert violation.instead == "# kubectl rollout restart deployment/web -n shop"
 
 
+CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
+
+# constraint, what to do; pods in one of three zones
+PINNED: dict[str, tuple[Json, str]] = {
+    "a hard zone": (spread(), suggest_moving(is_hard=True)),
+    "a soft zone": (spread(whenUnsatisfiable=SOFT), suggest_moving(is_hard=False)),
+    "nodes": (HOST, "# kubectl rollout restart statefulset/web -n shop"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "expected"), PINNED.values(), ids=PINNED.keys())
+def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
+    constraint: Json, expected: str
+) -> None:
+    pods = running("a1", "a1", "a1")
+    found = subject(workload(constraint, kind=STATEFUL_SET, replicas=3, **CLAIMS))
+
+    (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
+
+    assert violation.instead == expected
+
+
 CONTROL_PLANE = node("cp", "zone-cp", GPU)
 CORDONED = Node("d1", {ZONE: "zone-d", HOSTNAME: "d1"}, unschedulable=True)
 EVEN = [running(*["a1", "b1", "c1"] * 3)]
@@ -186,123 +206,6 @@ def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
 
 def test_an_admission_knows_no_pods() -> None:
     assert check_rule("TSC114", deployed(spread()), admission()) == []
-    assert check_rule("TSC106", deployed(spread()), admission()) == []
-
-
-def stateful(replicas: int) -> Subject:
-    return subject(workload(spread(), HOST, kind=STATEFUL_SET, replicas=replicas))
-
-
-SMALL = zones("a1", "b1", "b2")
-FULL = [running("a1", "b1", "b1")]
-
-ONE = [running("a1")]
-
-NO_NODE = "# let its pods go to some nodes by nodeSelector, affinity and tolerations"
-
-# subject, nodes, pods, field and what to write; nothing if there is a place
-PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] | None]] = {
-    "zones want one node and nodes another": (
-        deployed(spread(), HOST), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
-    ),
-    "a domain that never fills": (
-        deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], [running("a1", "b1")],
-        (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor"),
-    ),
-    "two constraints with domains that never fill": (
-        deployed(spread(), HOST), [*zones("a1", "b1"), node("c1", "zone-c", GPU)],
-        [running("a1", "b1")],
-        (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor"),
-    ),
-    "a domain that never fills beside one that is full": (
-        deployed(spread(), spread(topologyKey="rack", minDomains=3)),
-        [node("a1", "zone-a", rack="1"), node("b1", "zone-b", rack="2"),
-         node("c1", "zone-c", GPU, rack="2")],
-        [running("a1", "b1")],
-        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}"),
-    ),
-    "nodes without the key": (
-        deployed(spread(topologyKey="rack")), SMALL, [], None,
-    ),
-    "nodes without the key of another constraint": (
-        deployed(spread(topologyKey="rack"), spread(), HOST), SMALL, FULL,
-        (f"{PATH}[1].maxSkew", "maxSkew: 2"),
-    ),
-    "one node is left": (deployed(spread(), HOST), SMALL, [running("a1", "b1", "b2")], None),
-    "a soft constraint": (deployed(spread(whenUnsatisfiable=SOFT)), SMALL, FULL, None),
-    "no constraint": (deployed(), SMALL, FULL, None),
-    "no node that the pod requires": (
-        deployed(spread(), template_spec={"nodeSelector": {"disk": "ssd"}}), SMALL, [],
-        (PATH, NO_NODE),
-    ),
-    "taints on all nodes": (
-        deployed(spread()), [node("a1", "zone-a", GPU)], [], (PATH, NO_NODE)
-    ),
-    "no nodes": (deployed(spread()), [], [], None),
-    "a node that is cordoned": (
-        deployed(spread()), [Node("a1", {ZONE: "zone-a"}, unschedulable=True)], [], None
-    ),
-    "no replicas": (deployed(spread(), HOST, replicas=0), SMALL, FULL, None),
-    "a pod that has its node": (subject(pod(spread(), HOST, nodeName="b1")), SMALL, FULL, None),
-    "a DaemonSet": (subject(workload(spread(), HOST, kind=DAEMON_SET)), SMALL, FULL, None),
-    "no specification": (subject({**pod(), "spec": None}), SMALL, FULL, None),
-    "a cluster of one zone": (
-        deployed(spread()), zones("a1", "a2"), [running("a1", "a1", "a2")], None
-    ),
-    "a StatefulSet that waits for a pod": (
-        stateful(4), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
-    ),
-    "a StatefulSet whose last pod has no node": (
-        replace(stateful(4), running=(running("a1", "b1", "b1", ""),)), SMALL, FULL,
-        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
-    ),
-    "a StatefulSet that has all its pods": (
-        replace(stateful(3), running=tuple(FULL)), SMALL, FULL, None
-    ),
-    "a Deployment that lets old pods go first": (
-        replace(deployed(spread(), HOST, replicas=3, strategy={"type": "Recreate"}),
-                running=tuple(FULL)), SMALL, FULL, None
-    ),
-    "a Deployment that makes new pods first": (
-        replace(deployed(spread(), HOST, replicas=3), running=tuple(FULL)), SMALL, FULL,
-        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("judged", "nodes", "pods", "reported"), PLACES.values(), ids=PLACES.keys()
-)
-def test_a_next_pod_that_has_no_place(
-    judged: Subject, nodes: list[Node], pods: list[RunningPods], reported: tuple[str, str] | None
-) -> None:
-    violations = check_rule("TSC106", judged, audit(nodes, pods))
-
-    assert [(violation.field, violation.instead) for violation in violations] == (
-        [reported] if reported else []
-    )
-
-
-def test_without_node_policies_another_change_is_suggested() -> None:
-    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
-    nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
-
-    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, ONE, config=off))
-
-    assert violation.instead == "maxSkew: 2"
-    assert violation.problem == (
-        "the one node that its pods can go to rejects the next pod: "
-        '"topology.kubernetes.io/zone" rejects 1'
-    )
-
-
-def test_the_rejecting_constraints_are_reported() -> None:
-    (violation,) = check_rule("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
-
-    assert violation.problem == (
-        "none of the 3 nodes that its pods can go to accepts the next pod: "
-        '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
-    )
 
 
 def test_pending_pods_have_nothing_to_move() -> None:
@@ -314,66 +217,23 @@ def test_pending_pods_have_nothing_to_move() -> None:
     assert len(check_rule("TSC114", placed, audit(THREE, [others]))) == 1
 
 
-DRAINED_NODE = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)
-DRAINED = [*zones("a1", "b1"), DRAINED_NODE]
-OFF = gates(NodeInclusionPolicyInPodTopologySpread=False)
-UNCORDON = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
-MANY = spread(minDomains=5)
-MANY_HOSTS = spread(topologyKey=HOSTNAME, minDomains=9)
+HELD = of_revision("old", "a1", "a2", "b1", constraints=(spread(maxSkew=2),))
+HELD_UNEVEN = of_revision("old", "a1", "a2", "a1", constraints=(spread(),))
 
-# constraints, nodes, gates, changed field and its value
-CAUSES: dict[str, tuple[list[Json], list[Node], Gates, tuple[str, str]]] = {
-    "a cordoned zone": (
-        [spread()], DRAINED, gates(), (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor")
+# subject, fields of findings of uneven pods
+HELD_SKEWS: dict[str, tuple[Subject, list[str]]] = {
+    "a constraint that only the template has": (partitioned(spread(), pods=[HELD]), []),
+    "a constraint that only the pods have": (partitioned(pods=[HELD_UNEVEN]), [PATH]),
+    "the same constraint": (partitioned(spread(), pods=[HELD_UNEVEN]), [f"{PATH}[0].maxSkew"]),
+    "pods of both revisions": (
+        partitioned(spread(), pods=[HELD, of_revision("new", "b1", constraints=(spread(),))]),
+        [f"{PATH}[0].maxSkew"],
     ),
-    "a cordoned zone without node policies": ([spread()], DRAINED, OFF, (f"{PATH}[0]", UNCORDON)),
-    "a cordoned zone, and two constraints": (
-        [spread(), HOST], DRAINED, gates(), (f"{PATH}[0]", UNCORDON)
-    ),
-    "too few domains": (
-        [MANY], zones("a1", "b1"), gates(), (f"{PATH}[0].minDomains", "minDomains: 2")
-    ),
-    "too few domains of two keys": (
-        [MANY, MANY_HOSTS], zones("a1", "b1"), gates(),
-        (f"{PATH}[0].whenUnsatisfiable", "whenUnsatisfiable: ScheduleAnyway"),
-    ),
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(
-    ("constraints", "nodes", "known", "expected"), CAUSES.values(), ids=CAUSES.keys()
-)
-def test_the_cause_is_changed_rather_than_the_skew(
-    constraints: list[Json], nodes: list[Node], known: Gates, expected: tuple[str, str]
-) -> None:
-    context = audit(nodes, [running("a1", "b1")], config=policy(gates=known))
+@pytest.mark.parametrize(("judged", "fields"), HELD_SKEWS.values(), ids=HELD_SKEWS.keys())
+def test_pods_are_uneven_by_their_own_constraints(judged: Subject, fields: list[str]) -> None:
+    found = check_rule("TSC114", judged, audit(THREE, judged.running))
 
-    (violation,) = check_rule("TSC106", deployed(*constraints), context)
-
-    assert (violation.field, violation.instead) == expected
-
-
-@pytest.mark.parametrize(
-    ("nodes", "expected"),
-    [
-        (DRAINED, '" rejects 2; cordoned c1 would accept it (kubectl uncordon c1)'),
-        ([*zones("a1", "b1"), replace(DRAINED_NODE, taints=(UNSCHEDULABLE, GPU))], '" rejects 2'),
-        ([*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], '" rejects 2'),
-    ],
-    ids=["cordoned", "tainted as well", "not ready"],
-)
-def test_cordoned_nodes_that_would_accept_the_next_pod_are_named(
-    nodes: list[Node], expected: str
-) -> None:
-    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, [running("a1", "b1")]))
-
-    assert violation.problem.endswith(expected)
-
-
-def test_too_few_domains_are_one_finding() -> None:
-    advice = advise(deployed(MANY), audit(zones("a1", "b1"), [running("a1", "b1")]))
-
-    found = [one for one in (*advice.warned, *advice.audited) if one.rule in {"TSC104", "TSC106"}]
-
-    assert [one.rule for one in found] == ["TSC104"]
-    assert "; now none of the 2 nodes that its pods can go to accepts" in found[0].problem
+    assert [violation.field for violation in found] == fields

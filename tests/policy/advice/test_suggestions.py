@@ -1,17 +1,17 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, pod
+from tests.build import Json
 from tests.policy.advice.subjects import deployed, subject, workload
-from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
+    ADD_LABELS,
     nearest_key,
     order_by_naming,
     own_selector,
-    suggest_restart,
     suggest_selector,
 )
-from webhook.policy.model import HOSTNAME, ZONE, GroupKind
+from webhook.policy.kinds import JOB
+from webhook.policy.model import HOSTNAME, ZONE, ObjectMeta
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -20,7 +20,7 @@ SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
         {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "a"},
     ),
     "other labels only": ({"tier": "x", "part": "y"}, {"part": "y", "tier": "x"}),
-    "no labels": ({}, {"app": "web"}),
+    "no labels": ({}, {}),
 }
 
 
@@ -33,32 +33,22 @@ def test_a_selector_in_yaml() -> None:
     assert suggest_selector(deployed()) == "labelSelector: {matchLabels: {app: web}}"
 
 
+def test_a_selector_by_the_label_that_a_job_gives_to_its_pods() -> None:
+    job = subject(workload(kind=JOB, labels={}))
+
+    assert own_selector(job).match_labels == {"batch.kubernetes.io/job-name": "web"}
+
+
+def test_no_selector_of_pods_without_labels() -> None:
+    generated = replace(subject(workload(kind=JOB, labels={})), metadata=ObjectMeta())
+
+    assert suggest_selector(generated) == suggest_selector(deployed(labels={})) == ADD_LABELS
+
+
 def test_labels_that_name_come_first() -> None:
     labels = {"a": "1", "app": "web", "z": "2", "app.kubernetes.io/name": "web"}
 
     assert list(order_by_naming(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
-
-
-RESTARTS = {
-    "a Deployment": (deployed(), "# kubectl rollout restart deployment/web -n shop"),
-    "one of no known namespace": (
-        replace(deployed(), namespace=""),
-        "# kubectl rollout restart deployment/web",
-    ),
-    "a Job": (
-        subject(workload(kind=GroupKind("batch", "Job"))),
-        "# delete the pods one after another: those created in their place are spread anew",
-    ),
-    "a Pod": (
-        subject(pod()),
-        "# create the pod anew: no controller creates another in its place",
-    ),
-}
-
-
-@pytest.mark.parametrize(("judged", "suggestion"), RESTARTS.values(), ids=RESTARTS.keys())
-def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
-    assert suggest_restart(judged) == suggestion
 
 
 CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]

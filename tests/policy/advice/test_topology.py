@@ -106,6 +106,22 @@ def test_the_suggested_key_is_the_nearest_one() -> None:
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
+def test_no_key_is_suggested_that_another_entry_has() -> None:
+    meant = judged(spread(topologyKey="zone"), spread(maxSkew=2))
+    soft = judged(spread(topologyKey="zone"), spread(whenUnsatisfiable="ScheduleAnyway"))
+    unknown = judged(spread(), spread(topologyKey="rack"))
+
+    assert [
+        violation.instead
+        for advised in (meant, soft, unknown)
+        for violation in check_rule("TSC103", advised, admission())
+    ] == [
+        "# remove this entry: it repeats topologySpreadConstraints[1]",
+        f"topologyKey: {ZONE}",
+        "# label the nodes: kubectl label node NAME rack=VALUE",
+    ]
+
+
 @pytest.mark.parametrize("key", [ZONE, "rack"])
 def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
     bare = [node("x1"), node("x2"), node("x3", "zone-a")][: 3 if key == "rack" else 2]
@@ -153,6 +169,9 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a cordoned zone, tolerated": (judged(least(3), **TOLERATING_ALL), CORDONED_C, None, None),
     "a tainted zone, tolerated": (judged(least(3), **TOLERATING), TAINTED_C, None, None),
     "as many as there are": (judged(least(3)), THREE, None, None),
+    "a selector that counts none of its pods": (
+        judged(least(4, labelSelector={"matchLabels": {"app": "shop"}})), THREE, None, None
+    ),
     "one": (judged(least(1)), THREE, None, None),
     "no minDomains": (judged(spread()), THREE, None, None),
     "soft": (judged(least(4, whenUnsatisfiable="ScheduleAnyway")), THREE, None, None),
@@ -196,3 +215,18 @@ def test_the_pods_without_a_place_are_named() -> None:
 
     assert "each takes 1 pod at most, the others stay Pending until" in some.problem
     assert "1 pod at most, and the additional pods of a rollout stay Pending" in rollout.problem
+
+
+def test_affinity_and_tolerations_are_named_if_they_exclude_domains() -> None:
+    some = deployed(least(4), template_spec=required([among("zone-a", "zone-b")]))
+
+    assert [
+        violation.problem.partition(":")[0]
+        for advised in (deployed(least(4)), some)
+        for context in (admission(), audit())
+        for violation in check_rule("TSC104", advised, context)
+    ] == [
+        *[f'minDomains is 4, but "{ZONE}" has 3 domains only'] * 2,
+        *[f'minDomains is 4, but affinity and tolerations leave its pods 2 domains of "{ZONE}"']
+        * 2,
+    ]

@@ -20,6 +20,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import ADD_LABELS
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Mode, Policy
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
@@ -32,6 +33,7 @@ RECOMMENDING = replace(GIVING, mode=Mode.RECOMMEND)
 WEB = {"matchLabels": {"app": "web"}}
 NODES = "kubernetes.io/hostname"
 JOB = GroupKind("batch", "Job")
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
 
 
 def apart(required: bool = True, labels: Json | None = None, **term: Any) -> Subject:
@@ -325,3 +327,11 @@ def test_a_gang_is_placed_by_its_group(field: str) -> None:
     gang = deployed(replicas=3, template_spec={field: {"podGroupName": "workers"}})
 
     assert check_rule("TSC110", gang, admission()) == []
+
+
+def test_no_constraints_are_suggested_for_pods_without_labels() -> None:
+    set_of_pods = subject(workload(kind=CLONE_SET, labels={}), ("spec", "template"))
+
+    (violation,) = check_rule("TSC110", set_of_pods, admission(config=NONE))
+
+    assert violation.instead == ADD_LABELS

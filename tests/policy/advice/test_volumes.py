@@ -19,8 +19,9 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
 EARLY = StorageClass(name="early", provisioner="ebs.csi.aws.com", is_default=True)
 LATE = StorageClass(name="late", provisioner="ebs.csi.aws.com", binding_mode="WaitForFirstConsumer")
@@ -116,6 +117,34 @@ SILENT: dict[str, tuple[Subject, list[Node]]] = {
 @pytest.mark.parametrize(("judged", "nodes"), SILENT.values(), ids=SILENT.keys())
 def test_volumes_that_pin_no_pod_where_it_must_not_be(judged: Subject, nodes: list[Node]) -> None:
     assert judge(judged, nodes) == []
+
+
+REGION = "topology.kubernetes.io/region"
+RESTARTED = subject(workload(spread(), kind=STATEFUL_SET))
+
+# StatefulSet, topology key, whether its volumes keep its pods in their domains
+KEPT: dict[str, tuple[Subject, str, bool]] = {
+    "a zone": (stateful("late"), ZONE, True),
+    "a zone of the provisioner": (stateful("late"), "topology.ebs.csi.aws.com/zone", True),
+    "a region": (stateful("late"), REGION, True),
+    "a class that is unknown": (stateful("other"), ZONE, True),
+    "an existing volume": (stateful(""), ZONE, True),
+    "shared storage beside a volume of a zone": (stateful("shared", "late"), ZONE, True),
+    "shared storage": (stateful("shared"), ZONE, False),
+    "nodes": (stateful("late"), HOSTNAME, False),
+    "no volumes": (RESTARTED, ZONE, False),
+    "claims that end with their pod": (
+        replace(stateful("late"), kind=GroupKind("apps.kruise.io", "CloneSet")), ZONE, False
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "key", "expected"), KEPT.values(), ids=KEPT.keys())
+def test_volumes_that_keep_pods_in_their_zones(judged: Subject, key: str, expected: bool) -> None:
+    cluster = audit(THREE, storage_classes=CLASSES).cluster
+
+    assert cluster is not None
+    assert volumes_keep_pods(judged, key, cluster) is expected
 
 
 def test_an_admission_knows_no_classes() -> None:

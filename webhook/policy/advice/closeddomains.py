@@ -8,9 +8,9 @@ the fewest that do. At admission the facts come from indexes, which do not know 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
 """
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import islice
 
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ _POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINT
 """Policies to set to Honor, the fewest first; that of taints first, since its default is Ignore."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ClosedDomains:
     """
     The closed domains of one constraint.
@@ -163,7 +163,9 @@ def _find_by_index(
             return ClosedDomains((), closed, (), (AFFINITY_POLICY,), allowed)
     if spread.honors_taints or (spread.honors_affinity and selects_nodes(demands)):
         return None  # the tainted nodes do not count, or may not
-    return tainted if 0 < tainted.number < domains else None
+    if not 0 < tainted.number < domains:
+        return None
+    return dataclasses.replace(tainted, reached=domains - tainted.number)
 
 
 def find_tainted(key: str, demands: Demands, facts: Facts) -> ClosedDomains:

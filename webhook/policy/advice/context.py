@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.advice.feasibility import OuterDomain
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
@@ -34,16 +33,28 @@ from webhook.policy.placement.tallies import IncomingPod, PodTally
 from webhook.policy.placement.topology import CACHED_DOMAINS, Domains, Topology
 
 
+class CountedKey(NamedTuple):
+    """A topology key of a constraint, and what a node must satisfy to count for it."""
+
+    name: str
+    counting: Demands
+
+
 class NestedDomains(NamedTuple):
     """
-    Numbers of inner domains, such as nodes, and of outer ones, such as zones; at least 1.
+    How inner domains, such as nodes, lie within outer ones, such as zones.
 
-    ``shapes`` counts the outer domains that are alike.
+    Attributes:
+        outer: Number of outer domains that count; at least 1.
+        inner: Number of inner domains that count; at least 1.
+        opened: Number of those inner domains that a pod can go to; at least 1.
+        shapes: Open inner domains of an outer domain -> how many outer domains have as many.
     """
 
     outer: int
     inner: int
-    shapes: Mapping[OuterDomain, int]
+    opened: int
+    shapes: Mapping[int, int]
 
 
 CACHED_SELECTORS = 16  # those that workloads share; each may count all workloads of a namespace
@@ -171,35 +182,30 @@ class ClusterState:
         return replace(tallies, soft=tuple(soft)).by_index
 
     def _nest_domains(
-        self, outer: str, inner: str, demands: Demands, counting: Demands
+        self, outer: CountedKey, inner: CountedKey, keys: tuple[str, ...], demands: Demands
     ) -> NestedDomains | None:
         """
         Find how the domains of one topology key lie within those of another.
 
-        Takes O(nodes) at first, O(1) while the result is cached.
+        Different nodes may count for the two. The pods go to nodes that count for both. Takes
+        O(nodes) at first, O(1) while the result is cached.
 
         Args:
-            outer: The topology key of the outer domains.
-            inner: The topology key of the inner domains.
+            keys: The keys that a node must have, including both.
             demands: What a node must satisfy for the pod to go there.
-            counting: What a node must satisfy to count.
 
         Returns:
-            None if an inner domain lies in two outer ones, or the pod cannot go to any.
+            None if an inner domain is open in two outer ones, or the pod cannot go to any.
         """
-        topology, keys = self.schedulable(demands), (outer, inner)
-        outers = topology.domains(outer, keys, counting)
-        inners = topology.domains(inner, keys, counting)
-        within = {(value, outers.values[name]) for name, value in inners.values.items()}
-        reached = topology.domains(inner, keys, demands).sizes
-        if len(within) > len(inners.sizes) or not reached:
+        topology = self.schedulable(demands)
+        outers, inners = (topology.domains(key.name, keys, key.counting) for key in (outer, inner))
+        reached = topology.domains(inner.name, keys, demands)
+        within = {(value, outers.values[name]) for name, value in reached.values.items()}
+        if not within or len(within) > len(reached.sizes):
             return None
-        opened = Counter(value for name, value in within if name in reached)
-        number = Counter(value for _, value in within)
-        shapes = Counter(
-            OuterDomain(opened[value], number[value] - opened[value]) for value in number
-        )
-        return NestedDomains(len(outers.sizes), len(inners.sizes), shapes)
+        opened = Counter(value for _, value in within)
+        shapes = Counter(opened[value] for value in outers.sizes)
+        return NestedDomains(len(outers.sizes), len(inners.sizes), len(reached.sizes), shapes)
 
 
 def _cache_members(members: Census) -> Callable[[str, bytes], Mapping[str, int]]:

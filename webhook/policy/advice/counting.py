@@ -21,7 +21,15 @@ def may_add(subject: Subject, key: str) -> bool:
     """Whether a controller or a webhook may add this label to the pods of a subject."""
     if key in subject.labels:
         return False
-    return key in subject.given_labels or may_carry(subject.pods_kind, key)
+    if key in subject.given_labels or may_carry(subject.pods_kind, key):
+        return True
+    return subject.is_shared and may_carry(subject.kind, key)
+
+
+def list_revision_keys(subject: Subject) -> list[str]:
+    """List the labels of its pods that differ by revision: one for each kind of controller."""
+    kinds = [subject.kind, subject.pods_kind] if subject.is_shared else [subject.pods_kind]
+    return [key for key in map(revision_key, kinds) if key]
 
 
 def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None]:
@@ -95,7 +103,7 @@ def is_outdated(key: str, value: str, subject: Subject) -> bool:
     A selector in a pod template is a part of what its controller hashes, so that a written hash is
     never the one of its own revision.
     """
-    is_hash = key == revision_key(subject.pods_kind) and key.endswith("-hash")
+    is_hash = key in list_revision_keys(subject) and key.endswith("-hash")
     return is_hash and subject.next_labels.get(key) != value
 
 

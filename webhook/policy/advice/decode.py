@@ -68,6 +68,8 @@ def decode_subject(
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
+        on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
+        paused=holder.paused is True,
         alone_on_node=bool(path) and requests_host_ports(template),
         given_labels=list_given_labels(holder),
     )

@@ -3,6 +3,8 @@ Whether replicas can satisfy two hard constraints whose domains are nested, as z
 
 ``first_unplaceable`` is the entry point. Outer domains (zones) consist of inner domains (nodes).
 The outer constraint limits the pods of each zone, the inner one their division over its nodes.
+Only inner domains that are open to the pods are described. A closed one that counts stays empty:
+it keeps the minimum of the inner constraint at 0, as too few domains for minDomains do.
 ``can_place`` compares the final counts that both allow and ignores the order of placement, so
 "impossible" holds for every order. A number of pods is reached only through all smaller ones: one
 of these may be impossible even if the last is not.
@@ -13,7 +15,6 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 FEASIBILITY_REPLICAS = 300  # the most to check: two zones of two nodes take 30 ms
 SKEW_PAIRS = 32  # product of two maxSkew up to which every number of pods is checked; 50 ms
@@ -26,19 +27,13 @@ class SkewLimit:
 
     Attributes:
         max_skew: Number of pods that a domain may have above the global minimum; at least 1.
-        has_minimum: Whether the least full domain sets the minimum; otherwise it is 0, because
-            there are fewer domains than minDomains.
+        has_minimum: Whether the least full of the described domains sets the minimum; otherwise it
+            is 0, because there are fewer domains than minDomains, or because another domain stays
+            empty.
     """
 
     max_skew: int
     has_minimum: bool = True
-
-
-class OuterDomain(NamedTuple):
-    """Numbers of inner domains: open to the pods, and closed to them although they count."""
-
-    open: int
-    closed: int
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ class _PodRange:
 
 def first_unplaceable(
     replicas: int,
-    shapes: Mapping[OuterDomain, int],
+    shapes: Mapping[int, int],
     outer: SkewLimit | None,
     inner: SkewLimit | None,
 ) -> int | None:
@@ -61,7 +56,8 @@ def first_unplaceable(
 
     Args:
         replicas: At least 1; all count for both constraints, and no other pod does.
-        shapes: Outer domain -> how many are alike; at least one has an open inner domain.
+        shapes: Open inner domains of an outer domain -> how many outer domains have as many. They
+            may be 0, but not in all of them.
 
     Returns:
         Its number, from 1; None if none is found. If the limits are large, only the last replica is
@@ -74,7 +70,7 @@ def first_unplaceable(
 
 def can_place(
     replicas: int,
-    shapes: Mapping[OuterDomain, int],
+    shapes: Mapping[int, int],
     outer: SkewLimit | None,
     inner: SkewLimit | None,
 ) -> bool:
@@ -83,27 +79,28 @@ def can_place(
 
     Args:
         replicas: At least 1; all count for both constraints, and no other pod does.
-        shapes: Outer domain -> how many are alike; at least one has an open inner domain.
+        shapes: Open inner domains of an outer domain -> how many outer domains have as many. They
+            may be 0, but not in all of them.
     """
     # Try every pair of final minimums, one over the inner and one over the outer domains. Given
     # both, each outer domain has a range of pods, and the replicas fit if their number lies
     # between the sums of these ranges' ends.
-    inner_open = sum(shape.open * number for shape, number in shapes.items())
-    has_closed = any(shape.closed for shape in shapes)
-    has_empty = not all(shape.open for shape in shapes)
-    for floor in _minimums(replicas, inner_open, inner, has_closed=has_closed):
+    inner_open = sum(opened * number for opened, number in shapes.items())
+    for floor in _minimums(replicas, inner_open, inner):
         ranges = [
-            _pod_range(shape, number, floor, replicas, inner) for shape, number in shapes.items()
+            _pod_range(opened, number, floor, replicas, inner) for opened, number in shapes.items()
         ]
-        for outer_floor in _minimums(replicas, sum(shapes.values()), outer, has_closed=has_empty):
+        for outer_floor in _minimums(replicas, sum(shapes.values()), outer, has_closed=0 in shapes):
             if _holds(replicas, ranges, outer_floor, outer):
                 return True
     return False
 
 
-def _minimums(replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool) -> range:
+def _minimums(
+    replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool = False
+) -> range:
     """Return the global minimums that are possible once all replicas are placed."""
-    # A domain that no pod can enter keeps the minimum at 0, and so does minDomains.
+    # A domain that no pod can enter keeps the minimum at 0.
     if limit is None or not limit.has_minimum or has_closed:
         return range(1)
     # The minimum is at most the average. If it were lower than average - maxSkew, the domains
@@ -113,11 +110,11 @@ def _minimums(replicas: int, domains: int, limit: SkewLimit | None, *, has_close
 
 
 def _pod_range(
-    shape: OuterDomain, number: int, floor: int, replicas: int, inner: SkewLimit | None
+    opened: int, number: int, floor: int, replicas: int, inner: SkewLimit | None
 ) -> _PodRange:
     if inner is None:
-        return _PodRange(0, replicas if shape.open else 0, number)
-    return _PodRange(shape.open * floor, shape.open * (floor + inner.max_skew), number)
+        return _PodRange(0, replicas if opened else 0, number)
+    return _PodRange(opened * floor, opened * (floor + inner.max_skew), number)
 
 
 def _holds(replicas: int, ranges: list[_PodRange], floor: int, outer: SkewLimit | None) -> bool:

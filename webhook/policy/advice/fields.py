@@ -12,7 +12,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import counts_itself, may_add
+from webhook.policy.advice.counting import counts_itself, list_revision_keys, may_add
 from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -21,7 +21,13 @@ from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.gangs import gang_field
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
-from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint, GroupKind
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    GroupKind,
+    LabelSelector,
+)
 from webhook.policy.podlabels import (
     ADDED_LABELS,
     COMPLETION_INDEX,
@@ -30,7 +36,7 @@ from webhook.policy.podlabels import (
     may_carry,
     revision_key,
 )
-from webhook.policy.selectors import selected_keys
+from webhook.policy.selectors import IN, NOT_IN, selected_keys
 
 JUDGED_KEYS = 16  # matchLabelKeys of a constraint; real ones have one or two
 MOST_SEARCHES = 2  # keys of a constraint for which a similar label is searched, 1 ms each
@@ -63,28 +69,46 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
         return
     if Gate.MATCH_LABEL_KEYS not in context.gates:
         return  # the fix is not available
-    revision = revision_key(subject.pods_kind)
+    revision, revisions = revision_key(subject.pods_kind), list_revision_keys(subject)
     for i, constraint in enumerate(subject.constraints):
         if not counts_revisions_together(constraint, subject):
             continue
         keys = [key for key in correct_keys(constraint, subject) if key]
+        missing = [key for key in revisions if key not in keys]
         if counts_itself(constraint, subject, context.gates):
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
-                f"{revision} is neither here nor in labelSelector: while a new revision "
+                f"{revision} is compared neither here nor by labelSelector: while a new revision "
                 "is rolled out, its pods are counted together with the old ones, and are uneven "
                 "once those are gone",
-                member("matchLabelKeys", [*keys, revision]),
+                _suggest_revision(constraint, keys, missing),
                 f"without {revision} a rollout counts old and new pods together",
             )
+
+
+def _suggest_revision(constraint: Constraint, keys: list[str], missing: list[str]) -> str:
+    """Suggest matchLabelKeys with the missing keys, which labelSelector must not have as well."""
+    selected = selected_keys(constraint.label_selector).intersection(missing)
+    if selected:
+        return f"# move {', '.join(sorted(selected))} from labelSelector to matchLabelKeys"
+    return member("matchLabelKeys", [*keys, *missing])
 
 
 def counts_revisions_together(constraint: Constraint, subject: Subject) -> bool:
     """Whether a rollout places pods of a new revision around the old ones."""
     if subject.pods_kind not in SURGING or subject.recreates:
         return False
-    known = selected_keys(constraint.label_selector).union(correct_keys(constraint, subject))
+    known = _keys_with_values(constraint.label_selector).union(correct_keys(constraint, subject))
     return known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
+
+
+def _keys_with_values(selector: LabelSelector | None) -> frozenset[str]:
+    """Collect the label keys of which a selector distinguishes the values."""
+    if selector is None:
+        return frozenset()
+    expressions = selector.match_expressions
+    compared = (one.key for one in expressions if one.operator in (IN, NOT_IN))
+    return frozenset(selector.match_labels).union(compared)
 
 
 def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -214,8 +238,9 @@ def _may_carry(key: str, subject: Subject) -> bool:
 
 def _find_meant(key: str, subject: Subject) -> str:
     """Find the label that a key, which the pods never carry, was meant to be; empty if unknown."""
-    added = ADDED_LABELS.get(subject.pods_kind)
-    carried = {*subject.labels, *subject.next_labels, *(added.keys if added else ())}
+    kinds = (subject.pods_kind, subject.kind) if subject.is_shared else (subject.pods_kind,)
+    added = (key for kind in kinds if kind in ADDED_LABELS for key in ADDED_LABELS[kind].keys)
+    carried = {*subject.labels, *subject.next_labels, *added}
     meant = nearest_key(key, [*REVISION_KEYS, *islice(sorted(carried), COMPARED_LABELS)])
     if "/" in key and SequenceMatcher(None, key, meant).ratio() < KEY_SIMILARITY:
         return ""  # a label of another domain, although its name is alike

@@ -32,7 +32,7 @@ class RuleViolation(NamedTuple):
         field: Path of the field in the object, as
             ``spec.template.spec.topologySpreadConstraints[0]``.
         problem: The problem with the real values; a sentence without its full stop.
-        instead: YAML to write instead of the field, or a comment that says what to do.
+        instead: YAML to write instead of the field, or a comment with what to do.
         brief: A short form of the problem for a warning, which shows only the constraint's path,
             so it names the member; empty if the problem is short itself.
     """

@@ -37,6 +37,8 @@ class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     completions: Any = None
     completion_mode: Any = None
     strategy: Any = None
+    update_strategy: Any = None
+    paused: Any = None
     volume_claim_templates: Any = None
     name: Any = None
     size: Any = None

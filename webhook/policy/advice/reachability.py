@@ -7,6 +7,7 @@ TSC105 if honoring taints is enough, otherwise TSC116. TSC120 is silent about su
 
 from collections.abc import Iterator
 
+from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
@@ -15,7 +16,13 @@ from webhook.policy.advice.closeddomains import (
     suggest_policies,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.counting import hard_constraints, next_pod
+from webhook.policy.advice.counting import (
+    counts_itself,
+    hard_constraints,
+    may_add,
+    next_pod,
+    other_workloads,
+)
 from webhook.policy.advice.findings import (
     SHOWN_CHARACTERS,
     RuleViolation,
@@ -32,6 +39,7 @@ from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
+from webhook.policy.podlabels import REVISION_KEYS
 
 _CLOSED = "no further pod can go there"
 
@@ -44,6 +52,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         domains, taints = count_of(closed.number, "domain"), join_names(closed.taints)
         pods = _count_inside(subject, spread, closed, context)
         counted = f"counted though {_CLOSED}" if any(pods) else "always counted as empty"
+        most = min(pods) + spread.max_skew
         field, instead = suggest_policies(subject, spread.index, closed)
         if Gate.NODE_INCLUSION_POLICY not in context.gates:
             instead = f"# leave these nodes out by required node affinity, or tolerate {taints}"
@@ -51,8 +60,8 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
             field,
             f"nodes with taints that its pods do not tolerate ({taints}) form {domains} of "
             f"{quote_value(spread.topology_key)} ({join_names(closed.values, closed.number)}), "
-            f"{counted}: every other domain takes "
-            f"{count_of(min(pods) + spread.max_skew, 'pod')} at most",
+            f"{counted}: every other domain takes {count_of(most, 'pod')} at most"
+            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
             instead,
             f"tainted nodes form {domains} ({clip(closed.values[0], 30)}), {counted}",
         )
@@ -67,17 +76,19 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
             continue
         counts = f"{' and '.join(closed.policies)} Ignore"
         counts += " counts" if len(closed.policies) == 1 else " count"
-        most = "" if closed.values else "at most "  # admission knows a bound
+        bound = "" if closed.values else "at most "  # admission knows a bound
         named = f" ({join_names(closed.values, closed.number)})" if closed.values else ""
         pods = _count_inside(subject, spread, closed, context)
         state = f"though {_CLOSED}: no other " if any(pods) else "always as empty: no "
+        most = min(pods) + spread.max_skew
         field, instead = suggest_policies(subject, spread.index, closed)
         yield RuleViolation(
             field,
-            f"by {name_requirements(subject.demands, closed.taints)} its pods can go to {most}"
+            f"by {name_requirements(subject.demands, closed.taints)} its pods can go to {bound}"
             f"{closed.reached} of {count_of(closed.reached + closed.number, 'domain')} of "
             f"{quote_value(spread.topology_key)}; {counts} the others{named}, "
-            f"{state}domain takes more than {count_of(min(pods) + spread.max_skew, 'pod')}",
+            f"{state}domain takes more than {count_of(most, 'pod')}"
+            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",
         )
@@ -96,10 +107,15 @@ def _count_inside(
     return [tally.pods.get(value, 0) for value in closed.values]
 
 
+def _name_pending(subject: Subject, spread: SpreadConstraint, places: int) -> str:
+    waiting = name_waiting(subject, spread.constraint, places)
+    return f", {waiting} stay Pending" if waiting else ""
+
+
 def _list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
-    """Yield the hard constraints for which closed domains count."""
+    """Yield the hard constraints for which closed domains count, and keep pods Pending."""
     if subject.is_alone and not subject.is_daemon:
         return
     demands = subject.demands
@@ -112,11 +128,35 @@ def _list_closed(
     ]
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
+        if not counts_itself(spread.constraint, subject, context.gates):
+            continue  # its pods never add to the skew
         if subject.is_daemon and not _crowds(spread, keys, demands, context.cluster):
             continue
         closed = find_closed(spread, keys, demands, context)
-        if closed is not None:
+        if closed is not None and not _all_fit(subject, spread, closed, context):
             yield spread, closed
+
+
+def _all_fit(
+    subject: Subject, spread: SpreadConstraint, closed: ClosedDomains, context: AdviceContext
+) -> bool:
+    """Whether every pod has a place in the other domains, which the subject has for itself."""
+    if name_waiting(subject, spread.constraint, closed.reached * spread.max_skew):
+        return False
+    cluster = context.cluster
+    if cluster is None or _counts_own_revision(spread, subject, context):
+        return True
+    return not other_workloads(subject, spread.constraint.label_selector, cluster)
+
+
+def _counts_own_revision(
+    spread: SpreadConstraint, subject: Subject, context: AdviceContext
+) -> bool:
+    """Whether a constraint counts pods of one revision, and so of no other workload."""
+    keys = spread.constraint.match_label_keys
+    return Gate.MATCH_LABEL_KEYS in context.gates and any(
+        key in REVISION_KEYS and may_add(subject, key) for key in keys
+    )
 
 
 def _crowds(

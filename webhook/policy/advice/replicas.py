@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import permutations
 
-from webhook.policy.advice.context import AdviceContext, ClusterState, NestedDomains
+from webhook.policy.advice.context import AdviceContext, CountedKey, NestedDomains
 from webhook.policy.advice.counting import (
     counts_itself,
     hard_constraints,
@@ -21,6 +21,7 @@ from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import LabelSelector
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -66,12 +67,17 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         if (selector := selectors[spread.index] or _select_all_revisions(spread, subject, context))
         and not other_workloads(subject, selector, cluster)
     ]
+    demands = subject.demands
+    keys = tuple(spread.topology_key for spread in constraints)
+    keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others
     for outer, inner in permutations(hard, 2):
-        nesting = _nest(outer, inner, subject, cluster)
+        if outer.topology_key == inner.topology_key:
+            continue
+        counted = _count_key(outer, demands), _count_key(inner, demands)
+        nesting = cluster.nest_domains(*counted, keys, demands)
         if nesting is None:
             continue
-        zones = SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains)
-        nodes = SkewLimit(inner.max_skew, nesting.inner >= inner.min_domains)
+        zones, nodes = _limits(outer, inner, nesting)
         find_first = partial(first_unplaceable, replicas, nesting.shapes)
         first = find_first(zones, nodes)
         if first is None or find_first(zones, None) or find_first(None, nodes):
@@ -103,14 +109,17 @@ def _name_most(subject: Subject) -> str:
     return f", the most of {subject.scaling.source}," if subject.scaling else ""
 
 
-def _nest(
-    outer: SpreadConstraint, inner: SpreadConstraint, subject: Subject, cluster: ClusterState
-) -> NestedDomains | None:
-    demands = subject.demands
-    counting, other = (
-        demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-        for spread in (outer, inner)
+def _count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
+    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    return CountedKey(spread.topology_key, counting)
+
+
+def _limits(
+    outer: SpreadConstraint, inner: SpreadConstraint, nesting: NestedDomains
+) -> tuple[SkewLimit, SkewLimit]:
+    # A closed inner domain stays empty, and with it the minimum at 0.
+    are_open = nesting.opened == nesting.inner
+    return (
+        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
+        SkewLimit(inner.max_skew, are_open and nesting.inner >= inner.min_domains),
     )
-    if outer.topology_key == inner.topology_key or counting != other:
-        return None  # different nodes count for the two
-    return cluster.nest_domains(outer.topology_key, inner.topology_key, demands, counting)

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from webhook.policy.advice import (
     defaulting,
     fields,
+    nextpod,
     reachability,
     replicas,
     scaledown,
@@ -71,7 +72,7 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC103", topology.key_is_on_nodes, on_bare_lists=True),
     PolicyRule("TSC104", topology.min_domains_can_be_met),
     PolicyRule("TSC105", reachability.domains_are_open),
-    PolicyRule("TSC106", skew.next_pod_has_a_node, RuleScope.AUDIT),
+    PolicyRule("TSC106", nextpod.next_pod_has_a_node, RuleScope.AUDIT),
     PolicyRule("TSC107", fields.revisions_count_apart),
     PolicyRule("TSC108", volumes.volumes_can_follow, RuleScope.AUDIT),
     PolicyRule("TSC109", replicas.constraints_agree, RuleScope.AUDIT),

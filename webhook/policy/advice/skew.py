@@ -1,33 +1,21 @@
 """
-Rules about running pods: TSC114 (they are uneven) and TSC106 (the next one has no node).
+The rule about running pods that are uneven: TSC114.
 
 The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from msgspec.structs import replace
-
-from webhook.policy.advice.closeddomains import (
-    ClosedDomains,
-    find_closed,
-    find_taints,
-    honor_policies,
-    name_requirements,
-    suggest_policies,
-)
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
-from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
-from webhook.policy.advice.flow import member
+from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.restarts import suggest_moving, suggest_restart
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_restart
-from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.model import SCHEDULE_ANYWAY, TAINTS_POLICY, Constraint, Node
-from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
-from webhook.policy.placement.scoring import filter_node
-from webhook.policy.placement.tallies import MinimumReason, PodTally
+from webhook.policy.advice.volumes import volumes_keep_pods
+from webhook.policy.api.gates import Gates
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
+from webhook.policy.placement.tallies import PodTally
 
 
 def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -45,21 +33,29 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         return  # all its pods are Pending
     for tally in _tally_revisions(subject, cluster, context.gates):
         skew = max(tally.pods.values(), default=0) - tally.minimum
-        most = tally.minimum + tally.spread.max_skew
         if not tally.matches_pod or skew <= tally.spread.max_skew:
             continue
         if evens_out(subject, tally):
             continue
-        full = sorted(value for value, pods in tally.pods.items() if pods > most)
-        counts = [f"{value} has {tally.pods[value]} pods" for value in full]
-        yield RuleViolation(
-            subject.field(tally.spread.index, "maxSkew"),
-            f"the skew over {quote_value(tally.spread.topology_key)} is {skew}, maxSkew is "
-            f"{tally.spread.max_skew}: {join_names(counts)}, the minimum is {tally.minimum} "
-            f"({tally.minimum_reason})",
-            suggest_restart(subject),
-            f"skew {skew} exceeds maxSkew {tally.spread.max_skew}: {join_names(full)} too full",
-        )
+        yield _report_skew(subject, tally, cluster)
+
+
+def _report_skew(subject: Subject, tally: PodTally, cluster: ClusterState) -> RuleViolation:
+    """Report a skew that exceeds maxSkew."""
+    spread, minimum = tally.spread, tally.minimum
+    skew, most = max(tally.pods.values()) - minimum, minimum + spread.max_skew
+    full = sorted(value for value, pods in tally.pods.items() if pods > most)
+    counts = [f"{value} has {tally.pods[value]} pods" for value in full]
+    is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+    is_kept = volumes_keep_pods(subject, spread.topology_key, cluster)
+    return RuleViolation(
+        _locate(subject, tally),
+        f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
+        f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
+        f"({tally.minimum_reason})",
+        suggest_moving(is_hard=is_hard) if is_kept else suggest_restart(subject),
+        f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
+    )
 
 
 def evens_out(subject: Subject, tally: PodTally) -> bool:
@@ -87,213 +83,26 @@ def leave_out_replaced(subject: Subject, cluster: ClusterState) -> ClusterState:
     return cluster.with_pods(census, cluster.members)
 
 
+def _locate(subject: Subject, tally: PodTally) -> str:
+    """Return the field of a maxSkew; the list if it is the one of an older revision."""
+    index = tally.spread.index
+    is_written = subject.constraints[index : index + 1] == (tally.spread.constraint,)
+    return subject.field(index, "maxSkew") if is_written else subject.list_path
+
+
 def _tally_revisions(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
     cluster = leave_out_replaced(subject, cluster)
-    # matchLabelKeys makes every revision count only its own pods, so a rollout has several sets.
-    keys = {key for constraint in subject.constraints for key in constraint.match_label_keys}
-    revisions = {
-        tuple((key, group.pod.labels.get(key)) for key in sorted(keys)): group.pod.labels
-        for group in subject.running
-        if not group.replaced
-    }
-    for labels in revisions.values():
-        yield from cluster.tallies(next_pod(subject, labels), subject.constraints, gates)
-
-
-def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """
-    TSC106: every hard constraint may allow some nodes, and yet no node satisfies all.
-
-    Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them.
-    """
-    cluster = context.cluster
-    if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
-        return
-    pod = next_pod(subject)
-    if subject.constraints and not cluster.lasting_domains("", (), pod.demands).sizes:
-        yield from _report_no_node(subject, cluster)
-        return
-    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
-    if not tallies or _accepts(tallies, pod.demands, cluster):
-        return
-    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
-    if not nodes:
-        return  # the state of the nodes rejects the pod, for now
-    rejections = [(node, [tally for tally in tallies if _rejects(tally, node)]) for node in nodes]
-    rejected = Counter(tally.spread.topology_key for _, found in rejections for tally in found)
-    counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
-    cause = _suggest_honoring(subject, tallies, context)
-    cause = cause or _suggest_domains(subject, tallies, context)
-    cause = cause or _suggest_while_closed(subject, tallies, context)
-    field, instead = cause or _suggest_change(subject, tallies, rejections)
-    cordoned = _suggest_uncordon(tallies, subject.demands, cluster)
-    yield RuleViolation(
-        field,
-        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}"
-        f"{cordoned}",
-        instead,
-        _describe_rejection(len(nodes)),
-    )
-
-
-def _suggest_uncordon(
-    tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState
-) -> str:
-    """Name the cordoned nodes that would accept the next pod; empty if there is none."""
-    names = [
-        node.name
-        for node in cluster.topology.nodes
-        if node.unschedulable
-        and filter_node(node, tallies).passes
-        and find_rejection(uncordon(node), demands) is None
-    ]
-    if not names:
-        return ""
-    return f"; cordoned {join_names(names)} would accept it (kubectl uncordon {names[0]})"
-
-
-def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:
-    """Report that a pod can go to none of the nodes, whatever their state."""
-    demands, nodes = subject.demands, len(cluster.topology.nodes)
-    if not nodes:
-        return  # the nodes are unknown
-    entered = cluster.lasting_domains("", (), demands)
-    allowed = cluster.lasting_domains("", (), demands.honoring(affinity=True, taints=False))
-    taints = find_taints(allowed, entered, allowed.sizes.keys())
-    excluding = name_requirements(demands, taints)
-    yield RuleViolation(
-        subject.list_path,
-        f"by {excluding} its pods can go to 0 of {count_of(nodes, 'node')}: they stay Pending "
-        "until a node autoscaler adds another",
-        "# let its pods go to some nodes by nodeSelector, affinity and tolerations",
-        f"by {excluding} its pods can go to no node",
-    )
-
-
-def _describe_rejection(nodes: int, which: str = "") -> str:
-    if nodes == 1:
-        return f"the one node{which} rejects the next pod"
-    return f"none of the {nodes} nodes{which} accepts the next pod"
-
-
-def _awaits_no_pod(subject: Subject) -> bool:
-    """Whether no pod of it is to be placed now, or its next pod is unknown."""
-    has_node = bool(subject.pod.spec and subject.pod.spec.node_name)
-    return has_node or subject.replicas == 0 or subject.is_complete
-
-
-def _rejects(tally: PodTally, node: Node) -> bool:
-    value = node.labels.get(tally.spread.topology_key)
-    return value is None or not tally.fits(value)
-
-
-def _accepts(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
-    return any(
-        filter_node(node, tallies).passes and find_rejection(node, demands) is None
-        for node in cluster.topology.nodes
-    )
-
-
-def _suggest_honoring(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
-) -> tuple[str, str] | None:
-    """
-    Suggest the node inclusion policy that TSC105 or TSC116 suggests, if it places the next pod.
-
-    Returns:
-        A field and its new value; None if closed domains are not the cause.
-    """
-    if Gate.NODE_INCLUSION_POLICY not in context.gates:
-        return None
-    keys = tuple(tally.spread.topology_key for tally in tallies)
-    found = [
-        (tally.spread.index, closed)
-        for tally in tallies
-        if (closed := find_closed(tally.spread, keys, subject.demands, context))
-    ]
-    # One of the constraints may be enough; otherwise all of them together.
-    for chosen in (*([one] for one in found), found):
-        if chosen and _is_placed(subject, chosen, context):
-            index, closed = chosen[0]
-            return suggest_policies(subject, index, closed)
-    return None
-
-
-def _suggest_domains(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
-) -> tuple[str, str] | None:
-    """Suggest the minDomains that TSC104 suggests, if it places the next pod."""
-    assert context.cluster is not None, "the rule runs in audits"
-    for tally in tallies:
-        if tally.minimum_reason is not MinimumReason.TOO_FEW_DOMAINS:
+    found: dict[object, tuple[Mapping[str, str], tuple[Constraint, ...]]] = {}
+    for group in subject.running:
+        if group.replaced:
             continue
-        index, key = tally.spread.index, tally.spread.topology_key
-        left = len(context.cluster.lasting_domains(key, (key,), subject.demands).sizes)
-        lowered = replace(subject.constraints[index], min_domains=left)
-        if 0 < left < tally.spread.min_domains and _accepts_with(
-            subject, {index: lowered}, context
-        ):
-            return subject.field(index, "minDomains"), member("minDomains", left)
-    return None
-
-
-def _suggest_while_closed(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
-) -> tuple[str, str] | None:
-    """
-    Suggest what to do about nodes that are cordoned, or not ready, for now.
-
-    A drain is no reason to allow a larger skew for good.
-    """
-    assert context.cluster is not None, "the rule runs in audits"
-    if not _accepts(tallies, subject.demands.lasting, context.cluster):
-        return None
-    for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
-        index = tally.spread.index
-        honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
-        if _accepts_with(subject, {index: honoring}, context):
-            return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
-    field = subject.field(tallies[0].spread.index)
-    return field, "# wait until its nodes are ready and not cordoned: kubectl get nodes"
-
-
-def _is_placed(
-    subject: Subject, chosen: Iterable[tuple[int, ClosedDomains]], context: AdviceContext
-) -> bool:
-    """Whether the next pod has a node once closed domains of some constraints do not count."""
-    changed = {
-        index: honor_policies(subject.constraints[index], closed.policies)
-        for index, closed in chosen
-    }
-    return _accepts_with(subject, changed, context)
-
-
-def _accepts_with(
-    subject: Subject, changed: Mapping[int, Constraint], context: AdviceContext
-) -> bool:
-    """Whether the next pod has a node with some constraints changed, by their index."""
-    cluster = context.cluster
-    constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
-    pod = next_pod(subject)
-    return cluster is not None and _accepts(
-        cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
-    )
-
-
-def _suggest_change(
-    subject: Subject,
-    tallies: tuple[PodTally, ...],
-    rejections: Iterable[tuple[Node, list[PodTally]]],
-) -> tuple[str, str]:
-    """Suggest a field and its new value: the smallest raise of one maxSkew, or ScheduleAnyway."""
-    # A node that a single constraint rejects for its skew passes once that maxSkew is raised to it.
-    raised = [
-        (tally.skew(node.labels[tally.spread.topology_key]), tally.spread.index)
-        for node, (tally, *others) in rejections
-        if not others and tally.spread.topology_key in node.labels
-    ]
-    if raised:
-        skew, index = min(raised)
-        return subject.field(index, "maxSkew"), member("maxSkew", skew)
-    index = tallies[0].spread.index
-    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SCHEDULE_ANYWAY)
+        labels: Mapping[str, str] = group.pod.labels
+        held = find_constraints(subject, labels)
+        constraints = subject.constraints if held is None else held
+        # matchLabelKeys makes every revision count only its own pods, so a rollout has several
+        # sets.
+        keys = {key for constraint in constraints for key in constraint.match_label_keys}
+        values = tuple((key, labels.get(key)) for key in sorted(keys))
+        found[held is None, values] = labels, constraints
+    for labels, constraints in found.values():
+        yield from cluster.tallies(next_pod(subject, labels), constraints, gates)

@@ -149,10 +149,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
+        on_delete: Whether pods get a new revision only after they are deleted by another client, by
+            updateStrategy OnDelete.
+        paused: Whether its controller rolls out no revision until it is resumed.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
             with a workloadRef does; None if there is none.
+        is_shared: Whether its own controller creates pods from the template beside the creator, as
+            that of a Deployment with replicas does.
         stored: Whether it is the copy of a pod that an API server stored.
         settled: Whether an update leaves the pod template, constraints included, as it was.
         unjudged: Indexes of constraints that get no advice, since they are parts of a patch.
@@ -173,9 +178,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
+    on_delete: bool = False
+    paused: bool = False
     alone_on_node: bool = False
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
+    is_shared: bool = False
     stored: bool = False
     settled: bool = False
     unjudged: frozenset[int] = frozenset()

@@ -1,7 +1,8 @@
 """
-Suggestions: what findings of several rules advise the user to write or to run.
+Suggestions: what findings of several rules advise the user to write.
 
-Selectors for the pods of a subject, restarts, and the topology key that a misspelled key resembles.
+Selectors for the pods of a subject, and the topology key that a misspelled key resembles. How to
+replace running pods is the subject of ``restarts``.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,13 +12,13 @@ from itertools import islice
 from webhook.policy import render
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET
+from webhook.policy.kinds import JOB
 from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
+from webhook.policy.podlabels import JOB_NAME
+from webhook.policy.selectors import SELECT_ALL
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
 """Label keys that identify workloads, the most common first."""
-
-RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
 
 
 def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
@@ -26,31 +27,30 @@ def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
     return first | dict(sorted(labels.items()))
 
 
+ADD_LABELS = "# its pods have no labels: add some, and select its pods by them"
+"""Suggests what comes before a selector; a YAML comment."""
+
+
 def suggest_selector(subject: Subject) -> str:
-    """Format a selector that matches the subject's own pods as YAML."""
-    return member("labelSelector", render.selector(own_selector(subject)))
+    """Format a selector that matches the subject's own pods as YAML, or a comment."""
+    own = own_selector(subject)
+    return ADD_LABELS if own == SELECT_ALL else member("labelSelector", render.selector(own))
 
 
 def own_selector(subject: Subject) -> LabelSelector:
     """
     Return a selector for the subject's own pods: by labels that identify it, else by all labels.
 
-    For pods without labels it selects by a label that the user has to add.
+    For a Job without labels it selects by the one that the Job gives to its pods; it is empty for
+    other pods without labels.
     """
     naming = {key: subject.labels[key] for key in NAMING_LABELS if key in subject.labels}
-    name = subject.metadata.name or "web"
-    return LabelSelector(naming or dict(sorted(subject.labels.items())) or {"app": name})
+    return LabelSelector(naming or dict(sorted(subject.labels.items())) or _job_label(subject))
 
 
-def suggest_restart(subject: Subject) -> str:
-    """Suggest how to replace all pods of a workload; a YAML comment."""
-    if subject.kind in RESTARTABLE:
-        namespace = f" -n {subject.namespace}" if subject.namespace else ""
-        kind, _, name = str(subject).partition("/")
-        return f"# kubectl rollout restart {kind.lower()}/{name}{namespace}"
-    if subject.kind == POD:
-        return "# create the pod anew: no controller creates another in its place"
-    return "# delete the pods one after another: those created in their place are spread anew"
+def _job_label(subject: Subject) -> dict[str, str]:
+    name = subject.metadata.name
+    return {JOB_NAME: name} if subject.kind == JOB and name else {}
 
 
 WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)

@@ -7,14 +7,14 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 
 from collections.abc import Iterator
 
+from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.closeddomains import (
     count_allowed_values,
     find_tainted,
     selects_nodes,
 )
 from webhook.policy.advice.context import AdviceContext, tolerates_cordons
-from webhook.policy.advice.counting import hard_constraints
-from webhook.policy.advice.fields import counts_revisions_together
+from webhook.policy.advice.counting import counts_itself, hard_constraints
 from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -22,7 +22,6 @@ from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.spreads import SpreadConstraint
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -38,7 +37,7 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             problem = f"is on none of the {count_of(nodes, 'node')} that its pods can go to"
             instead = _suggest_labels("such nodes", key)
         else:
-            problem, instead = _describe_missing_key(key, context.facts)
+            problem, instead = _describe_missing_key(i, subject, context.facts)
         yield RuleViolation(
             subject.field(i, "topologyKey"), f"topologyKey {quote_value(key)} {problem}", instead
         )
@@ -55,13 +54,25 @@ def _suggest_labels(which: str, key: str) -> str:
     return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
 
 
-def _describe_missing_key(key: str, facts: Facts) -> tuple[str, str]:
+def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[str, str]:
+    key = subject.constraints[index].topology_key
     meant = nearest_key(key, facts.label_keys())
+    repeated = _find_repeated(meant or ZONE, index, subject)
+    if meant and repeated is not None:
+        instead = f"# remove this entry: it repeats topologySpreadConstraints[{repeated}]"
+        return f"is on no node; {meant} is", instead
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
-    has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes()
+    has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and repeated is None
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node", instead
+
+
+def _find_repeated(key: str, index: int, subject: Subject) -> int | None:
+    """Find the entry that one would repeat with another topology key, which TSC004 denies."""
+    pair = key, subject.constraints[index].when_unsatisfiable
+    pairs = [(one.topology_key, one.when_unsatisfiable) for one in subject.constraints]
+    return pairs.index(pair) if pair in pairs else None
 
 
 def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
@@ -85,14 +96,18 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
     if subject.is_alone or not any(one.min_domains for one in subject.constraints):
         return  # most workloads
     for spread in hard_constraints(subject, context):
+        if not counts_itself(spread.constraint, subject, context.gates):
+            continue  # its pods never add to the skew
         key, required = spread.topology_key, spread.min_domains
         left = _count_reachable(key, subject.demands, context) if required > 1 else None
-        waiting = _name_waiting(subject, spread, left) if left and left < required else ""
-        if left and waiting:
+        if not left or left >= required:
+            continue
+        waiting = name_waiting(subject, spread.constraint, left * spread.max_skew)
+        if waiting:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
-                f"minDomains is {required}, but affinity and tolerations leave its pods "
-                f"{count_of(left, 'domain')} of {quote_value(key)}: each takes "
+                f"minDomains is {required}, but {_describe_left(key, left, subject, context)}: "
+                "each takes "
                 f"{count_of(spread.max_skew, 'pod')} at most, {waiting} stay Pending until a node "
                 "autoscaler adds a domain; with one that does, this is right",
                 member("minDomains", left),
@@ -100,16 +115,17 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
             )
 
 
-def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
-    """Name the pods that have no place in the domains; empty if all have one."""
-    replicas = subject.most_replicas
-    if replicas is None or replicas > domains * spread.max_skew:
-        return "the others"
-    if replicas == domains * spread.max_skew and counts_revisions_together(
-        spread.constraint, subject
-    ):
-        return "and the additional pods of a rollout"
-    return ""
+def _describe_left(key: str, left: int, subject: Subject, context: AdviceContext) -> str:
+    """Describe the domains that pods can reach; affinity and tolerations if these exclude some."""
+    if context.cluster is None:
+        every = context.facts.domains(key)
+    else:
+        anywhere = subject.demands.honoring(affinity=False, taints=False)
+        every = len(context.cluster.lasting_domains(key, (key,), anywhere).sizes)
+    domains = count_of(left, "domain")
+    if left == every:
+        return f"{quote_value(key)} has {domains} only"
+    return f"affinity and tolerations leave its pods {domains} of {quote_value(key)}"
 
 
 def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int | None:

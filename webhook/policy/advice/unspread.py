@@ -14,11 +14,12 @@ import msgspec
 
 from webhook.policy import render
 from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import SURGING
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import entries
 from webhook.policy.advice.subject import PodAffinityTerm, Subject
-from webhook.policy.advice.suggestions import own_selector
+from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Mode
@@ -26,8 +27,7 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
-from webhook.policy.podlabels import revision_key
-from webhook.policy.selectors import matches
+from webhook.policy.selectors import SELECT_ALL, matches
 
 SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
 
@@ -54,7 +54,7 @@ def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[Rule
     if subject.is_partial or _is_pinned(subject) or _is_spread(subject):
         return
     if gang_field(subject.pod):
-        return  # a gang works together: its PodGroup says where
+        return  # a gang works together: its PodGroup decides where
     defaults = find_defaults(subject, context)
     replicas = count_to_spread(subject)
     crowded = "" if defaults.injected else _find_crowd(subject, context.cluster)
@@ -84,9 +84,11 @@ def _describe_problem(subject: Subject, defaults: DefaultSpread, crowded: str) -
 def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
     """Suggest constraints that no other rule finds fault with, TSC107 included."""
     selector = own_selector(subject)
+    if selector == SELECT_ALL:
+        return ADD_LABELS
     surges = subject.pods_kind in SURGING and not subject.recreates
     by_revision = surges and Gate.MATCH_LABEL_KEYS in context.gates
-    keys = (revision_key(subject.pods_kind),) if by_revision else ()
+    keys = tuple(list_revision_keys(subject)) if by_revision else ()
     suggested = [
         render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector, match_label_keys=keys))
         for key in SUGGESTED

@@ -1,6 +1,9 @@
 """
 Rule TSC108: volumes that hold the pods of a StatefulSet in zones which a hard constraint rules out.
 
+``volumes_keep_pods`` serves TSC114, which reports pods that already run more unevenly than a
+constraint allows.
+
 A volume of a zone pins its pod to that zone for as long as its claim exists. Which zone that is
 depends on the StorageClass. ``Immediate`` creates the volume before the pod is placed, in a zone of
 the provisioner's choice. ``WaitForFirstConsumer`` creates it where the pod is placed first, which
@@ -50,13 +53,24 @@ def volumes_can_follow(subject: Subject, context: AdviceContext) -> Iterator[Rul
             yield from _judge(spread, subject, cluster)
 
 
+def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool:
+    """
+    Whether volumes keep the pods of a StatefulSet in their domains of a key, also after a restart.
+
+    That is so for zones and regions, unless all volumes are known to belong to no zone.
+    """
+    if subject.kind.kind != STATEFUL_SET.kind or not subject.claims:  # also that of OpenKruise
+        return False
+    is_location = key.rpartition("/")[2] in ("zone", "region")
+    return is_location and bool(_list_zonal(subject, cluster.storage_classes))
+
+
 def _judge(
     spread: SpreadConstraint, subject: Subject, cluster: ClusterState
 ) -> Iterator[RuleViolation]:
     """Yield the most certain of the three violations that the volumes of a pod may cause."""
     zones = _find_zones(spread, subject, cluster)
-    classes = list(_list_classes(subject, cluster.storage_classes))
-    zonal = [found for found in classes if found is None or not found.is_shared]
+    zonal = _list_zonal(subject, cluster.storage_classes)
     known = [found for found in zonal if found is not None]
     if not zonal or (cluster.topology.nodes and len(zones.counted) <= 1):
         return  # shared storage, or a cluster without several zones
@@ -77,6 +91,12 @@ def _find_zones(spread: SpreadConstraint, subject: Subject, cluster: ClusterStat
     counted = cluster.topology.domains(key, (key,), counting).sizes
     reached = cluster.lasting_domains(key, (key,), demands).sizes
     return _Zones(frozenset(counted), frozenset(counted) & frozenset(reached))
+
+
+def _list_zonal(subject: Subject, classes: Mapping[str, StorageClass]) -> list[StorageClass | None]:
+    """List the classes of claims whose volumes may belong to a zone; None for an unknown one."""
+    found = _list_classes(subject, classes)
+    return [one for one in found if one is None or not one.is_shared]
 
 
 def _list_classes(

@@ -75,7 +75,7 @@ _NOTHING: Mapping[FieldPath, frozenset[int]] = MappingProxyType({})
 
 
 def is_directive(entry: Any) -> bool:
-    """Whether an entry of a list only says what happens to the list, or to another entry."""
+    """Whether an entry of a list is no item of it, but changes the list or another entry."""
     return is_object(entry) and entry.get(PATCH, MERGE) != MERGE
 
 

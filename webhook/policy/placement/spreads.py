@@ -148,7 +148,7 @@ def _resolve_constraint(
     if constraint.when_unsatisfiable == DO_NOT_SCHEDULE and Gate.MIN_DOMAINS in gates:
         min_domains = constraint.min_domains
     # Without the gate of the node inclusion policies the scheduler behaves as with their defaults:
-    # it honors affinity and ignores taints, whatever the constraint says.
+    # it honors affinity and ignores taints, whatever the constraint has.
     policies = Gate.NODE_INCLUSION_POLICY in gates
     return SpreadConstraint(
         constraint=constraint,

@@ -1,0 +1,73 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, pod
+from tests.policy.advice.subjects import deployed, partitioned, subject, workload
+from webhook.policy.advice.restarts import suggest_moving, suggest_restart
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
+
+DELETION = "# delete the pods one after another: those created in their place are spread anew"
+WAIT = (
+    "# wait until it ends, its next run creates pods anew: a pod that is deleted now counts as "
+    "failed (backoffLimit)"
+)
+
+PARTITION = (
+    "# delete the pods one after another, or lower the partition first: kubectl rollout restart "
+    "replaces no pod below it"
+)
+WEB = "deployment/web -n shop"
+
+ON_DELETE: Json = {"updateStrategy": {"type": "OnDelete"}}
+
+RESTARTS: dict[str, tuple[Subject, str]] = {
+    "a Deployment": (deployed(), f"# kubectl rollout restart {WEB}"),
+    "a DaemonSet": (
+        subject(workload(kind=DAEMON_SET)), "# kubectl rollout restart daemonset/web -n shop"
+    ),
+    "a StatefulSet": (
+        subject(workload(kind=STATEFUL_SET)), "# kubectl rollout restart statefulset/web -n shop"
+    ),
+    "a StatefulSet with OnDelete": (
+        subject(workload(kind=STATEFUL_SET, **ON_DELETE)),
+        f"{DELETION} (updateStrategy OnDelete)",
+    ),
+    "a DaemonSet with OnDelete": (
+        subject(workload(kind=DAEMON_SET, **ON_DELETE)),
+        f"{DELETION} (updateStrategy OnDelete)",
+    ),
+    "a StatefulSet with a partition": (
+        partitioned(pods=[]),
+        PARTITION,
+    ),
+    "a Deployment that is paused": (
+        deployed(paused=True),
+        f"# kubectl rollout resume {WEB} && kubectl rollout restart {WEB}",
+    ),
+    "one of no known namespace": (
+        replace(deployed(), namespace=""), "# kubectl rollout restart deployment/web"
+    ),
+    "a ReplicaSet": (subject(workload(kind=REPLICA_SET)), DELETION),
+    "a Job": (subject(workload(kind=JOB)), WAIT),
+    "a CronJob": (replace(deployed(), kind=CRON_JOB), WAIT),
+    "a JobSet": (replace(deployed(), kind=JOB_SET), WAIT),
+    "a Pod": (
+        subject(pod()), "# create the pod anew: no controller creates another in its place"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "suggestion"), RESTARTS.values(), ids=RESTARTS.keys())
+def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
+    assert suggest_restart(judged) == suggestion
+
+
+def test_volumes_are_moved_rather_than_pods() -> None:
+    hard, soft = suggest_moving(is_hard=True), suggest_moving(is_hard=False)
+
+    assert "a pod that is deleted without its claim stays Pending" in hard
+    assert hard.endswith(" or write whenUnsatisfiable: ScheduleAnyway")
+    assert soft.endswith("if the application can rebuild it")
+    assert "Pending" not in soft
+    assert "rollout restart" not in hard + soft

@@ -1,0 +1,32 @@
+"""
+Which pods of a subject have no place where a constraint limits the pods of each domain.
+
+A limit is worth a finding only if some pod stays Pending for it. ``name_waiting`` is the entry
+point; how many places there are is for the rules to count.
+"""
+
+from webhook.policy.advice.fields import counts_revisions_together, is_unique
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import Constraint
+
+
+def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
+    """
+    Name the pods that stay Pending, as the beginning of a clause.
+
+    Args:
+        places: Number of pods that the constraint allows in all domains together.
+
+    Returns:
+        Empty if all pods have a place, those of a rollout included.
+    """
+    if any(is_unique(key, subject) for key in constraint.match_label_keys):
+        return ""  # every pod counts only itself
+    replicas = subject.most_replicas
+    if replicas is None:
+        return "any more"
+    if replicas > places:
+        return "the others"
+    if replicas == places and counts_revisions_together(constraint, subject):
+        return "and the additional pods of a rollout"
+    return ""

@@ -1,0 +1,240 @@
+"""
+The rule about a next pod without a node: TSC106.
+
+Each hard constraint may allow some nodes while no node satisfies all of them. The counts come from
+``placement``, so they are those that kube-scheduler sees.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
+
+from webhook.policy.advice.closeddomains import (
+    ClosedDomains,
+    find_closed,
+    find_taints,
+    honor_policies,
+    name_requirements,
+    suggest_policies,
+)
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.flow import member
+from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.subject import Subject
+from webhook.policy.api.gates import Gate
+from webhook.policy.model import SCHEDULE_ANYWAY, TAINTS_POLICY, Constraint, Node
+from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
+from webhook.policy.placement.scoring import filter_node
+from webhook.policy.placement.tallies import MinimumReason, PodTally
+
+_LOWER_PARTITION = (
+    "# lower partition: the next pod has the constraints of an older revision, which the template "
+    "does not change"
+)
+
+
+def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """
+    TSC106: every hard constraint may allow some nodes, and yet no node satisfies all.
+
+    Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them.
+    """
+    cluster = context.cluster
+    if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
+        return
+    pod = next_pod(subject)
+    held = find_constraints(subject, pod.labels)
+    if held is not None:
+        subject = subject.with_constraints(held)
+    if subject.constraints and not cluster.lasting_domains("", (), pod.demands).sizes:
+        yield from _report_no_node(subject, cluster)
+        return
+    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    if not tallies or _accepts(tallies, pod.demands, cluster):
+        return
+    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
+    if not nodes:
+        return  # the state of the nodes rejects the pod, for now
+    rejections = [(node, [tally for tally in tallies if _rejects(tally, node)]) for node in nodes]
+    rejected = Counter(tally.spread.topology_key for _, found in rejections for tally in found)
+    counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
+    cause = _suggest_honoring(subject, tallies, context)
+    cause = cause or _suggest_domains(subject, tallies, context)
+    cause = cause or _suggest_while_closed(subject, tallies, context)
+    field, instead = cause or _suggest_change(subject, tallies, rejections)
+    if held is not None:
+        field, instead = subject.list_path, _LOWER_PARTITION
+    cordoned = _suggest_uncordon(tallies, subject.demands, cluster)
+    yield RuleViolation(
+        field,
+        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}"
+        f"{cordoned}",
+        instead,
+        _describe_rejection(len(nodes)),
+    )
+
+
+def _suggest_uncordon(
+    tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState
+) -> str:
+    """Name the cordoned nodes that would accept the next pod; empty if there is none."""
+    names = [
+        node.name
+        for node in cluster.topology.nodes
+        if node.unschedulable
+        and filter_node(node, tallies).passes
+        and find_rejection(uncordon(node), demands) is None
+    ]
+    if not names:
+        return ""
+    return f"; cordoned {join_names(names)} would accept it (kubectl uncordon {names[0]})"
+
+
+def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:
+    """Report that a pod can go to none of the nodes, whatever their state."""
+    demands, nodes = subject.demands, len(cluster.topology.nodes)
+    if not nodes:
+        return  # the nodes are unknown
+    entered = cluster.lasting_domains("", (), demands)
+    allowed = cluster.lasting_domains("", (), demands.honoring(affinity=True, taints=False))
+    taints = find_taints(allowed, entered, allowed.sizes.keys())
+    excluding = name_requirements(demands, taints)
+    yield RuleViolation(
+        subject.list_path,
+        f"by {excluding} its pods can go to 0 of {count_of(nodes, 'node')}: they stay Pending "
+        "until a node autoscaler adds another",
+        "# let its pods go to some nodes by nodeSelector, affinity and tolerations",
+        f"by {excluding} its pods can go to no node",
+    )
+
+
+def _describe_rejection(nodes: int, which: str = "") -> str:
+    if nodes == 1:
+        return f"the one node{which} rejects the next pod"
+    return f"none of the {nodes} nodes{which} accepts the next pod"
+
+
+def _awaits_no_pod(subject: Subject) -> bool:
+    """Whether no pod of it is to be placed now, or its next pod is unknown."""
+    has_node = bool(subject.pod.spec and subject.pod.spec.node_name)
+    return has_node or subject.replicas == 0 or subject.is_complete
+
+
+def _rejects(tally: PodTally, node: Node) -> bool:
+    value = node.labels.get(tally.spread.topology_key)
+    return value is None or not tally.fits(value)
+
+
+def _accepts(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
+    return any(
+        filter_node(node, tallies).passes and find_rejection(node, demands) is None
+        for node in cluster.topology.nodes
+    )
+
+
+def _suggest_honoring(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """
+    Suggest the node inclusion policy that TSC105 or TSC116 suggests, if it places the next pod.
+
+    Returns:
+        A field and its new value; None if closed domains are not the cause.
+    """
+    if Gate.NODE_INCLUSION_POLICY not in context.gates:
+        return None
+    keys = tuple(tally.spread.topology_key for tally in tallies)
+    found = [
+        (tally.spread.index, closed)
+        for tally in tallies
+        if (closed := find_closed(tally.spread, keys, subject.demands, context))
+    ]
+    # One of the constraints may be enough; otherwise all of them together.
+    for chosen in (*([one] for one in found), found):
+        if chosen and _is_placed(subject, chosen, context):
+            index, closed = chosen[0]
+            return suggest_policies(subject, index, closed)
+    return None
+
+
+def _suggest_domains(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """Suggest the minDomains that TSC104 suggests, if it places the next pod."""
+    assert context.cluster is not None, "the rule runs in audits"
+    for tally in tallies:
+        if tally.minimum_reason is not MinimumReason.TOO_FEW_DOMAINS:
+            continue
+        index, key = tally.spread.index, tally.spread.topology_key
+        left = len(context.cluster.lasting_domains(key, (key,), subject.demands).sizes)
+        lowered = replace(subject.constraints[index], min_domains=left)
+        if 0 < left < tally.spread.min_domains and _accepts_with(
+            subject, {index: lowered}, context
+        ):
+            return subject.field(index, "minDomains"), member("minDomains", left)
+    return None
+
+
+def _suggest_while_closed(
+    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+) -> tuple[str, str] | None:
+    """
+    Suggest what to do about nodes that are cordoned, or not ready, for now.
+
+    A drain is no reason to allow a larger skew for good.
+    """
+    assert context.cluster is not None, "the rule runs in audits"
+    if not _accepts(tallies, subject.demands.lasting, context.cluster):
+        return None
+    for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
+        index = tally.spread.index
+        honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
+        if _accepts_with(subject, {index: honoring}, context):
+            return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
+    field = subject.field(tallies[0].spread.index)
+    return field, "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+
+
+def _is_placed(
+    subject: Subject, chosen: Iterable[tuple[int, ClosedDomains]], context: AdviceContext
+) -> bool:
+    """Whether the next pod has a node once closed domains of some constraints do not count."""
+    changed = {
+        index: honor_policies(subject.constraints[index], closed.policies)
+        for index, closed in chosen
+    }
+    return _accepts_with(subject, changed, context)
+
+
+def _accepts_with(
+    subject: Subject, changed: Mapping[int, Constraint], context: AdviceContext
+) -> bool:
+    """Whether the next pod has a node with some constraints changed, by their index."""
+    cluster = context.cluster
+    constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
+    pod = next_pod(subject)
+    return cluster is not None and _accepts(
+        cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
+    )
+
+
+def _suggest_change(
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    rejections: Iterable[tuple[Node, list[PodTally]]],
+) -> tuple[str, str]:
+    """Suggest a field and its new value: the smallest raise of one maxSkew, or ScheduleAnyway."""
+    # A node that a single constraint rejects for its skew passes once that maxSkew is raised to it.
+    raised = [
+        (tally.skew(node.labels[tally.spread.topology_key]), tally.spread.index)
+        for node, (tally, *others) in rejections
+        if not others and tally.spread.topology_key in node.labels
+    ]
+    if raised:
+        skew, index = min(raised)
+        return subject.field(index, "maxSkew"), member("maxSkew", skew)
+    index = tallies[0].spread.index
+    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SCHEDULE_ANYWAY)
