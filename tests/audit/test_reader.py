@@ -63,6 +63,20 @@ def test_only_a_pod_without_a_controller_is_a_workload(pod: dict[str, Any], work
     assert (len(snapshot.pods), len(snapshot.workloads)) == (1, workloads)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "stored"), [({"uid": "u1", "resourceVersion": "7"}, True), ({"uid": "u1"}, False)]
+)
+def test_a_pod_keeps_only_the_mark_that_it_was_stored(
+    metadata: dict[str, Any], stored: bool
+) -> None:
+    snapshot = put(("v1", "Pod"), json.dumps({"metadata": {"name": "a", **metadata}}))
+
+    (pod,), (workload,) = snapshot.pods, snapshot.workloads
+    assert (pod.stored, workload.subject.stored) == (stored, stored)
+    assert pod.metadata is not None
+    assert (pod.metadata.uid, pod.metadata.resource_version) == (None, None)
+
+
 def test_the_selector_of_a_controller_is_an_owner() -> None:
     metadata = {"name": "web", "namespace": "shop"}
     obj = {"metadata": metadata, "spec": {"selector": {"matchLabels": {"app": "web"}}}}

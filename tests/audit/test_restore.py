@@ -106,3 +106,13 @@ def test_templates_and_lists_are_restored_where_they_were() -> None:
         2,
         {"topologySpreadConstraints"},
     ]
+
+
+@pytest.mark.parametrize("metadata", [{}, {"uid": "u1", "resourceVersion": "7"}], ids=str)
+def test_a_pod_that_was_stored_still_shows_it(metadata: dict[str, str]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "solo", **metadata}}
+
+    value = restored(world.gather(msgspec.json.encode(pod).decode()).snapshot)["Pod/solo"]
+
+    assert value["metadata"].keys() & {"uid", "resourceVersion"} == metadata.keys()
+    assert "stored" not in value

@@ -1,3 +1,6 @@
+import json
+from typing import Any
+
 import pytest
 
 from tests.audit import world
@@ -146,6 +149,77 @@ def of_set(partition: int = 0, *ordinals: int) -> str:
         written = pod(f"web-{i}", f"node-{zone}", "StatefulSet/web")
         text += written.replace('pod-template-hash":"h1', f'controller-revision-hash":"old{name}')
     return text
+
+
+def rolled_out(old: str, new: str, *, labelled: bool = False, **spec: Any) -> str:
+    """
+    Write a StatefulSet that is being updated, and its pods, in zones by their letters.
+
+    Args:
+        old: The zones of the pods of the old revision, which have the first ordinals.
+        labelled: Whether pods carry their names as labels, as a StatefulSet writes them.
+        spec: Further members of the specification.
+    """
+    members = "".join(f"  {key}: {json.dumps(value)}\n" for key, value in spec.items())
+    text = STATEFUL_ROLLOUT.replace("spec:\n", f"spec:\n{members}", 1)
+    text = text.replace("replicas: 3", f"replicas: {len(old + new)}")
+    for i, zone in enumerate(old + new):
+        revision = "old" if i < len(old) else "new"
+        name = f'","statefulset.kubernetes.io/pod-name":"web-{i}' if labelled else ""
+        written = pod(f"web-{i}", f"node-{zone}", "StatefulSet/web", revision=revision + "%")
+        text += written.replace("pod-template-hash", HASH).replace("%", name)
+    return text
+
+
+HASH = "controller-revision-hash"
+UPDATED = rolled_out("abc", "aa")
+
+
+def partition(number: int) -> dict[str, Any]:
+    """Write an update strategy with a partition."""
+    return {"rollingUpdate": {"partition": number}}
+
+
+# manifests, number of pods that the rollout is about to delete
+STATEFUL: dict[str, tuple[str, int]] = {
+    "a rollout that runs": (UPDATED, 3),
+    "a rollout whose new pods do not exist yet": (rolled_out("abcaa", ""), 0),
+    "one revision": (rolled_out("", "abcaa"), 0),
+    "a revision that is not known": (UPDATED.replace("updateRevision", "other"), 0),
+    "pods without a revision": (UPDATED.replace(f'"{HASH}":"old"', '"tier":"web"'), 0),
+    "OnDelete": (rolled_out("abc", "aa", updateStrategy={"type": "OnDelete"}), 0),
+    "pods that return to their volumes": (rolled_out("abc", "aa", volumeClaimTemplates=[{}]), 0),
+    "a partition": (rolled_out("abc", "aa", labelled=True, updateStrategy=partition(1)), 2),
+    "a partition that starts elsewhere": (
+        rolled_out("abc", "aa", labelled=True, updateStrategy=partition(1), ordinals={"start": 1}),
+        1,
+    ),
+    "pods below a partition": (
+        rolled_out("abc", "aa", labelled=True, updateStrategy=partition(3)), 0
+    ),
+    "a partition, and pods whose ordinals are not known": (
+        rolled_out("abc", "aa", updateStrategy=partition(1)), 0
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "number"), STATEFUL.values(), ids=STATEFUL.keys())
+def test_the_pods_of_older_revisions_of_a_stateful_set_are_marked(text: str, number: int) -> None:
+    found = inventory(gather(world.NODES + text).snapshot)
+    (subject,) = (item.subject for item in found.audited)
+
+    assert sum(group.number for group in subject.running) == 5
+    assert sum(group.number for group in subject.running if group.replaced) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "uneven"), [(UPDATED, 0), (rolled_out("a", "aaaa"), 1), (rolled_out("aaab", "a"), 0)]
+)
+def test_a_stateful_set_is_uneven_if_its_rollout_leaves_it_so(text: str, uneven: int) -> None:
+    report = world.audit(world.NODES + text)
+
+    assert report.summary.uneven == uneven
+    assert ("TSC114" in {rule for _, rule in world.rules(report)}) is bool(uneven)
 
 
 SETS = replica_set("old", "1") + replica_set("new", "2")

@@ -32,6 +32,17 @@ def test_the_template_is_judged_with_the_pods_of_the_rollout() -> None:
     assert (judged.is_judged, listed.is_judged) == (True, False)
 
 
+@pytest.mark.parametrize(("replicas", "is_shared"), [("replicas: 0", False), ("replicas: 2", True)])
+def test_a_deployment_with_replicas_has_pods_beside_those_of_the_rollout(
+    replicas: str, is_shared: bool
+) -> None:
+    judged, _ = inventory(
+        gather(REFERRING + TEMPLATE.replace("replicas: 0", replicas)).snapshot
+    ).audited
+
+    assert judged.subject.is_shared == is_shared
+
+
 OWN = "".join(pod(f"template-1-{name}", "node-b", "ReplicaSet/template-1") for name in "ab")
 
 # objects -> workload, replicas, pods and the places of its pods

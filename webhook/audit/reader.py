@@ -168,11 +168,10 @@ class ObjectReader:
         """
         group_kind = _group_kind(version_kind)
         if group_kind == POD:
-            pod = _decode_pod(data)
+            pod = _mark_stored(_decode_pod(data))
             subjects = [_build_pod_subject(pod)]
             if pod.metadata is not None:
-                metadata = replace(pod.metadata, uid=None, resource_version=None)
-                pod = replace(pod, metadata=reduce_metadata(metadata))
+                pod = replace(pod, metadata=reduce_metadata(pod.metadata))
             (snapshot.pods if source.requested else snapshot.neighbours).append(pod)
         else:
             subjects = self._decode_subjects(group_kind, data)
@@ -230,19 +229,25 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
     return SourceError(f"{listed.path(named.namespace)}/{named.name}", str(error))
 
 
+def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
+    """Replace what shows that an API server stored a pod by a mark, which takes less memory."""
+    metadata = pod.metadata or SnapshotPodMetadata()
+    stored = is_stored(metadata.uid, metadata.resource_version)
+    kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
+    return replace(pod, metadata=kept, stored=stored)
+
+
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:
     """Build the subject of a pod without a controller, which is audited until it has ended."""
     metadata = pod.metadata or SnapshotPodMetadata()
     if metadata.controller is not None or pod.is_gone:
         return None
-    stored = is_stored(metadata.uid, metadata.resource_version)
-    metadata = replace(metadata, uid=None, resource_version=None)
     return Subject(
         kind=POD,
         metadata=metadata,
         namespace=metadata.namespace,
-        pod=SubjectPod(pod.metadata and metadata, pod.spec),
-        stored=stored,
+        pod=SubjectPod(pod.metadata, pod.spec),
+        stored=pod.stored,
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotWorkload
+from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotPod, SnapshotWorkload
 from webhook.policy.advice.podcount import JOBS
+from webhook.policy.firstlabels import UID
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET, POD
 from webhook.policy.model import GroupKind, LabelSelector, group_of
 from webhook.policy.paths import (
@@ -60,7 +61,18 @@ def list_objects(
             _put(value, path, _restore_selector(owner, owner.selector))
     yield from values.values()
     for pod in (*snapshot.pods, *snapshot.neighbours):
-        yield {"apiVersion": "v1", "kind": "Pod", **_to_json(pod)}
+        yield {"apiVersion": "v1", "kind": "Pod", **_restore_pod(pod)}
+
+
+def _restore_pod(pod: SnapshotPod) -> dict[str, Any]:
+    value = _to_json(pod)
+    if value.pop("stored"):
+        value["metadata"] |= _STORED
+    return value
+
+
+_STORED = {"uid": UID, "resourceVersion": "0"}
+"""Placeholders for the metadata that shows that an API server stored a pod."""
 
 
 def _restore_identity(workload: SnapshotWorkload) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """
-Rollouts that run: which pods belong to a ReplicaSet that another one is replacing.
+Rollouts that run: which pods belong to a revision that another one is replacing.
 
 ``mark_replaced``, ``find_revisions`` and ``find_partitioned_revision`` are the entry points. A
 Deployment and a Rollout of Argo number the revisions of their ReplicaSets in an annotation; a
 rollback gives the old ReplicaSet a new number. Without the ReplicaSets, as in a dump of Deployments
-and pods, the newest one is not known. A StatefulSet replaces its pods one by one at the same place
-in its list, so nothing is marked there.
+and pods, the newest one is not known. The status of a StatefulSet shows its newest revision. If its
+pods have claims, none is marked: they return to their volumes, and so count where they are.
 
 Source: kubernetes pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts
-utils/annotations ``RevisionAnnotation``.
+utils/annotations ``RevisionAnnotation``; kubernetes pkg/controller/statefulset
+stateful_set_control.go ``updateStatefulSet``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,8 +21,8 @@ from webhook.audit.groups import ObjectKey, controller_of, key_of
 from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
 from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import REPLICA_SET
-from webhook.policy.nextrevision import find_ordinals
+from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
+from webhook.policy.nextrevision import PartitionedRevisions, find_ordinals
 from webhook.policy.podlabels import revision_key
 
 _Running = tuple[RunningPods, ...]
@@ -31,7 +32,7 @@ def mark_replaced(
     running: Mapping[ObjectKey, _Running], workloads: Iterable[SnapshotWorkload]
 ) -> dict[ObjectKey, _Running]:
     """
-    Mark the pods of older ReplicaSets of each workload whose newest one has pods as well.
+    Mark the pods of older revisions of each workload whose newest one has pods as well.
 
     If pods of several ReplicaSets run of which one is not known, all of them are unordered.
 
@@ -39,9 +40,16 @@ def mark_replaced(
         running: Workload -> its running pods.
         workloads: All workloads, ReplicaSets with their annotations among them.
     """
-    sets = [one.subject for one in workloads if one.subject.kind == REPLICA_SET]
+    subjects = [one.subject for one in workloads]
+    sets = [subject for subject in subjects if subject.kind == REPLICA_SET]
     known, newest = set(map(key_of, sets)), _find_newest(sets)
-    return {key: _mark(groups, newest, known) for key, groups in running.items()}
+    stateful = {key_of(subject): subject for subject in subjects if subject.kind == STATEFUL_SET}
+    return {
+        key: _mark_of_stateful_set(groups, stateful[key])
+        if key in stateful
+        else _mark(groups, newest, known)
+        for key, groups in running.items()
+    }
 
 
 def find_revisions(workloads: Iterable[SnapshotWorkload]) -> dict[ObjectKey, dict[str, str]]:
@@ -112,3 +120,29 @@ def _mark(
         else group
         for group, owner in zip(groups, owners, strict=True)
     )
+
+
+def _mark_of_stateful_set(groups: _Running, subject: Subject) -> _Running:
+    """Mark the pods that a rolling update of a StatefulSet is about to delete."""
+    held = subject.partitioned
+    newest = held.updated if held else subject.revision
+    present = any(newest.items() <= group.pod.labels.items() for group in groups)
+    if not newest or not present or subject.on_delete or subject.claims:
+        return groups
+    return tuple(
+        replace(group, replaced=True) if _is_outdated(group, newest, held) else group
+        for group in groups
+    )
+
+
+def _is_outdated(
+    group: RunningPods, newest: Mapping[str, str], held: PartitionedRevisions | None
+) -> bool:
+    """Whether pods have another revision than the newest one, and no partition holds them back."""
+    labels, metadata = group.pod.labels, group.pod.metadata
+    if not newest.keys() <= labels.keys() or newest.items() <= labels.items():
+        return False
+    if held is None:
+        return True
+    ordinals = find_ordinals([metadata.name] if metadata and group.number == 1 else [])
+    return any(held.label(ordinal) == held.updated for ordinal in ordinals)

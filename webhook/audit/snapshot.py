@@ -26,6 +26,7 @@ from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
 from webhook.policy.placement.census import FINISHED, ObservedStatus
+from webhook.policy.scaledown.ranks import DELETION_COST
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
 SNAPSHOT_KIND = "ClusterSnapshot"
@@ -37,7 +38,7 @@ _OUR_PREFIX = "evenspread.io/"  # annotations that rules read
 REVISION_ANNOTATIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
 """Annotations of ReplicaSets that number the revisions of their controller."""
 
-_READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, *REVISION_ANNOTATIONS})
+_READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, DELETION_COST, *REVISION_ANNOTATIONS})
 _GZIP = b"\x1f\x8b"
 _START = f'{{"apiVersion":"{SNAPSHOT_API_VERSION}","kind":"{SNAPSHOT_KIND}"'.encode()
 
@@ -46,7 +47,7 @@ class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
     """
     The metadata of a pod, with what shows that an API server stored or deletes it.
 
-    ``uid`` and ``resource_version`` are None in a snapshot; the subject of the pod has the result.
+    ``uid`` and ``resource_version`` are None in a snapshot; the pod has the result.
     """
 
     deletion_timestamp: str | None = None
@@ -55,10 +56,17 @@ class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
 
 
 class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
-    """A pod of a cluster."""
+    """
+    A pod of a cluster.
+
+    Attributes:
+        stored: Whether it is the copy of a pod that an API server stored; absent in snapshots of
+            earlier versions.
+    """
 
     metadata: SnapshotPodMetadata | None = None
     status: ObservedStatus | None = None
+    stored: bool = False
 
     @property
     def is_gone(self) -> bool:

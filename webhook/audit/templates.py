@@ -32,6 +32,7 @@ def follow_references(snapshot: Snapshot) -> list[SnapshotWorkload]:
             subject=replace(
                 workload.subject,
                 creator=found.kind,
+                is_shared=workload.subject.replicas != 0,
                 replicas=found.replicas,
                 given_labels=found.given_labels,
             ),
