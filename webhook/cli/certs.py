@@ -210,7 +210,7 @@ async def _read_cluster(
 
 
 def _call(server: ServerOptions, action: Callable[[ObjectClient], Awaitable[T]]) -> T:
-    """Call an API server; prefer its error, which says what to do, to that of the store."""
+    """Call an API server; prefer its error, which has advice, to that of the store."""
     try:
         return apiserver.call(server, action)
     except StoreError as error:

@@ -70,7 +70,7 @@ class PageReader:
                 self.whole = self._limit > 1
                 self._limit = max(self._limit // 2, 1)
             else:
-                if self.whole:  # metadata says nothing of the objects' sizes
+                if self.whole:  # metadata does not show how large objects are
                     self._limit = next_limit(self._limit, len(body))
                 return body
 

@@ -132,7 +132,7 @@ class Metrics:
 
     def __init__(self) -> None:
         """Create every metric of the catalogue."""
-        # Without this, each counter comes with a second one that says since when it counts.
+        # Without this, each counter comes with a second one, the time since which it counts.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # upstream left out its "-> None"
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
