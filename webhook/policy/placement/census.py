@@ -6,7 +6,7 @@ much as there are groups that could match and nodes that they are on, however ma
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -232,6 +232,27 @@ class Census:
             for node, pods in group.nodes.items():
                 total[node] = total.get(node, 0) + pods
         return total
+
+    @property
+    def namespaces(self) -> Collection[str]:
+        """Names of the namespaces that have, or had, pods."""
+        return self._namespaces.keys()
+
+    def select(
+        self, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[tuple[Mapping[str, str], Mapping[str, int]]]:
+        """
+        Yield the different labels of the pods that a selector selects, with their nodes.
+
+        Args:
+            selector: None selects no pod, an empty one all pods.
+
+        Returns:
+            Labels, and node name -> pods, at least 1. Neither may be changed.
+        """
+        groups = self._namespaces.get(namespace)
+        if groups is not None and selector is not None:
+            yield from ((group.labels, group.nodes) for group in groups.select(selector))
 
     def leave_out(
         self, namespace: str, pods: Iterable[tuple[Mapping[str, str], Mapping[str, int]]]

@@ -1,0 +1,38 @@
+"""Conformance cases of filters: what kube-scheduler answers to a pod, node by node."""
+
+import msgspec
+
+from tests.conformance.case import Answer, Case
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.pods import read_pod
+from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
+from webhook.policy.api import gates
+from webhook.policy.api.versions import parse_version
+from webhook.policy.placement.filters.failure import describe_failure
+from webhook.policy.placement.filters.run import filter_nodes
+from webhook.policy.placement.spreads import resolve_constraints
+
+RECORDED = "1.36"  # what a case without a version was recorded from
+
+
+def answer(case: Case) -> Answer:
+    """
+    Answer one case.
+
+    Args:
+        case: ``pod``, ``cluster``, and perhaps ``kubernetes``.
+
+    Returns:
+        ``nodes``: the reasons of each node that is rejected; ``message``, empty if the pod fits.
+    """
+    version = parse_version(case.get("kubernetes", RECORDED))
+    cluster = read_cluster(msgspec.convert(case["cluster"], ClusterObjects), version)
+    written = msgspec.convert(case["pod"], ApiPod)
+    # The defaults of the default profile are all ScheduleAnyway, which rejects no node.
+    spreads = resolve_constraints(written.constraints, written.labels, gates.resolve(version, {}))
+    result = filter_nodes(read_pod(written, version), spreads.hard, cluster)
+    rejections = result.rejections.items()
+    return {
+        "nodes": {name: list(rejection.reasons) for name, rejection in rejections},
+        "message": describe_failure(result),
+    }

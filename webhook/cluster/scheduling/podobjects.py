@@ -1,0 +1,164 @@
+"""
+The fields of pods that filters read, as in the API; ``ApiPod`` is the entry point.
+
+For every field None is the same as absent. ``pods`` turns these objects into values.
+
+Source: k8s.io/api core/v1 types.go.
+"""
+
+import msgspec
+
+from webhook.cluster.scheduling.quantities import Quantities
+from webhook.policy.model import Items, LabelSelector, ObjectMeta, OwnerReference, Text
+from webhook.policy.placement.nodeaffinity import Affinity
+from webhook.policy.placement.nodes import SchedulingPod, SchedulingSpec
+
+ALWAYS = "Always"  # the restartPolicy of an init container that is a sidecar
+
+
+class UniqueOwner(OwnerReference, frozen=True, rename="camel", gc=False):
+    """A reference to an owner, with its uid."""
+
+    uid: str | None = None
+
+
+class UniqueMeta(ObjectMeta, frozen=True, rename="camel", gc=False):
+    """The metadata of an object that exists."""
+
+    uid: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: Items[UniqueOwner] = ()
+
+
+class ResourceRequirements(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Requested resources; limits are not read, since the API server makes them requests."""
+
+    requests: Quantities | None = None
+
+
+class ContainerPort(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A port of a container; without a host port it takes nothing of the node."""
+
+    host_port: int | None = None
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+    protocol: str | None = None
+
+
+class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A container or an init container."""
+
+    name: str | None = None
+    resources: ResourceRequirements | None = None
+    ports: tuple[ContainerPort, ...] | None = None
+    restart_policy: str | None = None
+
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether an init container runs as long as the pod."""
+        return self.restart_policy == ALWAYS
+
+
+class ResourceStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The resources of a running container or pod, which differ from the spec while it resizes."""
+
+    name: str | None = None
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities | None = None
+
+
+class ResizeCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A condition of a pod."""
+
+    type: str | None = None
+    reason: str | None = None
+
+
+class ApiPodStatus(ResourceStatus, frozen=True, rename="camel", gc=False):
+    """The status of a pod."""
+
+    phase: str | None = None
+    conditions: tuple[ResizeCondition, ...] | None = None
+    container_statuses: tuple[ResourceStatus, ...] | None = None
+    init_container_statuses: tuple[ResourceStatus, ...] | None = None
+
+
+class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """
+    The pods that must be, or must not be, in the same domain.
+
+    Attributes:
+        label_selector: None selects no pod.
+        namespace_selector: None selects no namespace, an empty one all.
+        namespaces: Together with no ``namespace_selector``, none means the pod's own.
+    """
+
+    topology_key: Text = ""
+    label_selector: LabelSelector | None = None
+    namespace_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+
+
+class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of a pod affinity, or of an anti-affinity, that excludes nodes."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
+
+
+class FullAffinity(Affinity, frozen=True, rename="camel", gc=False):
+    """All of a pod's affinity that excludes nodes."""
+
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class ClaimReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A volume that is a PersistentVolumeClaim."""
+
+    claim_name: Text = ""
+
+
+class ClaimTemplate(msgspec.Struct, frozen=True, gc=False):
+    """A volume whose PersistentVolumeClaim is created for the pod; nothing of it is read."""
+
+
+class DiskSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A disk in a pod's volume; each kind of disk has some of these fields."""
+
+    pd_name: str | None = None
+    volume_id: str | None = msgspec.field(default=None, name="volumeID")
+    iqn: str | None = None
+    monitors: tuple[str, ...] | None = None
+    pool: str | None = None
+    image: str | None = None
+    read_only: bool | None = None
+
+
+class VolumeObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """A volume of a pod, as far as filters know its kind."""
+
+    name: str | None = None
+    persistent_volume_claim: ClaimReference | None = None
+    ephemeral: ClaimTemplate | None = None
+    gce_persistent_disk: DiskSource | None = None
+    aws_elastic_block_store: DiskSource | None = None
+    iscsi: DiskSource | None = None
+    rbd: DiskSource | None = None
+
+
+class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
+    """The specification of a pod."""
+
+    affinity: FullAffinity | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    overhead: Quantities | None = None
+    resources: ResourceRequirements | None = None
+    volumes: tuple[VolumeObject, ...] | None = None
+
+
+class ApiPod(SchedulingPod, frozen=True, rename="camel", gc=False):
+    """A pod, pending or bound, or a pod template."""
+
+    metadata: UniqueMeta | None = None
+    spec: FilterSpec | None = None
+    status: ApiPodStatus | None = None

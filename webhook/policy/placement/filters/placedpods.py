@@ -1,0 +1,135 @@
+"""
+The pods of a cluster that have a node, and what they take there: ``PlacedPods``.
+
+Pods that are being deleted still take resources, ports and volumes, and their affinity holds; only
+topology spread constraints do not count them. Pods that have ended take nothing.
+
+Source: pkg/scheduler/framework/types.go ``NodeInfo``, backend/cache/cache.go.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.filterpods import (
+    CLAIM,
+    AffinityTerm,
+    FilterPod,
+    HostPort,
+    PodVolume,
+)
+from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
+
+T = TypeVar("T")
+
+
+class NodeUsage(msgspec.Struct, frozen=True, gc=False):
+    """
+    What the pods of a node take.
+
+    Attributes:
+        ports: Host port -> number of pods, at least 1; never changed.
+        volumes: Volume -> number of pods, at least 1; never changed.
+    """
+
+    pods: int = 0
+    requests: Resources = NO_RESOURCES
+    ports: Mapping[HostPort, int] = msgspec.field(default_factory=dict[HostPort, int])
+    volumes: Mapping[PodVolume, int] = msgspec.field(default_factory=dict[PodVolume, int])
+
+    def plus(self, pod: FilterPod, times: int) -> "NodeUsage":
+        """Add a pod, or with -1 remove it."""
+        return NodeUsage(
+            self.pods + times,
+            self.requests.plus(pod.requests, times),
+            _count(self.ports, pod.ports, times) if pod.ports else self.ports,
+            _count(self.volumes, pod.volumes, times) if pod.volumes else self.volumes,
+        )
+
+
+EMPTY_NODE = NodeUsage()
+
+
+def _count(counts: Mapping[T, int], items: Iterable[T], times: int) -> dict[T, int]:
+    """Count items; those that reach 0 are left out."""
+    changed = dict(counts)
+    for item in items:
+        number = changed.pop(item, 0) + times
+        if number > 0:
+            changed[item] = number
+    return changed
+
+
+class PlacedTerm(msgspec.Struct, frozen=True):
+    """A term of anti-affinity; ``nodes``: node name -> pods there that have it, at least 1."""
+
+    term: AffinityTerm
+    nodes: Mapping[str, int] = {}
+
+
+class PlacedPods:
+    """
+    The pods that have a node.
+
+    ``add`` and ``remove`` are the only changes. To try a placement, change a ``copy``.
+
+    Attributes:
+        census: The pods that topology spread constraints count.
+        terminating: Those that are being deleted.
+    """
+
+    def __init__(self, pods: Iterable[FilterPod] = ()) -> None:
+        self.census, self.terminating = Census(), Census()
+        self._usage: dict[str, NodeUsage] = {}
+        self._claims: dict[tuple[str, str], dict[str, int]] = {}
+        self._terms: dict[str, dict[bytes, PlacedTerm]] = {}
+        for pod in pods:
+            self.add(pod, pod.node_name)
+
+    def add(self, pod: FilterPod, node: str) -> None:
+        """Add a pod on a node; O(labels + volumes + pods of the node with host ports)."""
+        census = self.terminating if pod.is_terminating else self.census
+        census.add(pod.namespace, pod.labels, node)
+        self._change(pod, node, 1)
+
+    def remove(self, pod: FilterPod, node: str) -> None:
+        """Remove a pod that was added on a node."""
+        census = self.terminating if pod.is_terminating else self.census
+        census.remove(pod.namespace, pod.labels, node)
+        self._change(pod, node, -1)
+
+    def _change(self, pod: FilterPod, node: str, times: int) -> None:
+        self._usage[node] = self.usage(node).plus(pod, times)
+        for volume in pod.volumes:
+            if volume.kind == CLAIM:
+                key = (volume.namespace, volume.name)
+                self._claims[key] = _count(self._claims.get(key, {}), (node,), times)
+        for term in pod.anti_affinity:
+            for namespace in term.namespaces if term.namespace_selector is None else ("",):
+                terms = self._terms.setdefault(namespace, {})
+                placed = terms.get(term.identity) or PlacedTerm(term)
+                nodes = _count(placed.nodes, (node,), times)
+                terms[term.identity] = PlacedTerm(term, nodes)
+
+    def usage(self, node: str) -> NodeUsage:
+        """Return what the pods of a node take."""
+        return self._usage.get(node, EMPTY_NODE)
+
+    def nodes_with_claim(self, namespace: str, claim: str) -> Mapping[str, int]:
+        """Return the nodes of the pods that use a claim: node name -> pods, at least 1."""
+        return self._claims.get((namespace, claim), {})
+
+    def anti_affinity(self, namespace: str) -> Iterator[PlacedTerm]:
+        """Yield the different terms that may select pods of a namespace."""
+        yield from self._terms.get(namespace, {}).values()
+        yield from self._terms.get("", {}).values()
+
+    def copy(self) -> "PlacedPods":
+        """Copy the pods, to change the copy; O(nodes + groups of pods)."""
+        twin = PlacedPods()
+        twin.census, twin.terminating = self.census.copy(), self.terminating.copy()
+        twin._usage, twin._claims = dict(self._usage), dict(self._claims)
+        twin._terms = {namespace: dict(terms) for namespace, terms in self._terms.items()}
+        return twin

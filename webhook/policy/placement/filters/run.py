@@ -1,0 +1,190 @@
+"""
+Run all filters for one pod, in kube-scheduler's order.
+
+``filter_nodes`` is the entry point. ``prepare_filters`` is its first part, for callers that check
+few nodes.
+
+Source: pkg/scheduler/schedule_one.go ``findNodesThatFitPod``; framework/runtime/framework.go
+``RunPreFilterPlugins``, ``RunFilterPlugins``; apis/config/v1/default_plugins.go.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+import msgspec
+
+from webhook.policy.api.versions import Version
+from webhook.policy.model import Node
+from webhook.policy.placement.filters import nodefilters, volumefilters
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.podaffinity import prepare_pod_affinity
+from webhook.policy.placement.filters.rejections import Check, FilterRejection
+from webhook.policy.placement.filters.volumebinding import prepare_binding
+from webhook.policy.placement.scoring import filter_node
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import tally_pods
+
+SPREAD = "PodTopologySpread"
+POD_AFFINITY = "InterPodAffinity"
+
+_SKEW = FilterRejection(SPREAD, ("node(s) didn't match pod topology spread constraints",))
+_MISSING_KEY = FilterRejection(
+    SPREAD,
+    ("node(s) didn't match pod topology spread constraints (missing required label)",),
+    is_resolvable=False,
+)
+
+Preparation: TypeAlias = Callable[[FilterPod, SchedulingCluster], Check | FilterRejection | None]
+"""
+Prepares a filter for a pod.
+
+Returns:
+    The check of one node; why the pod fits no node; or None if the filter has nothing to check.
+"""
+
+FILTERS: Mapping[str, Preparation] = MappingProxyType(
+    {
+        "NodeUnschedulable": nodefilters.prepare_cordon,
+        "NodeName": nodefilters.prepare_name,
+        "TaintToleration": nodefilters.prepare_taints,
+        "NodeAffinity": nodefilters.prepare_affinity,
+        "NodePorts": nodefilters.prepare_ports,
+        "NodeResourcesFit": nodefilters.prepare_resources,
+        "VolumeRestrictions": volumefilters.prepare_restrictions,
+        "NodeVolumeLimits": volumefilters.prepare_limits,
+        "VolumeBinding": prepare_binding,
+        "VolumeZone": volumefilters.prepare_zones,
+    }
+)
+"""The filters before those that look at other pods, in the order of Kubernetes 1.36."""
+
+NAME_FIRST = Version(1, 37)
+"""The first version that runs NodeName before NodeUnschedulable."""
+
+
+def order_filters(version: Version) -> tuple[Preparation, ...]:
+    """
+    Return the filters before those that look at other pods, in the order of a version.
+
+    Source: default_plugins.go ``getDefaultPlugins``.
+    """
+    first, second, *others = FILTERS.values()
+    swapped = version >= NAME_FIRST
+    return (second, first, *others) if swapped else (first, second, *others)
+
+
+class PodFilters(msgspec.Struct, frozen=True):
+    """
+    All filters, prepared for one pod.
+
+    Attributes:
+        rejection: Why the pod fits no node, whatever the node; None if it may fit one.
+        checks: In order; those that have nothing to check are left out.
+        names: The nodes that the pod's affinity names; None if it names none.
+    """
+
+    rejection: FilterRejection | None
+    checks: tuple[Check, ...] = ()
+    names: frozenset[str] | None = None
+
+    def reject(self, node: Node) -> FilterRejection | None:
+        """Return why the first filter that rejects a node does so; None if the pod fits."""
+        if self.rejection is not None:
+            return self.rejection
+        if self.names is not None and node.name not in self.names:
+            return nodefilters.OTHER_NODE
+        for check in self.checks:
+            rejection = check(node)
+            if rejection is not None:
+                return rejection
+        return None
+
+
+def prepare_filters(
+    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+) -> PodFilters:
+    """
+    Prepare the filters for a pod, which is not among the placed ones.
+
+    The filters that look at other pods count them when the first node comes to them. The result
+    is valid until a pod is added or removed.
+
+    Args:
+        hard: The pod's constraints with DoNotSchedule, from ``resolve_constraints``.
+    """
+    checks: list[Check] = []
+    for prepare in order_filters(cluster.version):
+        prepared = prepare(pod, cluster)
+        if isinstance(prepared, FilterRejection):
+            return PodFilters(prepared)
+        if prepared is not None:
+            checks.append(prepared)
+    if hard:
+        checks.append(_Late(lambda: _prepare_spread(pod, hard, cluster)).check)
+    checks.append(_Late(lambda: prepare_pod_affinity(pod, cluster)).check)
+    return PodFilters(None, tuple(checks), pod.required_names)
+
+
+class _Late:
+    """A filter that is prepared when the first node comes to it; most nodes may not get so far."""
+
+    def __init__(self, prepare: Callable[[], Check | None]) -> None:
+        self._prepare = prepare
+        self._check: Check | None = self._begin
+
+    def check(self, node: Node) -> FilterRejection | None:
+        """Check a node."""
+        return self._check(node) if self._check else None
+
+    def _begin(self, node: Node) -> FilterRejection | None:
+        self._check = self._prepare()
+        return self.check(node)
+
+
+def _prepare_spread(
+    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+) -> Check:
+    tallies = tally_pods(pod, hard, cluster.topology, cluster.placed.census)
+
+    def check(node: Node) -> FilterRejection | None:
+        status = filter_node(node, tallies)
+        if status.passes:
+            return None
+        return _MISSING_KEY if status.skew is None else _SKEW
+
+    return check
+
+
+class FilterResult(msgspec.Struct, frozen=True):
+    """
+    The nodes that a pod fits, and why it does not fit the others.
+
+    Attributes:
+        passing: Names of the nodes that pass all filters, in order.
+        rejections: Name of each other node -> why the first filter that rejects it does so.
+        pod_rejection: Why the pod fits no node, whatever the node; then it is that of every node.
+    """
+
+    passing: tuple[str, ...]
+    rejections: Mapping[str, FilterRejection]
+    pod_rejection: FilterRejection | None = None
+
+
+def filter_nodes(
+    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+) -> FilterResult:
+    """
+    Filter all nodes of a cluster for a pod, which is not among the placed ones; O(nodes).
+
+    Args:
+        hard: The pod's constraints with DoNotSchedule, from ``resolve_constraints``.
+    """
+    filters = prepare_filters(pod, hard, cluster)
+    results = {node.name: filters.reject(node) for node in cluster.topology.nodes}
+    return FilterResult(
+        tuple(name for name, rejection in results.items() if rejection is None),
+        {name: rejection for name, rejection in results.items() if rejection is not None},
+        filters.rejection,
+    )
