@@ -77,7 +77,8 @@ SHELLS = (
         for folder in (
             "admission", "audit", "audit/renderers", "cli", "cli/commands", "cli/inputs",
             "cli/views", "cluster", "cluster/client", "cluster/scheduling", "config", "doctor",
-            "doctor/checks", "fix", "manifests", "server", "server/audits", "server/http", "spreadtest", "telemetry",
+            "doctor/checks", "fix", "manifests", "server", "server/audits", "server/http",
+            "spreadtest", "telemetry",
         )
     ),
 )  # fmt: skip
