@@ -9,7 +9,7 @@ Source: k8s.io/api core/v1 types.go.
 import msgspec
 
 from webhook.cluster.scheduling.quantities import Quantities
-from webhook.policy.advice.subject import PodAffinity
+from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.model import Items, ObjectMeta, OwnerReference
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import SchedulingPod, SchedulingSpec
@@ -32,14 +32,16 @@ class UniqueMeta(ObjectMeta, frozen=True, rename="camel", gc=False):
 
 
 class ResourceRequirements(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Requested resources; limits are not read, since the API server makes them requests."""
+    """Requested resources, and the limits that kube-apiserver makes requests of a new pod."""
 
     requests: Quantities | None = None
+    limits: Quantities | None = None
 
 
-class _Port(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class PortObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A port of a container; without a host port it takes nothing of the node."""
 
+    container_port: int | None = None
     host_port: int | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
     protocol: str | None = None
@@ -50,7 +52,7 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     name: str | None = None
     resources: ResourceRequirements | None = None
-    ports: tuple[_Port, ...] | None = None
+    ports: tuple[PortObject, ...] | None = None
     restart_policy: str | None = None
 
     @property
@@ -83,11 +85,23 @@ class ApiPodStatus(ResourceStatus, frozen=True, rename="camel", gc=False):
     init_container_statuses: tuple[ResourceStatus, ...] | None = None
 
 
+class FullAffinityTerm(PodAffinityTerm, frozen=True, rename="camel", gc=False):
+    """A term with the keys that kube-apiserver merges into the selector of a new pod."""
+
+    match_label_keys: tuple[str, ...] | None = None
+
+
+class FullPodAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
+    """The part of a pod affinity, or of an anti-affinity, that excludes nodes."""
+
+    required_during_scheduling_ignored_during_execution: tuple[FullAffinityTerm, ...] | None = None
+
+
 class FullAffinity(Affinity, frozen=True, rename="camel", gc=False):
     """All of a pod's affinity that excludes nodes."""
 
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
+    pod_affinity: FullPodAffinity | None = None
+    pod_anti_affinity: FullPodAffinity | None = None
 
 
 class _ClaimSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -128,6 +142,7 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
     """The specification of a pod."""
 
     affinity: FullAffinity | None = None
+    host_network: bool | None = None
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     overhead: Quantities | None = None
