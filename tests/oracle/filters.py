@@ -220,6 +220,12 @@ _NAMESPACE_SELECTORS: tuple[Mapping[str, Any] | None, ...] = (
     {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["y"]}]},
     {"matchLabels": {"kubernetes.io/metadata.name": "third"}},
 )
+"""
+The two versions differ about the fourth in the terms of the pod to schedule.
+
+1.36 also matches the selector with no labels, so that it selects every namespace: its
+mergeAffinityTermNamespacesIfNotEmpty clears the selector of a copy.
+"""
 
 
 def _make_selector(chance: Chance) -> dict[str, Any]:
