@@ -18,7 +18,7 @@ import msgspec
 from tests.controlplane.assets import known_versions
 from tests.controlplane.build import BuildError
 from tests.oracle.build import ensure_program
-from tests.oracle.cases import GENERATORS, JudgeError, find_differences, judge_cases, make_cases
+from tests.oracle.cases import COMPARED, JudgeError, find_differences, judge_cases, make_cases
 
 CASES = 1500  # of each suite and version: a few seconds
 SHOWN = 3  # differences printed of a suite: enough to see the pattern
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    versions, suites = list(known_versions()), list(GENERATORS)
+    versions, suites = list(known_versions()), list(COMPARED)
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
     parser.add_argument("--cases", type=int, default=CASES)
     parser.add_argument("--seed", type=int)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from tests.conformance.__main__ import solver
+from tests.conformance.__main__ import SUITES, solver
 from tests.conformance.case import Answer, Case
 from tests.conformance.comparison import differs
-from tests.oracle import placement, scaledown, selector, validation
+from tests.oracle import filters, placement, scaledown, selector, validation
 from tests.oracle.chance import Chance
 
 GENERATORS: Mapping[str, Callable[[Chance], Case]] = {
@@ -24,8 +24,14 @@ GENERATORS: Mapping[str, Callable[[Chance], Case]] = {
     "selector": selector.make_case,
     "placement": placement.make_case,
     "scaledown": scaledown.make_case,
+    "filters": filters.make_case,
 }
 """Suite of the conformance data -> the function that makes one of its cases."""
+
+COMPARED = tuple(suite for suite in GENERATORS if suite in SUITES)
+"""The suites that evenspread answers."""
+
+_VERSIONED = ("validation", "filters")  # suites whose cases name the version that judges
 
 
 class JudgeError(Exception):
@@ -51,7 +57,7 @@ def make_cases(suite: str, seed: int, number: int, version: str) -> list[Case]:
 
 def _make_case(suite: str, seed: str, version: str) -> Case:
     case = GENERATORS[suite](Chance(seed))
-    if suite == "validation":
+    if suite in _VERSIONED:
         case["kubernetes"] = version
     digest = sha256(msgspec.json.encode(case, order="sorted")).hexdigest()[:10]
     return {"id": f"{suite[0]}-{digest}", **case}

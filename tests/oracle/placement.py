@@ -16,7 +16,7 @@ _TOPOLOGY_KEYS = (_HOSTNAME, _ZONE, "zone", "rack")
 _HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 _TAINT_KEYS, _TAINT_VALUES = ("gpu", "dedicated"), ("x", "y")
-_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 _SIZES = ("1", "5", "10", "10.0", "large")
 
 
@@ -56,15 +56,15 @@ def _make_node(chance: Chance, name: str) -> dict[str, Any]:
             labels[key] = chance.pick(values)
     spec: dict[str, Any] = {}
     if chance.holds(0.3):
-        spec["taints"] = chance.several(lambda: _make_taint(chance), 1, 2)
+        spec["taints"] = chance.several(lambda: make_taint(chance), 1, 2)
     if chance.holds(0.1):
         spec["unschedulable"] = True
-        cordon = {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}
+        cordon = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
         spec["taints"] = [*spec.get("taints", []), cordon]
     return {"metadata": {"name": name, "labels": labels}, "spec": spec}
 
 
-def _make_taint(chance: Chance) -> dict[str, str]:
+def make_taint(chance: Chance) -> dict[str, str]:
     taint = {"key": chance.pick(_TAINT_KEYS), "effect": chance.pick(_EFFECTS)}
     return {**taint, "value": chance.pick(_TAINT_VALUES)} if chance.holds(0.7) else taint
 
@@ -87,18 +87,18 @@ def _make_pod(chance: Chance) -> dict[str, Any]:
     if owners := make_owners(chance):
         metadata["ownerReferences"] = owners
     spec: dict[str, Any] = {"containers": []}
-    if constraints := _make_constraints(chance):
+    if constraints := make_constraints(chance):
         spec["topologySpreadConstraints"] = constraints
     if chance.holds(0.2):
         spec["nodeSelector"] = {"disk": chance.pick(("ssd", "hdd"))}
     if chance.holds(0.3):
-        spec["affinity"] = _make_affinity(chance)
+        spec["affinity"] = make_node_affinity(chance)
     if chance.holds(0.4):
-        spec["tolerations"] = chance.several(lambda: _make_toleration(chance), 1, 2)
+        spec["tolerations"] = chance.several(lambda: make_toleration(chance), 1, 2)
     return {"metadata": metadata, "spec": spec}
 
 
-def _make_constraints(chance: Chance) -> list[dict[str, Any]]:
+def make_constraints(chance: Chance) -> list[dict[str, Any]]:
     """Make a list without two constraints of the same key and action, as the API requires."""
     made = chance.several(lambda: _make_constraint(chance), 0, 3)
     return list({(one["topologyKey"], one["whenUnsatisfiable"]): one for one in made}.values())
@@ -116,7 +116,7 @@ def _make_constraint(chance: Chance) -> dict[str, Any]:
     if action == _HARD and chance.holds(0.3):
         constraint["minDomains"] = chance.number(1, 4)
     if chance.holds(0.3):
-        selected = _selected_keys(constraint.get("labelSelector"))
+        selected = selected_keys(constraint.get("labelSelector"))
         keys = [key for key in ("app", "tier", "rev") if key not in selected]
         if keys and "labelSelector" in constraint:
             constraint["matchLabelKeys"] = [chance.pick(keys)]
@@ -128,13 +128,13 @@ def _make_policies(chance: Chance) -> dict[str, str]:
     return {name: chance.pick(("Honor", "Ignore")) for name in fields if chance.holds(0.4)}
 
 
-def _selected_keys(selector: dict[str, Any] | None) -> set[str]:
+def selected_keys(selector: dict[str, Any] | None) -> set[str]:
     found = selector or {}
     expressions = found.get("matchExpressions", ())
     return {*found.get("matchLabels", ()), *(one["key"] for one in expressions)}
 
 
-def _make_affinity(chance: Chance) -> dict[str, Any]:
+def make_node_affinity(chance: Chance) -> dict[str, Any]:
     terms = chance.several(lambda: _make_term(chance), 1, 2)
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     return {"nodeAffinity": required}
@@ -160,9 +160,9 @@ def _make_node_requirement(chance: Chance) -> dict[str, Any]:
     return requirement
 
 
-def _make_toleration(chance: Chance) -> dict[str, Any]:
+def make_toleration(chance: Chance) -> dict[str, Any]:
     if chance.holds(0.2):
-        return {"key": _UNSCHEDULABLE, "operator": "Exists", "effect": "NoSchedule"}
+        return {"key": UNSCHEDULABLE, "operator": "Exists", "effect": "NoSchedule"}
     toleration: dict[str, Any] = {}
     exists = chance.holds(0.5)
     if exists:
@@ -181,7 +181,7 @@ def _make_defaults(chance: Chance) -> dict[str, Any]:
         return {"defaultingType": "System", "defaultConstraints": []}
     made: list[dict[str, Any]] = []
     if chance.holds(0.7):
-        for constraint in _make_constraints(chance):
+        for constraint in make_constraints(chance):
             allowed = {k: v for k, v in constraint.items() if k not in _OF_PODS}
             made.append(allowed)
     return {"defaultingType": "List", "defaultConstraints": made}

@@ -8,6 +8,7 @@ from tests.conformance.__main__ import solver
 from tests.controlplane.assets import known_versions
 from tests.oracle.build import built_program
 from tests.oracle.cases import (
+    COMPARED,
     GENERATORS,
     JudgeError,
     find_differences,
@@ -30,7 +31,7 @@ def test_a_seed_always_makes_the_same_cases(suite: str) -> None:
     assert make_cases(suite, 8, NUMBER, "1.36") != first
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", COMPARED)
 def test_cases_are_in_the_format_of_the_conformance_data(suite: str) -> None:
     answer = solver(suite)
 
@@ -87,7 +88,7 @@ def test_a_judge_that_fails_is_an_error(code: str, message: str, tmp_path: Path)
 
 @pytest.mark.integration
 @pytest.mark.parametrize("version", known_versions())
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", COMPARED)
 def test_kubernetes_gives_the_answers_of_evenspread(suite: str, version: str) -> None:
     program = built_program(known_versions()[version])
     if not program.is_file():

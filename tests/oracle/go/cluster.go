@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -19,11 +20,19 @@ type cluster struct {
 	ReplicationControllers []*corev1.ReplicationController `json:"replicationControllers"`
 	ReplicaSets            []*appsv1.ReplicaSet            `json:"replicaSets"`
 	StatefulSets           []*appsv1.StatefulSet           `json:"statefulSets"`
+	Namespaces             []*corev1.Namespace             `json:"namespaces"`
+	PersistentVolumes      []*corev1.PersistentVolume      `json:"persistentVolumes"`
+	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims"`
+	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses"`
+	CSINodes               []*storagev1.CSINode            `json:"csiNodes"`
 }
 
-// Informers that hold the objects and never start.
+// No case writes to it. One for all cases, since it takes milliseconds to make.
+var client = fake.NewClientset()
+
+// Informers that hold the Services and controllers and never start.
 func (c *cluster) informers() (informers.SharedInformerFactory, error) {
-	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	factory := informers.NewSharedInformerFactory(client, 0)
 	core, apps := factory.Core().V1(), factory.Apps().V1()
 	if err := add(core.Services().Informer(), c.Services); err != nil {
 		return nil, err

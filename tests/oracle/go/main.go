@@ -2,7 +2,7 @@
 //
 // It reads one case per line on standard input, in the format of tests/conformance, and writes one
 // answer per line, as the case's "expect" would be. The argument names the suite: validation,
-// selector, placement or scaledown.
+// selector, placement, scaledown or filters.
 package main
 
 import (
@@ -22,11 +22,12 @@ var judges = map[string]judge{
 	"selector":   judgeSelector,
 	"placement":  judgePlacement,
 	"scaledown":  judgeScaledown,
+	"filters":    judgeFilters,
 }
 
 func main() {
 	if len(os.Args) != 2 || judges[os.Args[1]] == nil {
-		fail("usage: oracle validation|selector|placement|scaledown < cases.jsonl")
+		fail("usage: oracle validation|selector|placement|scaledown|filters < cases.jsonl")
 	}
 	answer := judges[os.Args[1]]
 	lines := bufio.NewScanner(os.Stdin)
