@@ -1,8 +1,10 @@
 """Conformance cases of filters: what kube-scheduler answers to a pod, node by node."""
 
 import msgspec
+from msgspec.structs import replace
 
 from tests.conformance.case import Answer, Case
+from webhook.cluster.scheduling.defaults import fill_in_defaults
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
@@ -26,8 +28,8 @@ def answer(case: Case) -> Answer:
         ``nodes``: the reasons of each node that is rejected; ``message``, empty if the pod fits.
     """
     version = parse_version(case.get("kubernetes", RECORDED))
-    cluster = read_cluster(msgspec.convert(case["cluster"], ClusterObjects), version)
-    written = msgspec.convert(case["pod"], ApiPod)
+    cluster = read_cluster(_store(msgspec.convert(case["cluster"], ClusterObjects)), version)
+    written = fill_in_defaults(msgspec.convert(case["pod"], ApiPod))
     # The defaults of the default profile are all ScheduleAnyway, which rejects no node.
     spreads = resolve_constraints(written.constraints, written.labels, gates.resolve(version, {}))
     result = filter_nodes(read_pod(written, version), spreads.hard, cluster)
@@ -36,3 +38,8 @@ def answer(case: Case) -> Answer:
         "nodes": {name: list(rejection.reasons) for name, rejection in rejections},
         "message": describe_failure(result),
     }
+
+
+def _store(cluster: ClusterObjects) -> ClusterObjects:
+    """Fill in what kube-apiserver adds to the pods of a case."""
+    return replace(cluster, pods=tuple(map(fill_in_defaults, cluster.pods or ())))

@@ -37,6 +37,13 @@ def test_nodes_and_their_resources() -> None:
     assert cluster.allocatable == {"n1": Resources(1500, pods=110), "n2": Resources()}
 
 
+def test_a_node_without_allocatable_resources_has_its_capacity_for_pods() -> None:
+    """As kube-apiserver stores it."""
+    node = {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "8"}}}
+
+    assert read(nodes=[node]).allocatable == {"n1": Resources(4000, pods=8)}
+
+
 def test_namespaces_by_their_labels() -> None:
     namespaces = [
         {"metadata": {"name": "shop", "labels": {"team": "x"}}},

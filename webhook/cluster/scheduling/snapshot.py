@@ -29,6 +29,7 @@ class _NodeStatus(msgspec.Struct, frozen=True, gc=False):
     """The status of a node."""
 
     allocatable: Quantities | None = None
+    capacity: Quantities | None = None
 
 
 class ApiNode(wire.NodeObject, frozen=True, gc=False):
@@ -43,8 +44,14 @@ class ApiNode(wire.NodeObject, frozen=True, gc=False):
 
     @property
     def allocatable(self) -> Resources:
-        """The resources that it has for pods."""
-        return to_resources(parse_amounts(self.status.allocatable if self.status else None))
+        """
+        The resources that it has for pods.
+
+        Source: pkg/apis/core/v1/defaults.go ``SetDefaults_NodeStatus``.
+        """
+        status = self.status or _NodeStatus()
+        written = status.capacity if status.allocatable is None else status.allocatable
+        return to_resources(parse_amounts(written))
 
 
 class ClusterObjects(StorageObjects, frozen=True, rename="camel"):
