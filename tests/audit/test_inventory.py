@@ -5,7 +5,9 @@ from tests.audit import customs, world
 from tests.audit.world import LIVE, gather, inventory, pod
 from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.model import LabelSelector, LabelSelectorRequirement, OwnerReference
+
+SELECTOR = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Exists"),))
 
 
 def audited(text: str, neighbours: str = "") -> Inventory:
@@ -14,6 +16,11 @@ def audited(text: str, neighbours: str = "") -> Inventory:
 
 def names(found: Inventory) -> list[str]:
     return [str(item.subject) for item in found.audited]
+
+
+def count_members(found: Inventory) -> dict[str, int]:
+    """Count the pods with a label ``app``, by their workload."""
+    return found.state.members.count("shop", SELECTOR)
 
 
 def test_pods_belong_to_the_outermost_controller_that_is_known() -> None:
@@ -166,7 +173,7 @@ PENDING = {
 def test_what_no_node_runs_is_not_counted(text: str) -> None:
     found = audited(world.REPLICA_SET.replace("replicas: 4", "replicas: 0") + text)
 
-    assert found.state.members.count("shop", LabelSelector()) == {}
+    assert count_members(found) == {}
 
 
 def test_owners_that_the_configuration_does_not_name_are_left_out() -> None:
@@ -257,3 +264,63 @@ def test_the_newest_replica_set_shows_the_revision() -> None:
 
     (audited,) = found.audited
     assert audited.subject.revision == {"pod-template-hash": "h1"}
+
+
+JOB = """\
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: load, namespace: shop}
+spec:
+  parallelism: 4
+  completions: 6
+  template: {metadata: {labels: {app: load}}, spec: {containers: []}}
+"""
+CRON_JOB = """\
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: load, namespace: shop}
+spec:
+  jobTemplate: {spec: {template: {metadata: {labels: {app: load}}, spec: {containers: []}}}}
+"""
+SUSPENDED = "spec:\n  suspend: true\n"
+ENDED = 'status: {succeeded: 6, conditions: [{type: %s, status: "True"}]}\n'
+
+# object -> its replicas, whether rules apply, and the pods that others count
+JOBS: dict[str, tuple[str, int, bool, int]] = {
+    "a Job": (JOB, 4, True, 4),
+    "a Job that is complete": (JOB + ENDED % "Complete", 0, False, 0),
+    "a Job that has failed": (JOB + ENDED % "Failed", 0, False, 0),
+    "a Job with two pods left": (JOB + "status: {succeeded: 4}\n", 2, True, 2),
+    "a suspended Job": (JOB.replace("spec:\n", SUSPENDED, 1), 4, True, 0),
+    "a CronJob": (CRON_JOB, 1, True, 1),
+    "a suspended CronJob": (CRON_JOB.replace("spec:\n", SUSPENDED, 1), 1, True, 0),
+}
+
+
+@pytest.mark.parametrize(("text", "replicas", "is_judged", "counted"), JOBS.values(), ids=JOBS)
+def test_a_job_counts_as_the_pods_that_it_runs(
+    text: str, replicas: int, is_judged: bool, counted: int
+) -> None:
+    found = audited(text)
+
+    (item,) = found.audited
+    assert (item.subject.replicas, item.is_judged) == (replicas, is_judged)
+    assert sum(count_members(found).values()) == counted
+
+
+JOB_SETS = {
+    "complete": (customs.JOB_SET, 'status: {conditions: [{type: Completed, status: "True"}]}', 0),
+    "suspended": (customs.JOB_SET.replace("spec:\n", SUSPENDED, 1), "", 0),
+    "running": (customs.JOB_SET, "", 7),
+}
+
+
+@pytest.mark.parametrize(("text", "status", "counted"), JOB_SETS.values(), ids=JOB_SETS)
+def test_a_job_set_counts_likewise(text: str, status: str, counted: int) -> None:
+    (job_set, job) = text.split("---\napiVersion: batch/v1")
+
+    found = audited(f"{job_set}{status}\n---\napiVersion: batch/v1{job}")
+
+    assert sum(count_members(found).values()) == counted

@@ -47,7 +47,8 @@ class AuditSubject(NamedTuple):
         strict: Its unknown and duplicate fields.
         own: The subject with its own pods alone, if those of other controllers are created from its
             template too; otherwise None.
-        is_judged: Whether rules apply; False if its template is that of another subject.
+        is_judged: Whether rules apply; False if its template is that of another subject, and for a
+            Job that has finished.
     """
 
     api_version: str
@@ -206,7 +207,13 @@ def _list_subjects(
 
 
 def _build_subject(workload: SnapshotWorkload, subject: Subject) -> AuditSubject:
-    return AuditSubject(workload.api_version, subject, workload.origin, workload.strict)
+    return AuditSubject(
+        workload.api_version,
+        subject,
+        workload.origin,
+        workload.strict,
+        is_judged=not subject.finished,
+    )
 
 
 def _sort_key(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
@@ -267,6 +274,6 @@ def _count_pods(
     if not is_live:
         for workload in workloads:
             subject = workload.subject
-            if subject.replicas != 0 and not subject.controlled:
+            if subject.replicas != 0 and not (subject.suspended or subject.controlled):
                 members.add(subject.namespace, subject.labels, str(subject), subject.replicas or 1)
     return census, members

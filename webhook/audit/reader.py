@@ -8,7 +8,7 @@ no object and reports no problem; it raises, and the caller decides what that me
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.api.predict import is_stored
 from webhook.policy.api.schema import StrictFinding
+from webhook.policy.jobstatus import JOB_KINDS, count_remaining, is_finished, is_suspended
 from webhook.policy.kinds import (
     AUTOSCALERS,
     BUILT_IN_KINDS,
@@ -80,6 +81,9 @@ FROM_SERVER = WorkloadSource()
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
+
+_WITH_STATUS = JOB_KINDS | REVISION_FIELDS.keys()
+"""Kinds whose status shows something of their next pods."""
 
 _MARK = b"pread"  # in the name of the list, and in nearly all misspellings of it
 
@@ -200,18 +204,35 @@ class ObjectReader:
         places = self.templates.get(kind)
         if places is None:
             return []
-        if isinstance(places, tuple):
-            subject = decode_subject(data, kind, places)
-            return [_add_revisions(subject, data) if subject else None]
-        paths = find_places(msgspec.json.decode(data), places)
-        return [decode_subject(data, kind, path) for path in paths]
+        is_read = kind in _WITH_STATUS or not isinstance(places, tuple)
+        workload = msgspec.json.decode(data) if is_read else None
+        paths = find_places(workload, places)
+        subjects = (decode_subject(data, kind, path) for path in paths)
+        return [subject and _add_status(subject, workload) for subject in subjects]
 
 
-def _add_revisions(subject: Subject, data: bytes | msgspec.Raw) -> Subject:
+def _add_status(subject: Subject, workload: Any) -> Subject:
+    """Add what the status of a workload, as JSON, shows of its next pods."""
+    if subject.kind in JOB_KINDS:
+        return _add_progress(subject, workload)
+    return _add_revisions(subject, workload) if subject.kind in REVISION_FIELDS else subject
+
+
+def _add_progress(subject: Subject, job: Any) -> Subject:
+    """Add whether a Job is suspended or has finished; its replicas are the pods that are left."""
+    remaining, replicas = count_remaining(subject.kind, job), subject.replicas
+    if remaining is not None:
+        replicas = remaining if replicas is None else min(remaining, replicas)
+    return replace(
+        subject,
+        replicas=replicas,
+        suspended=is_suspended(subject.kind, job),
+        finished=is_finished(subject.kind, job),
+    )
+
+
+def _add_revisions(subject: Subject, workload: Any) -> Subject:
     """Add the revision of the next pod; with a partition, it depends on the pods' ordinals."""
-    if subject.kind not in REVISION_FIELDS:
-        return subject
-    workload = msgspec.json.decode(data)
     if not read_partition(workload):
         revision = read_revision(subject.kind, workload)
         return replace(subject, revision=revision) if revision else subject

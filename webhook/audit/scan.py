@@ -153,7 +153,7 @@ class Scanner:
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
 
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
-        """Apply every rule to one subject; none if it only refers to the template of another."""
+        """Apply every rule to one subject; none if it is not judged."""
         if not audited.is_judged:
             return SubjectFindings((), ())
         subject, builder = audited.subject, FindingBuilder(audited)

@@ -150,7 +150,7 @@ class Evaluation:
         for audited in self._inventory.audited:
             document = audited.origin.document if audited.origin else None
             if document is None or not audited.is_judged:
-                continue  # a controller that only its pods name, or that refers to a template
+                continue  # only its pods name it, it refers to a template, or it is a finished Job
             if selects is None or selects(audited):
                 yield EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
 

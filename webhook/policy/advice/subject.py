@@ -152,6 +152,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         on_delete: Whether pods get a new revision only after they are deleted by another client, by
             updateStrategy OnDelete.
         paused: Whether its controller rolls out no revision until it is resumed.
+        suspended: Whether its controller runs none of its pods until it is resumed; for an audit.
+        finished: Whether it is a Job that creates no pod any more; for an audit.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
@@ -180,6 +182,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     recreates: bool = False
     on_delete: bool = False
     paused: bool = False
+    suspended: bool = False
+    finished: bool = False
     alone_on_node: bool = False
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
