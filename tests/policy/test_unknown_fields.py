@@ -13,9 +13,7 @@ from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.unknown_fields import (
     LONGEST_CHECKED,
     MOST_WARNED,
-    find_unjudged_list,
     find_unknown_in_object,
-    is_in_template,
     warn_of_unknown_fields,
 )
 from webhook.policy.verdict import judge
@@ -125,46 +123,7 @@ def test_a_denial_carries_the_warning_too() -> None:
     assert verdict.warnings == (WARNING,)
 
 
-ENTRY: Json = {"topologyKey": "zone"}
 FLEET = GroupKind("example.io", "Fleet")
-
-UNJUDGED: dict[str, tuple[Any, GroupKind, Any]] = {
-    "a list under the specification": (
-        {"spec": {"topologySpreadConstraints": [ENTRY]}},
-        FLEET,
-        ("spec", "topologySpreadConstraints"),
-    ),
-    "a list deep in it": (
-        {"spec": {"a": {"b": {"topologySpreadConstraints": [ENTRY]}}}},
-        FLEET,
-        ("spec", "a", "b", "topologySpreadConstraints"),
-    ),
-    "an empty list": ({"spec": {"topologySpreadConstraints": []}}, FLEET, None),
-    "a schema": ({"properties": {"topologySpreadConstraints": [ENTRY]}}, FLEET, None),
-    "values of a chart": ({"values": {"topologySpreadConstraints": [ENTRY]}}, FLEET, None),
-    "a built-in kind": (
-        {"data": {"topologySpreadConstraints": [ENTRY]}}, GroupKind("", "ConfigMap"), None
-    ),
-    "a kind of Kubernetes": (
-        {"spec": {"topologySpreadConstraints": [ENTRY]}}, GroupKind("x.k8s.io", "X"), None
-    ),
-    "no object": ([], FLEET, None),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("value", "kind", "path"), UNJUDGED.values(), ids=UNJUDGED.keys())
-def test_a_list_that_is_not_judged(value: Any, kind: GroupKind, path: Any) -> None:
-    assert find_unjudged_list(value, kind) == path
-
-
-@pytest.mark.parametrize(
-    ("outer", "expected"),
-    [(("spec",), False), (("spec", "kafka"), False), (("spec", "podTemplate", "spec"), True)],
-)
-def test_a_specification_in_another_is_a_pod_template(
-    outer: tuple[str, ...], *, expected: bool
-) -> None:
-    assert is_in_template((*outer, "topologySpreadConstraints")) is expected
 
 
 def test_each_template_of_an_object_is_examined() -> None:

@@ -124,7 +124,7 @@ STRICT = click.Option(
     ["--strict"],
     is_flag=True,
     help="Treat these as errors: files without manifests, chart templates, duplicate keys, unknown "
-    "fields of constraints, and nothing to work on.",
+    "fields of constraints, constraints that nothing judges, and nothing to work on.",
 )
 
 API_SERVER = (

@@ -1,13 +1,12 @@
 """
 Unknown fields in whole objects, and the warnings about them at admission: TSC011.
 
-Entry points: ``find_unknown_in_object`` for objects of any source, ``find_unjudged_list`` for those
-of unknown kinds, ``warn_of_unknown_fields`` for requests. kube-apiserver drops unknown fields of
-built-in kinds before it calls a webhook, and warns of them itself; schemas of custom resources may
-keep them. The hooks never deny such an object, since a newer API server may know the field.
+Entry points: ``find_unknown_in_object`` for objects of any source, ``warn_of_unknown_fields`` for
+requests. kube-apiserver drops unknown fields of built-in kinds before it calls a webhook, and warns
+of them itself; schemas of custom resources may keep them. The hooks never deny such an object,
+since a newer API server may know the field.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,13 +17,11 @@ from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding, find_unknown
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import CONSTRAINTS_IN_POD, LIST_NAME, FieldPath, is_array, is_object
+from webhook.policy.paths import FieldPath
 from webhook.policy.places import TemplatePlaces, find_places
 from webhook.policy.request import AdmissionRequest
 
 LONGEST_CHECKED = 32 * 1024  # bytes of a review; usual ones have 10 KiB
-DEEPEST_LIST = 12  # levels of an object that are searched; known operators need six
-_NOT_JUDGED = frozenset({"properties", "values", "valuesObject"})  # of schemas, and of charts
 MOST_WARNED = 3  # unknown fields of one pod template; there are no warnings of more
 
 
@@ -69,32 +66,6 @@ def _has_own_fields(kind: GroupKind, path: FieldPath) -> bool:
     """
     row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
     return row is None or row.template != path
-
-
-def find_unjudged_list(value: Any, kind: GroupKind) -> FieldPath | None:
-    """
-    Find a list of constraints in an object of a custom kind that is not configured.
-
-    Kubernetes' own kinds, schemas, and values of Helm charts are not searched.
-    """
-    if "." not in kind.group or kind.group.endswith(".k8s.io"):
-        return None
-    return next(_find_lists(value, (), DEEPEST_LIST), None)
-
-
-def is_in_template(path: FieldPath) -> bool:
-    """Whether a list of constraints is in a specification inside another: in a pod template."""
-    return path[-2:] == CONSTRAINTS_IN_POD and len(path) > len(CONSTRAINTS_IN_POD)
-
-
-def _find_lists(value: Any, path: FieldPath, depth: int) -> Iterator[FieldPath]:
-    if not is_object(value) or depth == 0:
-        return
-    for name, inner in value.items():
-        if name == LIST_NAME and is_array(inner) and any(map(is_object, inner)):
-            yield (*path, name)
-        elif name not in _NOT_JUDGED:
-            yield from _find_lists(inner, (*path, name), depth - 1)
 
 
 def warn_of_unknown_fields(

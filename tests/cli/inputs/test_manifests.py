@@ -200,13 +200,26 @@ spec:
 """
 
 
-def test_a_kind_with_constraints_that_are_not_judged_is_noted_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.yaml").write_text(f"{CLUSTER}---\n{CLUSTER}")
+MISSPELLED = """\
+apiVersion: app/v1
+kind: Deployment
+metadata: {name: old}
+spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 0}]}}}
+"""
 
-    for judged, notes in ((None, 0), ({POD: ()}, 1)):
-        inputs = Inputs([str(tmp_path)], judged=judged)
-        assert len(list(inputs.objects())) == 2
-        inputs.report()
-        assert capsys.readouterr().err.count("note: ") == notes
+
+@pytest.mark.parametrize("text", [CLUSTER, MISSPELLED])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_kind_with_constraints_that_are_not_judged_is_reported_once(
+    text: str, strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(f"{text}---\n{text}")
+
+    for judged, reported in ((None, 0), ({POD: ()}, 1)):
+        for kind in (Inputs, InputFiles):
+            inputs = kind([str(tmp_path)], strict=strict, judged=judged)
+            assert len(list(inputs.objects())) == 2
+            inputs.report()
+            assert len(inputs.problems) == (reported if strict else 0)
+            expected = "error: " if strict else "note: "
+            assert capsys.readouterr().err.count(expected) == reported
