@@ -64,15 +64,22 @@ def test_only_a_pod_without_a_controller_is_a_workload(pod: dict[str, Any], work
 
 
 @pytest.mark.parametrize(
-    ("metadata", "stored"), [({"uid": "u1", "resourceVersion": "7"}, True), ({"uid": "u1"}, False)]
+    ("metadata", "stored"),
+    [
+        ({"uid": "u1", "resourceVersion": "7"}, True),
+        ({"uid": "u1"}, False),
+        ({"ownerReferences": OWNED}, True),
+    ],
 )
 def test_a_pod_keeps_only_the_mark_that_it_was_stored(
     metadata: dict[str, Any], stored: bool
 ) -> None:
-    snapshot = put(("v1", "Pod"), json.dumps({"metadata": {"name": "a", **metadata}}))
+    obj = {"metadata": {"name": "a", **metadata}, "status": {"phase": "Running"}}
+    snapshot = put(("v1", "Pod"), json.dumps(obj))
 
-    (pod,), (workload,) = snapshot.pods, snapshot.workloads
-    assert (pod.stored, workload.subject.stored) == (stored, stored)
+    (pod,) = snapshot.pods
+    assert pod.stored == stored
+    assert all(workload.subject.stored == stored for workload in snapshot.workloads)
     assert pod.metadata is not None
     assert (pod.metadata.uid, pod.metadata.resource_version) == (None, None)
 

@@ -18,6 +18,7 @@ from webhook.policy.api.predict import ApiWarning
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
+from webhook.policy.corrections import suggest_correction
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
 
@@ -30,7 +31,7 @@ class FindingBuilder:
     def __init__(self, audited: AuditSubject) -> None:
         """Build findings about this object."""
         self._origin = audited.origin
-        subject = audited.subject
+        self._subject = subject = audited.subject
         name = subject.metadata.name or subject.metadata.generate_name
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
@@ -78,7 +79,13 @@ class FindingBuilder:
         """Build the findings of API rules."""
         return [
             self.build(
-                severity, AdviceFinding(item.rule, item.error.field, item.error.message, instead="")
+                severity,
+                AdviceFinding(
+                    item.rule,
+                    item.error.field,
+                    item.error.message,
+                    instead=suggest_correction(item, self._subject.pod, self._subject.list_path),
+                ),
             )
             for item in violations
         ]

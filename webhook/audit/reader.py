@@ -253,7 +253,12 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
 def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
     """Replace what shows that an API server stored a pod by a mark, which takes less memory."""
     metadata = pod.metadata or SnapshotPodMetadata()
-    stored = is_stored(metadata.uid, metadata.resource_version)
+    stored = is_stored(
+        metadata.uid,
+        metadata.resource_version,
+        controlled=metadata.controller is not None,
+        phase=pod.status.phase if pod.status else None,
+    )
     kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
     return replace(pod, metadata=kept, stored=stored)
 

@@ -78,11 +78,13 @@ def _list_causes(
     document: Document, request: AdmissionRequest, verdict: Verdict
 ) -> Iterator[Cause]:
     """List the causes of a denial; each is in one of the object's pod templates."""
-    places = [sibling.path or () for sibling in request.siblings]
     for finding in verdict.findings:
         field = finding.error.field
-        inside = (place for place in places if field.startswith(constraints_field(place)))
-        yield from causes(document, next(inside, request.path or ()), [finding])
+        inside = (
+            one for one in request.siblings if field.startswith(constraints_field(one.path or ()))
+        )
+        judged = next(inside, request)
+        yield from causes(document, judged.path or (), [finding], judged.template)
 
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:

@@ -26,19 +26,17 @@ from webhook.policy.api.predict import PredictedResponse, Request
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
+from webhook.policy.corrections import suggest_correction
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.paths import (
     FieldPath,
     constraints_field,
     constraints_path,
-    find_value,
     format_path,
     parse_path,
 )
 from webhook.policy.places import TemplatePlaces, find_places, template_at
 from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
-
-_STORED = ("uid", "resourceVersion")  # metadata of objects that an API server stored
 
 
 def reports_on(
@@ -97,8 +95,7 @@ def _report_responses(
     except msgspec.ValidationError:
         errors = find_type_mismatches(value, partial(_decode_templates, places))
         return [_report_type_errors(document, errors)] * len(servers)
-    uid, version = (find_value(value, ("metadata", name)) for name in _STORED)
-    stored = predict.is_stored(uid, version)
+    stored = predict.is_stored_object(value)
     requests = [
         Request(
             kind=kind,
@@ -159,25 +156,26 @@ def _report_answer(
     document: Document, requests: Sequence[Request], gates: Gates, *, strict: bool
 ) -> ValidationReport:
     """Report the answer about an object, from those about each of its pod templates."""
-    answers = [(request.path, predict.predict_response(request, gates)) for request in requests]
+    answers = [(request, predict.predict_response(request, gates)) for request in requests]
     notice = partial(_build_notice, document)
     accepted = _report(
         document,
         judged=True,
         warnings=tuple(
-            notice(path, rule, text)
-            for path, answer in answers
-            for rule, text in _list_warnings(answer, strict=strict)
+            notice(request.path, *warning)
+            for request, answer in answers
+            for warning in _list_warnings(request, answer, strict=strict)
         ),
         dropped=tuple(
-            notice(path, "TSC111", _describe_drop(drop, constraints_field(path), gates))
-            for path, answer in answers
+            notice(request.path, "TSC111", _describe_drop(drop, request.path, gates))
+            for request, answer in answers
             for drop in answer.drops
         ),
         stored=tuple(render.constraint(item) for _, answer in answers for item in answer.stored),
     )
     denying = [
-        (path, answer.findings or (answer.refused if strict else [])) for path, answer in answers
+        (request, answer.findings or (answer.refused if strict else []))
+        for request, answer in answers
     ]
     errors = [finding.error for _, findings in denying for finding in findings]
     if not errors:
@@ -187,24 +185,40 @@ def _report_answer(
         code=UNPROCESSABLE,
         message=f'{requests[0].kind} "{document.name}" is invalid: {aggregate(errors)}',
         causes=tuple(
-            cause for path, findings in denying for cause in causes(document, path, findings)
+            cause
+            for request, findings in denying
+            for cause in causes(document, request.path, findings, request.template)
         ),
         stored=(),
     )
 
 
-def _list_warnings(answer: PredictedResponse, *, strict: bool) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of each warning; kube-apiserver does not warn of pods that it refuses."""
+def _list_warnings(
+    request: Request, answer: PredictedResponse, *, strict: bool
+) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield rule, text and fix of each warning; an empty fix stands for that of the rule.
+
+    kube-apiserver does not warn of pods that it refuses.
+    """
+    at = constraints_field(request.path)
     for violation in () if strict else answer.refused:
-        yield violation.rule, str(violation.error)
+        fix = suggest_correction(violation, request.template, at)
+        yield violation.rule, str(violation.error), fix
     for warning in answer.warned:
-        yield warning.rule, warning.text
+        yield warning.rule, warning.text, ""
 
 
-def causes(document: Document, path: FieldPath, findings: list[ApiViolation]) -> Iterator[Cause]:
-    """Yield the cause of a denial for each finding; ``path`` is that of the pod template."""
+def causes(
+    document: Document,
+    path: FieldPath,
+    findings: list[ApiViolation],
+    template: PodTemplate | None,
+) -> Iterator[Cause]:
+    """Yield the cause of a denial for each finding about the pod template at a path."""
+    at = constraints_field(path)
     for finding in findings:
-        error, fix = finding.error, CATALOGUE[finding.rule].fix
+        error, fix = finding.error, suggest_correction(finding, template, at)
         line = _find_line(document, path, error.field)
         yield Cause(error.reason, error.message, error.field, finding.rule, line, fix)
 
@@ -249,13 +263,17 @@ def _find_line(document: Document, path: FieldPath, field: str) -> int:
     return document.line((*constraints_path(path), *below))
 
 
-def _build_notice(document: Document, path: FieldPath, rule: str, message: str) -> ValidationNotice:
+def _build_notice(
+    document: Document, path: FieldPath, rule: str, message: str, fix: str = ""
+) -> ValidationNotice:
+    """Build a notice; without a fix, with the general one of the rule."""
     field = message.partition(": ")[0]
     line = _find_line(document, path, field)
-    return ValidationNotice(message, field, rule, line, CATALOGUE[rule].fix)
+    return ValidationNotice(message, field, rule, line, fix or CATALOGUE[rule].fix)
 
 
-def _describe_drop(drop: DroppedField, at: str, gates: Gates) -> str:
+def _describe_drop(drop: DroppedField, path: FieldPath, gates: Gates) -> str:
+    at = constraints_field(path)
     field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
     why, setting = fieldgates.explain_disabled_gate(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""
