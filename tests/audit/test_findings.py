@@ -78,14 +78,14 @@ def test_the_action_of_a_rule_is_the_severity_of_its_findings(
     )  # fmt: skip
 
 
-def test_the_fix_of_a_violation_depends_on_the_constraint() -> None:
+def test_a_violation_has_one_finding_whose_fix_depends_on_the_constraint() -> None:
     listed = template(deployment(spread(matchLabelKeys=["app"])))
     pod = SubjectPod(spec=SubjectSpec(topology_spread_constraints=listed.constraints))
     subject = Subject(kind=DEPLOYMENT, path=("spec", "template"), pod=pod)
     violations = rules.check(subject.constraints, subject.list_path, APART)
 
     found = FindingBuilder(AuditSubject("apps/v1", subject, None)).build_violations(
-        violations, AuditSeverity.DENY
+        violations * 2, AuditSeverity.DENY
     )
 
     assert [one.instead for one in found] == ["remove matchLabelKeys[0], or app from labelSelector"]

@@ -12,10 +12,9 @@ from tests import strategies
 from tests.audit import world
 from tests.audit.world import NODES
 from tests.fix import manifests
-from tests.fix.fixed import deployment, options, reasons, run_fix
+from tests.fix.fixed import SOURCE, deployment, options, reasons, run_fix
 from webhook.audit.report import AuditSeverity
-from webhook.audit.snapshot import Snapshot
-from webhook.fix.engine import MOST_ROUNDS, fix_files
+from webhook.fix.engine import MOST_ROUNDS
 from webhook.manifests import Document, parse
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import TYPE_INVALID
@@ -56,9 +55,43 @@ def test_fixed_findings_have_lines_of_the_original_file() -> None:
 def test_remaining_findings_have_lines_of_the_requested_text(as_read: bool, line: int) -> None:
     more = CONSTRAINTS + "      - {maxSkew: 1, topologyKey: '', whenUnsatisfiable: DoNotSchedule}\n"
 
-    outcome = fix_files({"web.yaml": deployment(more)}, Snapshot(), options(), as_read=as_read)
+    outcome = run_fix(deployment(more))
 
-    assert {finding.rule: finding.line for finding in outcome.left}["TSC002"] == line
+    left = outcome.left_as_read({SOURCE} if as_read else {})
+    assert {finding.rule: finding.line for finding in left}["TSC002"] == line
+
+
+TWICE = """\
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector:
+          matchLabels: {app: web}
+          matchExpressions: [{key: app, operator: In, values: [web]}]
+        matchLabelKeys: [app]
+"""
+
+
+def test_an_edit_that_fixes_several_errors_of_a_field_is_reported_once() -> None:
+    outcome = run_fix(deployment(TWICE), options("TSC008"))
+
+    assert [finding.wrote for finding in outcome.fixed] == ["removed matchLabelKeys: [app]"]
+
+
+def test_the_same_errors_of_two_fields_are_reported_twice() -> None:
+    entry = "{maxSkew: 0, topologyKey: %s, whenUnsatisfiable: ScheduleAnyway, " + APP + "}"
+    listed = f"      topologySpreadConstraints: [{entry % 'a'}, {entry % 'b'}]\n"
+
+    outcome = run_fix(deployment(listed), options("TSC001"))
+
+    assert [finding.wrote for finding in outcome.fixed] == ["wrote maxSkew: 1, not 0"] * 2
+
+
+def test_equal_findings_that_are_left_are_reported_once() -> None:
+    outcome = run_fix(deployment(TWICE.replace("[web]", "[other]")), options("TSC008"))
+
+    assert [finding.rule for finding in outcome.left] == ["TSC008"]
 
 
 def test_an_object_with_a_value_of_a_wrong_type_is_left() -> None:
@@ -86,7 +119,7 @@ def test_a_finding_that_needs_too_many_rounds_is_left() -> None:
 def test_facts_are_not_fixed() -> None:
     outcome = run_fix({}, cluster=deployment(CONSTRAINTS))
 
-    assert outcome == ({}, (), (), ())
+    assert outcome[:4] == ({}, (), (), ())
 
 
 def test_facts_that_cannot_be_read_are_reported() -> None:

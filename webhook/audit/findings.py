@@ -76,19 +76,15 @@ class FindingBuilder:
     def build_violations(
         self, violations: Iterable[ApiViolation], severity: AuditSeverity
     ) -> list[AuditFinding]:
-        """Build the findings of API rules."""
-        return [
-            self.build(
-                severity,
-                AdviceFinding(
-                    item.rule,
-                    item.error.field,
-                    item.error.message,
-                    instead=suggest_correction(item, self._subject.pod, self._subject.list_path),
-                ),
+        """Build the findings of API rules; kube-apiserver reports some errors twice."""
+        pod, at = self._subject.pod, self._subject.list_path
+        findings = (
+            AdviceFinding(
+                item.rule, item.error.field, item.error.message, suggest_correction(item, pod, at)
             )
             for item in violations
-        ]
+        )
+        return [self.build(severity, finding) for finding in dict.fromkeys(findings)]
 
     def build_advice(self, advice: Advice) -> Iterator[AuditFinding]:
         """Build the findings of policy rules, by severity."""

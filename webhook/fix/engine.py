@@ -7,7 +7,7 @@ conflicting changes. This module must not write files.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -44,22 +44,26 @@ class FixOutcome(NamedTuple):
     Attributes:
         texts: Source -> its text, of all files, changed or not.
         fixed: The fixed findings, in the order of the changes.
+        left: The other findings, with their lines in ``texts``.
         problems: Errors of cluster objects that cannot be read, and of files that were not edited.
+        files: Source -> its edits.
     """
 
     texts: Mapping[str, str]
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
     problems: tuple[SourceError, ...]
+    files: Mapping[str, FileDraft]
+
+    def left_as_read(self, sources: Container[str]) -> Iterator[RemainingFinding]:
+        """Yield the findings that are left; in some files, with the lines as they were read."""
+        for finding in self.left:
+            file = self.files[finding.source]
+            is_new = finding.source not in sources
+            yield finding if is_new else replace(finding, line=file.original_line(finding.line))
 
 
-def fix_files(
-    texts: Mapping[str, str],
-    context: Snapshot,
-    options: FixOptions,
-    *,
-    as_read: bool = False,
-) -> FixOutcome:
+def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) -> FixOutcome:
     """
     Fix the findings of files.
 
@@ -67,7 +71,6 @@ def fix_files(
         texts: Source -> text.
         context: The cluster around the files; never changed.
         options: The rules to evaluate by, and those whose findings to fix.
-        as_read: Whether remaining findings have the lines of the original texts.
     """
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
@@ -85,17 +88,13 @@ def fix_files(
         if not fixed_now:
             break
     left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
-    if as_read:
-        left = [
-            replace(finding, line=files[finding.source].original_line(finding.line))
-            for finding in left
-        ]
     return FixOutcome(
         {source: file.text for source, file in files.items()},
         # A locked file has its original text again, whatever earlier rounds fixed.
         tuple(finding for finding in fixed if not files[finding.source].locked),
-        tuple(left),
+        tuple(dict.fromkeys(left)),
         (*evaluation.problems, *(file.problem for file in files.values() if file.problem)),
+        files,
     )
 
 
@@ -186,7 +185,9 @@ def _run_round(
         file = files[source]
         plans = file.plan(proposed)
         rejected += (one for plan in plans for one in plan.rejected)
-        fixed += [_describe_fixed(one, file) for plan in plans for one in plan.accepted]
+        described = (_describe_fixed(one, file) for plan in plans for one in plan.accepted)
+        # One edit may fix several errors of a field, such as a key that is repeated twice.
+        fixed += {replace(finding, problem=""): finding for finding in described}.values()
         file.edit(plans)
     return fixed, rejected
 
@@ -201,5 +202,6 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
         object=name_of(proposal.evaluated.audited),
         field=finding.field,
         problem=finding.problem,
+        instead=finding.instead,
         wrote=proposal.wrote,
     )
