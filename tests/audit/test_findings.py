@@ -120,6 +120,7 @@ def test_an_object_of_wrong_types_is_a_workload_with_one_denial() -> None:
     assert report.title == "Deployment shop/web"
     assert (finding.severity, finding.line) == (AuditSeverity.DENY, 2)
     assert finding.read_on == "kubectl explain deployment"
+    assert finding.instead == "leave out the dash: there is only one"
 
 
 STRICT = StrictFinding(UNKNOWN_FIELD, ("spec", "minDomain"), instead="# minDomains", line=4)

@@ -1,4 +1,4 @@
-"""What to write instead depends on how matchLabelKeys and the selector repeat a key."""
+"""What to write instead depends on the value, and on the constraint around it."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from tests.build import gates, pod, spread, template, workload
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import Request, predict_response
 from webhook.policy.api.versions import Version
-from webhook.policy.catalogue import CATALOGUE
-from webhook.policy.corrections import suggest_correction
+from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
+from webhook.policy.corrections import suggest_correction, suggest_type
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, POD
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.paths import constraints_field
@@ -131,3 +131,16 @@ def test_without_the_constraint_the_fix_is_that_of_the_rule() -> None:
         assert suggest_correction(violation, other, constraints_field(())) == (
             CATALOGUE["TSC008"].fix
         )
+
+
+@pytest.mark.parametrize(
+    ("problem", "fix"),
+    [
+        ("expected an integer, got a string", "write the number without quotes"),
+        ("expected a string, got an integer", "write the value in quotes"),
+        ("expected a list, got an object", "start each entry of the list with a dash"),
+        ("expected an object, got a string", CATALOGUE[TYPE_INVALID].fix),
+    ],
+)
+def test_the_types_say_what_to_write(problem: str, fix: str) -> None:
+    assert suggest_type(problem) == fix

@@ -18,7 +18,7 @@ from webhook.policy.api.predict import ApiWarning
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
-from webhook.policy.corrections import suggest_correction
+from webhook.policy.corrections import suggest_correction, suggest_type
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
 
@@ -130,7 +130,7 @@ def report_type_errors(
             field=value.field,
             line=value.field_line,
             problem=value.problem,
-            instead=CATALOGUE[TYPE_INVALID].fix,
+            instead=suggest_type(value.problem),
             read_on=f"kubectl explain {unreadable.kind.lower()}",
             fingerprint=_fingerprint(TYPE_INVALID, about, value.field),
         )

@@ -1,14 +1,15 @@
 """
-What to write instead for one violation of an API rule.
+What to write instead for one violation of an API rule, or one value of a wrong type.
 
-``suggest_correction`` is the entry point. For most rules the general fix of the catalogue suffices.
-A key of matchLabelKeys (TSC008) can be invalid, listed twice, or selected as well, also by an API
-server that merged it; kube-apiserver's path of such a key names no field, so the correction does.
+Entry points: ``suggest_correction`` and ``suggest_type``. For most rules the general fix of the
+catalogue suffices. A key of matchLabelKeys (TSC008) can be invalid, listed twice, or selected as
+well, also by an API server that merged it; kube-apiserver's path of such a key names no field, so
+the correction does.
 """
 
 from webhook.policy.api.labels import key_problems
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
 from webhook.policy.model import Constraint, LabelSelectorRequirement, PodTemplate
 from webhook.policy.paths import constraints_field, parse_path
 from webhook.policy.selectors import IN, selected_keys
@@ -59,3 +60,22 @@ def _correct_syntax(key: str, name: str) -> str:
     if not key_problems(meant):
         return f"write {meant} in {name}"
     return f"write the key of a label of the pods in {name}, such as pod-template-hash"
+
+
+def suggest_type(problem: str) -> str:
+    """Say what to write instead of a value of a wrong type; ``problem`` is that of manifests."""
+    fixes = (fix for end, fix in _TYPE_FIXES.items() if problem.endswith(end))
+    return next(fixes, CATALOGUE[TYPE_INVALID].fix)
+
+
+_TYPE_FIXES = {
+    "expected an integer, got a string": "write the number without quotes",
+    "expected an integer, got a number": "write an integer, such as 1",
+    "expected an integer, got a boolean": "write an integer, such as 1",
+    "expected a string, got an integer": "write the value in quotes",
+    "expected a string, got a number": "write the value in quotes",
+    "expected a string, got a boolean": "write the value in quotes",
+    "expected a list, got an object": "start each entry of the list with a dash",
+    "expected an object, got a list": "leave out the dash: there is only one",
+    "expected an integer <= 2147483647": "write a smaller number: the API has 32 bits for it",
+}

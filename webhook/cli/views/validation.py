@@ -26,7 +26,7 @@ from webhook.policy.api.predict import PredictedResponse, Request
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
-from webhook.policy.corrections import suggest_correction
+from webhook.policy.corrections import suggest_correction, suggest_type
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.paths import (
     FieldPath,
@@ -233,28 +233,13 @@ def _report_type_errors(document: Document, errors: Sequence[TypeMismatch]) -> V
 
 def _build_type_cause(document: Document, error: TypeMismatch) -> Cause:
     field, line = format_path(error.path) or document.kind, document.line(error.path)
-    fix = next((fix for end, fix in _TYPE_FIXES.items() if error.problem.endswith(end)), _EXPECTED)
-    return Cause(TYPE_INVALID, error.problem, field, "", line, fix)
+    return Cause(TYPE_INVALID, error.problem, field, "", line, suggest_type(error.problem))
 
 
 def _describe_undecodable(report: ValidationReport) -> str:
     """Name kind and version, without a group. Source: apiserver ``transformDecodeError``."""
     kind, version = report.kind, report.api_version.rpartition("/")[2]
     return f'{kind} in version "{version}" cannot be handled as a {kind}'
-
-
-_EXPECTED = "write a value of the expected type"
-_TYPE_FIXES = {
-    "expected an integer, got a string": "write the number without quotes",
-    "expected an integer, got a number": "write an integer, such as 1",
-    "expected an integer, got a boolean": "write an integer, such as 1",
-    "expected a string, got an integer": "write the value in quotes",
-    "expected a string, got a number": "write the value in quotes",
-    "expected a string, got a boolean": "write the value in quotes",
-    "expected a list, got an object": "start each entry of the list with a dash",
-    "expected an object, got a list": "leave out the dash: there is only one",
-    "expected an integer <= 2147483647": "write a smaller number: the API has 32 bits for it",
-}
 
 
 def _find_line(document: Document, path: FieldPath, field: str) -> int:
