@@ -184,6 +184,29 @@ def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     assert names(tmp_path / "a.yaml") == ["error a.yaml: cannot be read: No such file or directory"]
 
 
+URLS = {
+    "https://example.com/a.yaml": "https://example.com/a.yaml",
+    "file:///etc/a.yaml": "file:///etc/a.yaml",
+    "https://example.com/a?b=1&c=2": "'https://example.com/a?b=1&c=2'",
+}
+
+
+@pytest.mark.parametrize(("url", "quoted"), URLS.items())
+def test_a_url_is_an_error_that_says_how_to_read_it(url: str, quoted: str) -> None:
+    assert [str(item) for item in read_documents([url])] == [
+        f"{url}: a URL, which is not read: pipe it, as in curl -sL {quoted} | evenspread audit -f -"
+    ]
+
+
+def test_a_file_whose_name_looks_like_a_url_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"https:/a.yaml": POD % "a"})
+    monkeypatch.chdir(tmp_path)
+
+    assert summaries(read_documents(["https://a.yaml"])) == ["Pod/a"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": POD % "a", "b/c.yaml": POD % "c", "d.yaml": POD % "d"})

@@ -7,6 +7,8 @@ read, and continues. The path ``-`` is the standard input; ``stdin`` replaces th
 """
 
 import os
+import re
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +38,8 @@ _ENCODINGS = {  # by byte order mark
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
+
+_is_url = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 _CHART = "Chart.yaml"
 _TEMPLATES = "templates"
@@ -105,7 +109,7 @@ def read_file(path: str) -> list[Document]:
 def _read_path(
     path: str, stdin: BinaryIO | None, unpack: Unpacker, path_filter: PathFilter
 ) -> Iterator[Document | SkippedSource | SourceError]:
-    for found in (STDIN,) if path == STDIN else find_files(Path(path), path_filter):
+    for found in (STDIN,) if path == STDIN else find_files(path, path_filter):
         if not isinstance(found, str):
             yield found
             continue
@@ -150,17 +154,22 @@ def _name_missing(document: Document) -> str:
 
 
 def find_files(
-    root: Path, path_filter: PathFilter = NO_FILTER
+    named: str, path_filter: PathFilter = NO_FILTER
 ) -> Iterator[str | SkippedSource | SourceError]:
     """
     Find the files to read in a folder, or the file itself, which is read whatever its suffix.
 
     Args:
-        path_filter: Leaves out files and folders that are found in ``root``.
+        named: The folder or file, as the user named it.
+        path_filter: Leaves out files and folders that are found in the folder.
 
     Yields:
-        Paths, in the order of names; templates of charts, and folders that cannot be listed.
+        Paths, in the order of names; templates of charts, folders that cannot be listed, and URLs.
     """
+    root = Path(named)
+    if _is_url(named) and not os.path.exists(named):  # noqa: PTH110  # it does not raise
+        yield SourceError(source_of(named), f"a URL, which is not read: {_pipe(named)}")
+        return
     seen: set[tuple[int, int]] = set()
     pending = [(root, _is_template(root))]
     found = False
@@ -184,6 +193,11 @@ def find_files(
         )
     if not found:
         yield SkippedSource(str(root), NO_FILE)
+
+
+def _pipe(url: str) -> str:
+    """Say how to read a URL."""
+    return f"pipe it, as in curl -sL {shlex.quote(url)} | evenspread audit -f -"
 
 
 def _names_once(folder: Path, seen: set[tuple[int, int]]) -> list[str]:

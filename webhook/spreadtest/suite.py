@@ -70,7 +70,7 @@ def find_suites(
         ConfigError: One of the paths has no suite.
     """
     for path in paths:
-        found = list(_find_at(Path(path), path_filter))
+        found = list(_find_at(path, path_filter))
         if not found:
             is_folder = Path(path).is_dir()
             problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
@@ -80,8 +80,8 @@ def find_suites(
         yield from found
 
 
-def _find_at(root: Path, path_filter: PathFilter) -> Iterator[SuiteText | SourceError]:
-    for item in find_files(root, path_filter):
+def _find_at(named: str, path_filter: PathFilter) -> Iterator[SuiteText | SourceError]:
+    for item in find_files(named, path_filter):
         if isinstance(item, SourceError):
             yield item
         if not isinstance(item, str):

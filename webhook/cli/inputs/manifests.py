@@ -211,7 +211,7 @@ class InputFiles(Inputs):
     def _find_files(self, path: str) -> Iterable[str | SkippedSource | SourceError]:
         if path == files.STDIN:
             return (files.STDIN,)
-        return files.find_files(Path(path), self._filter(self.paths))
+        return files.find_files(path, self._filter(self.paths))
 
     def _read(self, path: str) -> None:
         source = files.source_of(path)
