@@ -156,6 +156,17 @@ def test_ranks_and_labels_are_removed(pods: ApiServer, run: Run) -> None:
     assert costs(pods) == {"p": None, "q": None, "r": "7", "s": None, "t": None}
 
 
+@pytest.mark.parametrize("cost", ["0", "1000", "-1000", "10000", "999000"])
+def test_a_cost_that_looks_like_a_rank_stays(api: ApiServer, run: Run, cost: str) -> None:
+    api.add(web_pod("p", cost=cost))
+
+    shown, removed = run("scaledown", *CLUSTER), run("scaledown", *CLUSTER, "--remove")
+
+    assert shown.out.splitlines()[1].split()[2:] == ["1", "0", "0", "1"]
+    assert removed.out == "removed 0 ranks and 1 label; left 1 cost of other clients\n"
+    assert costs(api) == {"p": cost}
+
+
 def test_only_the_named_pods_are_changed(pods: ApiServer, run: Run) -> None:
     ran = run("scaledown", *CLUSTER, "--remove", "-n", "shop", "-l", "app=api", "-o", "json")
 

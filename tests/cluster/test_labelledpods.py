@@ -103,14 +103,15 @@ async def test_a_rank_and_the_label_are_removed_with_preconditions() -> None:
     assert not pauses
 
 
-async def test_a_foreign_cost_stays() -> None:
-    server = ApiServer(labelled_pod("p"))
-    metadata_of(server)["annotations"] = {DELETION_COST: "7"}
+@pytest.mark.parametrize("cost", ["7", "1000"])
+async def test_a_foreign_cost_stays(cost: str) -> None:
+    server = ApiServer(labelled_pod("p", rank=3))
+    metadata_of(server)["annotations"][DELETION_COST] = cost
 
     assert await remove_rank(server, await first_pod(server), Pauses().sleep)
 
     assert metadata_of(server)["labels"] == {}
-    assert metadata_of(server)["annotations"] == {DELETION_COST: "7"}
+    assert metadata_of(server)["annotations"] == {DELETION_COST: cost}
 
 
 async def test_a_cost_that_another_client_writes_meanwhile_stays() -> None:

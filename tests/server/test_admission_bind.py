@@ -8,7 +8,7 @@ from tests.build import UID, binding_body, pod, review_body
 from tests.cluster.objects import cached_pod
 from tests.cluster.zones import Zones
 from tests.server.serving import PATIENT, call, serving
-from webhook.policy.scaledown.ranks import DELETION_COST
+from webhook.policy.scaledown.ranks import annotate_rank
 
 
 async def test_a_binding_is_answered_with_a_rank_and_counted() -> None:
@@ -22,7 +22,7 @@ async def test_a_binding_is_answered_with_a_rank_and_counted() -> None:
 
     assert (first.status, first.response["uid"], first.response["allowed"]) == (200, UID, True)
     (step,) = json.loads(base64.b64decode(first.response["patch"]))
-    assert step["value"] == {DELETION_COST: "999000"}
+    assert step["value"] == annotate_rank(1)
     assert unknown.response == {"uid": UID, "allowed": True}
     assert server.value("bindings_total", result="ranked") == 1
     assert server.value("bindings_total", result="unknown-pod") == 1

@@ -21,12 +21,15 @@ from webhook.policy.verdict import UNTOUCHED, Verdict
 from webhook.server.reviews import ReviewContext, decide, decode_only, fetch, no_ranks
 
 PATH = "/metadata/annotations"
-WHOLE = {"op": "add", "path": PATH, "value": {DELETION_COST: "999000"}}
-MEMBER = {
-    "op": "add",
-    "path": f"{PATH}/controller.kubernetes.io~1pod-deletion-cost",
-    "value": "999000",
-}
+WHOLE = [{"op": "add", "path": PATH, "value": {DELETION_COST: "999000", "evenspread.io/rank": "1"}}]
+MEMBERS = [
+    {
+        "op": "add",
+        "path": f"{PATH}/controller.kubernetes.io~1pod-deletion-cost",
+        "value": "999000",
+    },
+    {"op": "add", "path": f"{PATH}/evenspread.io~1rank", "value": "1"},
+]
 
 
 def context(zones: Zones | None = None, **changes: Any) -> ReviewContext:
@@ -46,8 +49,11 @@ def patch_in(response: Json) -> Any:
     return json.loads(base64.b64decode(response["patch"]))
 
 
-@pytest.mark.parametrize(("annotations", "step"), [(None, WHOLE), ({"a": "b"}, MEMBER)])
-def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, step: Json) -> None:
+@pytest.mark.parametrize(
+    ("annotations", "patch"),
+    [(None, WHOLE), ({"a": "b"}, MEMBERS), ({"evenspread.io/rank": "7"}, MEMBERS)],
+)
+def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, patch: list[Json]) -> None:
     zones = Zones()
     zones.put(cached_pod("web-1"))
 
@@ -55,7 +61,7 @@ def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, step: Json) -
 
     assert verdict.ranking == Ranking(BindingResult.RANKED, "a", 1)
     assert verdict.outcome == "patch"
-    assert patch_in(response) == [step]
+    assert patch_in(response) == patch
     assert response["allowed"] is True
 
 

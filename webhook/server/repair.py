@@ -29,7 +29,7 @@ from webhook.cluster.store import Key
 from webhook.errors import ApiError
 from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.corrections import CONTESTED, Correction, plan_corrections
-from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank
+from webhook.policy.scaledown.ranks import annotate_rank
 from webhook.server.election import Clocks
 from webhook.server.events import EventRecorder
 from webhook.telemetry.logs import Log
@@ -167,10 +167,8 @@ class RankRepair:
         if correction.before <= 0 and self._written.get(key) == identity.uid:
             self._leave(key)
             return False
-        cost = str(cost_of_rank(correction.rank))
-        change = {
-            "metadata": {**msgspec.to_builtins(identity), "annotations": {DELETION_COST: cost}}
-        }
+        annotations = annotate_rank(correction.rank)
+        change = {"metadata": {**msgspec.to_builtins(identity), "annotations": annotations}}
         body = msgspec.json.encode(change)
         response = await self._client.send("PATCH", path, NO_QUERY, body, _MERGE_PATCH)
         if response.status in _OUTDATED:

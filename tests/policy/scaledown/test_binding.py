@@ -4,13 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.scaledown.binding import (
-    FOREIGN_COST,
-    Binding,
-    BindingResult,
-    RankedPod,
-    judge_binding,
-)
+from webhook.policy.scaledown.binding import Binding, BindingResult, RankedPod, judge_binding
+from webhook.policy.scaledown.ranks import FOREIGN_COST
 
 WEB = RankedPod(key="zone")
 TO_NODE = Binding("n1")

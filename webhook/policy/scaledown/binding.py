@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-UNRANKED, FOREIGN_COST = 0, -1
+from webhook.policy.scaledown.ranks import UNRANKED
 
 
 class BindingResult(StrEnum):
