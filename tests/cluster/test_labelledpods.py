@@ -1,5 +1,6 @@
 """Ranks are removed from the labelled pods of a cluster, and from no others."""
 
+import json
 from typing import Any
 
 import pytest
@@ -81,6 +82,19 @@ async def test_a_pod_without_controller_and_annotations_is_read() -> None:
     pod = await first_pod(server)
 
     assert (pod.cost, pod.controller.kind) == (CostKind.NONE, "")
+
+
+async def test_a_pod_of_any_depth_is_read() -> None:
+    pod = labelled_pod("p", "a1", rank=3)
+    pod["metadata"] |= {"uid": "u", "managedFields": "HERE"}
+    nested = '{"f:a":' * 9_000 + "1" + "}" * 9_000
+    listed = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [pod]})
+    server = ApiServer(otherwise=Response(200, listed.replace('"HERE"', nested).encode()))
+
+    (read,) = await list_pods(server)
+
+    assert (read.metadata.uid, read.cost) == ("u", CostKind.RANK)
+    assert read.ranked == RankedPod(ZONE, "a1", 3)
 
 
 async def test_what_is_no_pod_is_an_error() -> None:
