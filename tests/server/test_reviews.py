@@ -86,6 +86,7 @@ UNRANKED: dict[str, tuple[BindingResult, bytes, Json]] = {
     ),
     "an unknown pod": (BindingResult.UNKNOWN_POD, binding_body("web-9"), {}),
     "another namespace": (BindingResult.UNKNOWN_POD, binding_body(namespace="else"), {}),
+    "a pod that has a node": (BindingResult.BOUND, binding_body("old-1", "a1"), {}),
     "an unknown node": (BindingResult.NO_DOMAIN, binding_body(node="x"), {}),
 }  # fmt: skip
 
@@ -95,7 +96,7 @@ def test_other_bindings_are_allowed_untouched(
     result: BindingResult, body: bytes, changes: Json
 ) -> None:
     zones = Zones()
-    zones.put(cached_pod("web-1"))
+    zones.put(cached_pod("web-1"), cached_pod("old-1", "a1"))
 
     verdict, response = bind(zones, body, **changes)
 
