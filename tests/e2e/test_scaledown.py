@@ -26,7 +26,13 @@ from tests.e2e.ranks import (
 )
 from tests.e2e.replica import MARK, Replica
 from webhook.__main__ import main
-from webhook.policy.scaledown.ranks import DELETION_COST, RANK_ANNOTATION, SCALE_DOWN_LABEL
+from webhook.policy.model import ZONE
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    RANK_ANNOTATION,
+    SCALE_DOWN_LABEL,
+    annotate_rank,
+)
 
 ZONES = {"a": 8, "b": 3, "c": 1}
 """The Nodes of each zone."""
@@ -67,6 +73,10 @@ def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
     bound = [rank_of(plane.api.read(pod)) for pod in pods]
     assert bound == [1, 2, 1, 3]
     assert cost_of(plane.api.read(pods[3])) == "997000"
+    for before, after in zip(pods, map(plane.api.read, pods), strict=True):
+        assert annotations_of(after) == annotations_of(before) | annotate_rank(rank_of(after))
+        added = after["metadata"]["labels"].items() - before["metadata"]["labels"].items()
+        assert {key for key, _ in added} <= {ZONE}, "the API server adds the zone"
     assert replica.metric("bindings_total", result="ranked") == 4
     assert replica.metric("bindings_total", result="dry-run") == 1
 
