@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from tests.server.serving import JSON, UID, call, padded, review, serving, settled
+from tests.server.serving import JSON, UID, Gate, call, padded, review, serving, settled
 from webhook.cluster.latepods import MOST_WAITS
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.admission import LOGGED_PATH_CHARACTERS
@@ -42,17 +42,6 @@ async def test_json_may_be_spelled_differently(media_type: str) -> None:
         reply = await wire.ask(call(review(), headers={"Content-Type": media_type}))
 
     assert reply.status == 200
-
-
-class Gate:
-    """Holds reviews in flight until it is opened."""
-
-    def __init__(self) -> None:
-        self.opened = asyncio.Event()
-
-    async def wait(self, *_: object) -> Facts:
-        await self.opened.wait()
-        return NoFacts()
 
 
 async def test_requests_in_flight_are_bounded() -> None:

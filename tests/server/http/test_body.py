@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.server.serving import (
     CHUNKED,
     JSON,
+    Gate,
     Running,
     Wire,
     call,
@@ -143,14 +144,21 @@ async def test_a_body_that_arrives_in_two_pieces_is_read_whole() -> None:
     assert reply.status == 200
 
 
-async def test_a_large_body_counts_until_it_is_answered() -> None:
-    async with serving(Limits(long_review=64)) as server:
+@pytest.mark.parametrize("way", ["answered", "too late"])
+async def test_a_large_body_counts_until_it_is_answered(way: str) -> None:
+    gate, body = Gate(), review()
+    async with serving(Limits(long_review=64), fetch=gate.wait) as server:
         wire = await server.connect()
+        wire.send(call(body, "/mutate?timeout=100ms" if way == "too late" else "/mutate"))
+        await settled(lambda: server.value("admission_in_flight") == 1)
+        held = server.value("body_bytes")
 
-        reply = await wire.ask(call(review()))
+        if way == "answered":
+            gate.opened.set()
+        assert (await wire.reply()).status == (200 if way == "answered" else 504)
 
-        assert reply.status == 200
-        assert server.value("body_bytes") == 0
+        assert held == len(body)
+        await settled(lambda: server.value("body_bytes") == 0)
 
 
 def in_chunks(body: bytes, size: int) -> bytes:
