@@ -128,7 +128,7 @@ faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" fo
 .PHONY: hostile
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long PYTEST_TIMEOUT=7200 EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
-		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py -k generated
+		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py tests/e2e/test_hostile_ranks.py -k generated
 
 .PHONY: fuzz
 fuzz: $(SETUP)  ## search for inputs that a reader mishandles: ten minutes; SECONDS=N
