@@ -107,7 +107,7 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
-        fact = self.decode_fact(version_kind, data)
+        fact = decode_nested(partial(self.decode_fact, version_kind), data)
         source = WorkloadSource(strict=self._find_unknown_fields(version_kind, data))
         decode_nested(partial(self.put_workload, snapshot, version_kind, source=source), data)
         snapshot.add_fact(fact)
