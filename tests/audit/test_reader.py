@@ -26,6 +26,7 @@ KINDS: tuple[VersionKind, ...] = (
     ("autoscaling/v2", "HorizontalPodAutoscaler"),
     ("keda.sh/v1alpha1", "ScaledObject"),
     ("storage.k8s.io/v1", "StorageClass"),
+    ("scheduling.k8s.io/v1alpha2", "PodGroup"),
     ("argoproj.io/v1alpha1", "Rollout"),
 )
 
