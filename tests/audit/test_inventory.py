@@ -4,7 +4,9 @@ from msgspec.structs import replace
 from tests.audit import customs, world
 from tests.audit.world import LIVE, gather, inventory, pod
 from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.gangs import group_name
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, OwnerReference
 
 SELECTOR = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Exists"),))
@@ -95,6 +97,41 @@ def test_a_workload_has_the_range_of_its_autoscaler(
     (*_, database) = (audited(LIVE, text) if is_neighbour else audited(LIVE + text)).audited
 
     assert (str(database.subject), database.subject.scaling) == ("StatefulSet/db", scaling)
+
+
+POD_GROUP = """\
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers, namespace: shop}
+spec:
+  schedulingPolicy: {gang: {minCount: 2}}
+  schedulingConstraints: {topology: [{key: rack}]}
+"""
+GANG = LIVE.replace("    spec:\n", "    spec:\n      schedulingGroup: {podGroupName: workers}\n")
+KNOWN_GROUP = PodGroup(namespace="shop", name="workers", keys=("rack",))
+
+GROUPS = {
+    "the group of the pods": (POD_GROUP, KNOWN_GROUP),
+    "one of another name": (POD_GROUP.replace("workers", "others"), None),
+    "one of another namespace": (POD_GROUP.replace("shop", "else"), None),
+    "none": ("", None),
+}
+
+
+@pytest.mark.parametrize(("text", "group"), GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize("is_neighbour", [False, True])
+def test_a_workload_has_the_pod_group_of_its_pods(
+    text: str, group: PodGroup | None, is_neighbour: bool
+) -> None:
+    found = audited(GANG, text) if is_neighbour else audited(GANG + text)
+
+    groups = {item.subject.group for item in found.audited if group_name(item.subject.pod)}
+    assert groups == {group}
+
+
+def test_pods_of_no_gang_have_no_group() -> None:
+    assert {item.subject.group for item in audited(LIVE + POD_GROUP).audited} == {None}
 
 
 def test_the_state_of_the_cluster_has_its_storage_classes() -> None:

@@ -42,6 +42,23 @@ async def test_custom_kinds_are_found_and_listed() -> None:
     assert listing.snapshot.owners[0].kind == "Rollout"
 
 
+async def test_pod_groups_are_listed_where_a_version_has_them() -> None:
+    text = """\
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers, namespace: shop}
+"""
+
+    with_groups, without = await listed(serve_objects(text)), await listed(serve_objects(LIVE))
+
+    assert [group.name for group in with_groups.snapshot.pod_groups] == ["workers"]
+    assert (without.snapshot.pod_groups, without.problems) == ([], [])
+
+
 async def test_one_namespace() -> None:
     server = serve_objects(LIVE)
 

@@ -23,6 +23,11 @@ KINDS: tuple[VersionKind, ...] = (
     ("apps/v1", "Deployment"),
     ("apps/v1", "ReplicaSet"),
     ("batch/v1", "CronJob"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("keda.sh/v1alpha1", "ScaledObject"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("scheduling.k8s.io/v1alpha2", "PodGroup"),
+    ("argoproj.io/v1alpha1", "Rollout"),
 )
 
 

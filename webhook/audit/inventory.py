@@ -31,6 +31,7 @@ from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
+from webhook.policy.gangs import group_name
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
@@ -104,9 +105,12 @@ class Inventory:
         workloads = follow_references(snapshot)
         self.state = self._build_state(snapshot, workloads, running, whole)
         self._scaled = _group_by_target(snapshot)
+        self._pod_groups = {
+            (item.namespace or DEFAULT_NAMESPACE, item.name): item for item in snapshot.pod_groups
+        }
         self._revisions = find_revisions(snapshot.workloads)
         subjects = map(self._add_revision, _list_subjects(workloads, running, own, groups))
-        subjects = map(self._add_scaling, subjects)
+        subjects = map(self._add_pod_group, map(self._add_scaling, subjects))
         listed = _list_by_controller(subjects, snapshot, controlled)
         self.audited = sorted(listed, key=_sort_key)
         self.pods = sum(group.number for item in self.audited for group in item.listed.running)
@@ -140,6 +144,13 @@ class Inventory:
             return audited
         scaling = find_range(autoscalers, subject.replicas)
         return audited._replace(subject=replace(subject, scaling=scaling))
+
+    def _add_pod_group(self, audited: AuditSubject) -> AuditSubject:
+        """Add the PodGroup that the pods of a subject name, if it is known."""
+        subject = audited.subject
+        name = group_name(subject.pod)
+        group = self._pod_groups.get((key_of(subject).namespace, name)) if name else None
+        return audited if group is None else audited._replace(subject=replace(subject, group=group))
 
 
 def _group_by_target(snapshot: Snapshot) -> dict[ObjectKey, list[Autoscaler]]:

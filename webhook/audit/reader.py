@@ -29,6 +29,7 @@ from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.podgroups import decode_pod_group
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
@@ -42,6 +43,7 @@ from webhook.policy.kinds import (
     AUTOSCALERS,
     BUILT_IN_KINDS,
     POD,
+    POD_GROUP,
     ROLLOUT,
     STATEFUL_SET,
     STORAGE_CLASS,
@@ -101,7 +103,7 @@ class ObjectReader:
         """Prepare the decoders, also for the custom kinds that the configuration names."""
         self.templates = configuration.pod_templates
         cluster = Cluster(configuration.owner_selectors)
-        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS | {POD_GROUP}
         self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
@@ -111,7 +113,7 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
-        fact = self.decode_fact(version_kind, data)
+        fact = decode_nested(partial(self.decode_fact, version_kind), data)
         source = WorkloadSource(strict=self._find_unknown_fields(version_kind, data))
         decode_nested(partial(self.put_workload, snapshot, version_kind, source=source), data)
         snapshot.add_fact(fact)
@@ -130,7 +132,7 @@ class ObjectReader:
         self, version_kind: VersionKind, data: bytes | msgspec.Raw
     ) -> SnapshotFact | None:
         """
-        Decode a Node, Namespace, Service, StorageClass or autoscaler, or a controller's selector.
+        Decode a fact of a cluster, such as a Node or a PodGroup, or the selector of a controller.
 
         Returns:
             None for a kind that is none of these.
@@ -143,6 +145,8 @@ class ObjectReader:
             return decode_autoscaler(group_kind, data)
         if group_kind == STORAGE_CLASS:
             return decode_storage_class(data)
+        if group_kind == POD_GROUP:
+            return decode_pod_group(data)
         custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None

@@ -181,8 +181,9 @@ class Evaluation:
 
 
 def _complete_subject(changed: Subject, before: Subject) -> Subject:
-    """Add to a changed object what is known from other objects: pods, autoscalers, creators."""
-    subject = replace(changed, running=before.running, scaling=before.scaling)
+    """Add to a changed object what is known from others: pods, autoscalers, groups, creators."""
+    known = {"running": before.running, "scaling": before.scaling, "group": before.group}
+    subject = replace(changed, **known)
     if before.creator is None:
         return subject
     return replace(

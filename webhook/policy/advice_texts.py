@@ -208,9 +208,13 @@ ADVICE_ENTRIES = (
         "TSC121",
         "a gang has no hard constraint",
         "The pods of a gang, with `schedulingGroup`, or `workloadRef` in Kubernetes 1.35, are "
-        "scheduled all together or not at all. kube-scheduler tries few placements of the gang, "
-        "and does not guarantee to find one that satisfies a hard constraint even if there is "
-        "one (KEP-4671): the gang then stays Pending.",
+        "scheduled all together or not at all. If their PodGroup is known to an audit, and its "
+        "topology keeps all pods in one domain, it contradicts a hard constraint over these "
+        "domains, or over larger ones. Every other hard constraint of a gang is reported too, also "
+        "where the PodGroup is not known, as at admission: kube-scheduler tries few placements of "
+        "the gang, and does not guarantee to find one that satisfies the constraint even if there "
+        "is one (KEP-4671), so that the gang stays Pending. A PodGroup with the policy `basic` is "
+        "no gang: only the contradiction is reported.",
         "write `whenUnsatisfiable: ScheduleAnyway`, or let the topology of the PodGroup place the "
         "pods",
         action=Action.WARN,

@@ -109,8 +109,13 @@ KIND_ROWS: tuple[KindRow, ...] = (
     ),
     KindRow("serving.knative.dev", "", "Service", "services", _TEMPLATE),
     KindRow("keda.sh", "", "ScaledObject", "scaledobjects"),
+    KindRow("scheduling.k8s.io", "", "PodGroup", "podgroups"),
 )  # fmt: skip
-"""Kubernetes' own kinds (built-in), then the custom kinds that every installation knows."""
+"""
+Kubernetes' own kinds (built-in), then the custom kinds that every installation knows.
+
+PodGroup is Kubernetes' own too, but in no stable version, and not in every cluster.
+"""
 
 BUILT_IN_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
     {row.group_kind: row for row in KIND_ROWS if row.version}
@@ -156,6 +161,7 @@ HORIZONTAL_POD_AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 SCALED_OBJECT = GroupKind("keda.sh", "ScaledObject")
 
 STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+POD_GROUP = GroupKind("scheduling.k8s.io", "PodGroup")
 
 AUTOSCALERS = frozenset({HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT})
 """Kinds that scale workloads; autoscaling/v1, which every API server has, suffices for audits."""

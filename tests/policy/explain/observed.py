@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.scaledown.ranks import DELETION_COST
+from webhook.policy.scaledown.ranks import DELETION_COST, annotate_rank
 
 NODES = ("n1", "n2", "n3")
 NOW = 1_767_312_000.0  # 2026-01-02T00:00:00Z
@@ -20,11 +20,13 @@ def make_pod(
     ready: str = "True",
     since: str | None = DAY,
     cost: str | None = None,
+    rank: int | None = None,
     created: str | None = DAY,
     owner: str = "web-1",
     restarts: int = 0,
     **changes: Any,
 ) -> ObservedPod:
+    annotations = annotate_rank(rank) if rank else {DELETION_COST: cost} if cost is not None else {}
     value: dict[str, Any] = {
         "metadata": {
             "name": name,
@@ -32,7 +34,7 @@ def make_pod(
             "uid": changes.get("uid"),
             "labels": {"app": "web"},
             "creationTimestamp": created,
-            "annotations": {DELETION_COST: cost} if cost is not None else None,
+            "annotations": annotations or None,
             "ownerReferences": [{"kind": "ReplicaSet", "name": owner, "controller": True}],
         },
         "spec": {

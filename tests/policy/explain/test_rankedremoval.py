@@ -16,7 +16,6 @@ from webhook.policy.explain.rollout import RemovedPod, Rollout, ScaleDownReport,
 from webhook.policy.explain.scenario import Scale
 from webhook.policy.model import HOSTNAME, ZONE
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.scaledown.ranks import cost_of_rank
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("c1", "c"))
 PLACES = ("a1", "b1", "c1", "a2", "b1", "c1")
@@ -65,7 +64,7 @@ def test_with_ranks_the_rest_is_even() -> None:
 def test_if_all_pods_have_ranks_there_is_nothing_to_compare_with() -> None:
     ranks = (1, 1, 1, 2, 2, 2)
     pods = [
-        make_pod(f"web-{number}", place, cost=f"{cost_of_rank(rank)}")
+        make_pod(f"web-{number}", place, rank=rank)
         for number, (place, rank) in enumerate(zip(PLACES, ranks, strict=True))
     ]
 
@@ -77,15 +76,16 @@ def test_if_all_pods_have_ranks_there_is_nothing_to_compare_with() -> None:
     assert found.sentence == "6 of 6 pods have a rank by zone"
 
 
-def test_pods_with_another_cost_cannot_get_a_rank() -> None:
-    found = report(pods_on(cost="7"))
+@pytest.mark.parametrize("cost", ["7", "999000"])
+def test_pods_with_another_cost_cannot_get_a_rank(cost: str) -> None:
+    found = report(pods_on(cost=cost))
 
     assert found is not None
     assert found.sentence == "0 of 6 pods have a rank by zone, and the others cannot get one"
 
 
 def test_where_a_profile_gives_ranks_new_pods_get_one() -> None:
-    found = report([*pods_on()[:5], make_pod("web-6", "c1", cost="999000")], configured=True)
+    found = report([*pods_on()[:5], make_pod("web-6", "c1", rank=1)], configured=True)
 
     assert found is not None
     assert found.sentence.startswith("1 of 6 pods has a rank by zone, and new pods get one; ")

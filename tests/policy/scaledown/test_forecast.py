@@ -34,26 +34,24 @@ def test_pods_without_a_controller_are_ranked_together() -> None:
 
 
 def test_a_rank_that_a_pod_has_is_left_free() -> None:
-    held = make_pod("z", "n1", cost=f"{cost_of_rank(2)}")
+    held = make_pod("z", "n1", rank=2)
 
     assert ranks(make_pod("a", "n1"), held, make_pod("b", "n2")) == [1, 2, 3]
 
 
 def test_another_cost_stays_and_is_no_rank() -> None:
-    pods = (make_pod("a", "n1", cost="7"), make_pod("b", "n1", cost="x"), make_pod("c", "n1"))
+    costs = ("7", "x", str(cost_of_rank(1)))
+    pods = tuple(make_pod(f"{index}", "n1", cost=cost) for index, cost in enumerate(costs))
 
-    assert ranks(*pods) == [None, None, 1]
-    assert rank_pods(pods[:2], DOMAINS) == pods[:2]
+    assert ranks(*pods, make_pod("z", "n1")) == [None, None, None, 1]
+    assert rank_pods(pods, DOMAINS) == pods
 
 
 @given(st.lists(st.tuples(st.sampled_from(("n1", "n2", "n3")), st.none() | st.integers(1, 5))))
 def test_new_ranks_of_a_domain_are_distinct_and_without_gaps(
     drawn: list[tuple[str, int | None]],
 ) -> None:
-    pods = tuple(
-        make_pod(f"{index}", node, cost=None if rank is None else f"{cost_of_rank(rank)}")
-        for index, (node, rank) in enumerate(drawn)
-    )
+    pods = tuple(make_pod(f"{index}", node, rank=rank) for index, (node, rank) in enumerate(drawn))
 
     ranked = rank_pods(pods, DOMAINS)
 

@@ -1,7 +1,7 @@
 """
-Rules about single fields, TSC107, TSC111, TSC117 and TSC121.
+Rules about single fields, TSC107, TSC111 and TSC117.
 
-They are about matchLabelKeys, fields behind gates, and gangs. They judge the object and the feature
+They are about matchLabelKeys and fields behind gates. They judge the object and the feature
 gates alone, without any facts of the cluster. Which labels controllers add is the subject of
 ``policy.podlabels``.
 """
@@ -19,11 +19,8 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.gangs import gang_field
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import (
-    DO_NOT_SCHEDULE,
-    SCHEDULE_ANYWAY,
     Constraint,
     GroupKind,
     LabelSelector,
@@ -159,23 +156,6 @@ def pods_carry_keys(subject: Subject, _context: AdviceContext) -> Iterator[RuleV
 def _suggest_keys(corrected: list[str]) -> str:
     keys = [key for key in corrected if key]
     return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
-
-
-def gangs_can_be_placed(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC121: a gang is placed all together, or stays Pending for one pod that has no place."""
-    del context
-    field = gang_field(subject.pod)
-    if not field or subject.is_bound:
-        return
-    for i, constraint in enumerate(subject.constraints):
-        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
-            yield RuleViolation(
-                subject.field(i, "whenUnsatisfiable"),
-                f"the pods are a gang, by {field}: even if a placement of all satisfies this hard "
-                "constraint, kube-scheduler may not find it, and all stay Pending",
-                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
-                "whenUnsatisfiable: a hard constraint may keep the whole gang Pending",
-            )
 
 
 def correct_keys(constraint: Constraint, subject: Subject) -> list[str]:

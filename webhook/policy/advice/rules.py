@@ -14,6 +14,7 @@ from typing import TypeAlias
 from webhook.policy.advice import (
     defaulting,
     fields,
+    gangs,
     nextpod,
     reachability,
     replicas,
@@ -92,6 +93,6 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC117", fields.pods_carry_keys),
     PolicyRule("TSC118", scaledown.scale_down_keeps_skew, RuleScope.AUDIT),
     PolicyRule("TSC120", reachability.domains_are_several, RuleScope.AUDIT),
-    PolicyRule("TSC121", fields.gangs_can_be_placed),
+    PolicyRule("TSC121", gangs.gangs_can_be_placed),
 )
 """Every policy rule, by id; findings on a subject are reported in this order."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
+from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
@@ -146,6 +147,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
+        group: The PodGroup of its pods; None if it is not known, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
@@ -177,6 +179,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     replicas: int | None = None
     scaling: ReplicaRange | None = None
+    group: PodGroup | None = None
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False

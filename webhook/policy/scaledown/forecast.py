@@ -10,15 +10,21 @@ from itertools import count
 from msgspec.structs import replace
 
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank, parse_cost, rank_of_cost
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    RANK_ANNOTATION,
+    annotate_rank,
+    read_rank,
+)
 
 _Place = tuple[str, str]  # name of the controller, and the domain
 
 
 def rank_of(pod: ObservedPod) -> int | None:
     """Return the rank of a pod; None if it has no deletion cost, or one that is no rank."""
-    cost = parse_cost((pod.metadata.annotations or {}).get(DELETION_COST, ""))
-    return None if cost is None else rank_of_cost(cost)
+    annotations = pod.metadata.annotations or {}
+    rank = read_rank(annotations.get(DELETION_COST), annotations.get(RANK_ANNOTATION))
+    return rank if rank > 0 else None
 
 
 def rank_pods(pods: Sequence[ObservedPod], domains: Mapping[str, str]) -> tuple[ObservedPod, ...]:
@@ -62,5 +68,5 @@ def _age_of(pod: ObservedPod) -> tuple[str, str]:
 
 
 def _add_rank(pod: ObservedPod, rank: int) -> ObservedPod:
-    annotations = (pod.metadata.annotations or {}) | {DELETION_COST: f"{cost_of_rank(rank)}"}
+    annotations = (pod.metadata.annotations or {}) | annotate_rank(rank)
     return replace(pod, metadata=replace(pod.metadata, annotations=annotations))
