@@ -191,6 +191,8 @@ def _complete_subject(changed: Subject, before: Subject) -> Subject:
         is_shared=before.is_shared,
         replicas=before.replicas,
         given_labels=before.given_labels,
+        recreates=before.recreates,
+        no_surge=before.no_surge,
     )
 
 

@@ -85,6 +85,35 @@ def test_labels_that_fields_give_to_pods(obj: Json, expected: tuple[str, ...]) -
     assert subject(obj, path).given_labels == expected
 
 
+def of_rollout(**strategy: Any) -> Subject:
+    return subject(workload(kind=ROLLOUT, strategy=strategy), ("spec", "template"))
+
+
+NO_SURGE: dict[str, tuple[Subject, bool]] = {
+    "none by a number": (deployed(strategy={"rollingUpdate": {"maxSurge": 0}}), True),
+    "none by a percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "0%"}}), True),
+    "one": (deployed(strategy={"rollingUpdate": {"maxSurge": 1}}), False),
+    "some percent": (deployed(strategy={"rollingUpdate": {"maxSurge": "10%"}}), False),
+    "the default": (deployed(strategy={"rollingUpdate": {"maxUnavailable": 1}}), False),
+    "another type": (deployed(strategy={"rollingUpdate": {"maxSurge": False}}), False),
+    "no percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "0"}}), False),
+    "no strategy": (deployed(), False),
+    "a Rollout without any": (of_rollout(canary={"maxSurge": 0, "maxUnavailable": 1}), True),
+    "a Rollout with the default": (of_rollout(canary={"maxUnavailable": 1}), False),
+    "a Rollout whose canary has pods of its own": (
+        of_rollout(canary={"maxSurge": 0, "trafficRouting": {"nginx": {}}}), False
+    ),
+    "a Rollout with two sets of pods": (of_rollout(blueGreen={"maxUnavailable": 1}), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "expected"), NO_SURGE.values(), ids=NO_SURGE.keys())
+def test_whether_a_rollout_creates_no_pod_before_another_ends(
+    found: Subject, expected: bool
+) -> None:
+    assert found.no_surge is expected
+
+
 CLAIMS: dict[str, tuple[Any, tuple[str | None, ...]]] = {
     "a class": ([{"spec": {"storageClassName": "fast"}}], ("fast",)),
     "no class": ([{"spec": {}}, {"metadata": {"name": "data"}}], (None, None)),

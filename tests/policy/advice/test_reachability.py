@@ -104,6 +104,10 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a place for every replica, and none for a rollout": (
         deployed(spread(), replicas=2), TAINTED_C, True, True
     ),
+    "a place for every replica, and a rollout that needs no more": (
+        deployed(spread(), replicas=2, strategy={"rollingUpdate": {"maxSurge": "0%"}}),
+        TAINTED_C, False, False,
+    ),
     "no place for the most replicas of an autoscaler": (
         replace(deployed(HASHED, replicas=2), scaling=ReplicaRange(2, 3, "ScaledObject/web")),
         TAINTED_C, True, True,

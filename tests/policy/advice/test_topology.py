@@ -164,6 +164,10 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         deployed(least(4, matchLabelKeys=[HASH]), replicas=3), THREE, None, None
     ),
     "as many places, which a rollout needs": (deployed(least(4), replicas=3), THREE, 3, 3),
+    "as many places, and a rollout that needs no more": (
+        deployed(least(4), replicas=3, strategy={"rollingUpdate": {"maxSurge": 0}}),
+        THREE, None, None,
+    ),
     "fewer replicas than places": (deployed(least(4, maxSkew=2), replicas=5), THREE, None, None),
     "a zone that is not ready": (judged(least(3)), NOT_READY_C, None, None),
     "a cordoned zone, tolerated": (judged(least(3), **TOLERATING_ALL), CORDONED_C, None, None),

@@ -10,6 +10,7 @@ zones. Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes
 pkg/apis/core/v1/defaults.go ``SetDefaults_PodSpec``.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -68,6 +69,7 @@ def decode_subject(
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
+        no_surge=has_no_surge(holder.strategy),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
         paused=holder.paused is True,
         alone_on_node=bool(path) and requests_host_ports(template),
@@ -105,6 +107,27 @@ def list_given_labels(holder: TemplateHolder) -> tuple[str, ...]:
             labels = find_value(holder.strategy, (*path, "labels"))
             keys.update(labels if is_object(labels) else ())
     return tuple(sorted(keys))
+
+
+_is_zero_percent = re.compile(r"0+%").fullmatch
+
+
+def has_no_surge(strategy: Any) -> bool:
+    """
+    Whether a strategy deletes a pod before it creates another, since it sets maxSurge to none.
+
+    A canary with traffic routing has pods beside all of the stable ones, whatever its maxSurge.
+
+    Source: k8s.io api apps/v1 ``RollingUpdateDeployment``; argo-rollouts v1alpha1
+    ``CanaryStrategy``, utils/replicaset ``CalculateReplicaCountsForTrafficRoutedCanary``.
+    """
+    rolling, canary = (find_value(strategy, (name,)) for name in ("rollingUpdate", "canary"))
+    if find_value(canary, ("trafficRouting",)):
+        return False
+    surge = find_value(canary or rolling, ("maxSurge",))
+    if isinstance(surge, str):
+        return _is_zero_percent(surge) is not None
+    return surge == 0 and not isinstance(surge, bool)
 
 
 def _decode_member(value: msgspec.Raw, step: str | int) -> msgspec.Raw:
