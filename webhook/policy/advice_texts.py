@@ -191,7 +191,8 @@ ADVICE_ENTRIES = (
         "down, most of the rest can be in one domain, which a failure of this domain then takes. "
         "The rule computes the largest possible skew, from the most replicas, spread evenly over "
         "the domains of the cluster. Without a cluster, it supposes three domains, and skips "
-        "`kubernetes.io/hostname`.",
+        "`kubernetes.io/hostname`. It is satisfied if the autoscaler never scales down, by "
+        "`selectPolicy: Disabled`.",
         "set `scaleDown: KeepSpread` in the profile that applies to the pods",
     ),
     advice_entry(
