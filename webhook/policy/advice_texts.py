@@ -142,12 +142,15 @@ ADVICE_ENTRIES = (
         "running pods are no more uneven than maxSkew allows",
         "The scheduler checks constraints when it places a pod and never again: scaling down, "
         "losing a node and draining one leave pods uneven until they are recreated. While a "
-        "rollout runs, the pods of older revisions do not count: it deletes them. No restart "
+        "rollout runs, the pods of older revisions do not count: it deletes them. A restart of a "
+        "Deployment places new pods by where the old ones are, unless the constraint counts each "
+        "revision apart (TSC107), and can leave them uneven. No restart "
         "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
         "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
-        "recreate the pods, or let a descheduler do so; let a Job end, since a deleted pod counts "
-        "as failed; a restart replaces no pod with OnDelete, and none below a partition: delete "
-        "these one after another; move pods with volumes of a zone by deleting them one after "
+        "delete pods in the domains that are too full one after another, or let a descheduler do "
+        "so; write `matchLabelKeys: [pod-template-hash]` for a Deployment, or restart one that has "
+        "it; let a Job end, since a deleted pod counts "
+        "as failed; move pods with volumes of a zone by deleting them one after "
         "another with their claims, if the application can rebuild its data",
     ),
     advice_entry(
