@@ -83,7 +83,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`"
         ),
         "TSC107": RemedyText(
-            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash"
+            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash",
+            "a selector that also counts the pods of other workloads: they would no longer count",
         ),
         "TSC108": RemedyText(
             "`whenUnsatisfiable: ScheduleAnyway`", "if another StorageClass is the remedy"
