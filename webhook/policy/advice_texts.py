@@ -42,7 +42,8 @@ ADVICE_ENTRIES = (
         "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
         "have a place, the rule is satisfied. More minDomains than domains is right if a node "
         "autoscaler adds domains for Pending pods: this is "
-        "what the field is for.",
+        "what the field is for. A pod of a DaemonSet can go to one node, and so to one domain: "
+        "with `maxSurge`, the new pod of a node has no place beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
         "there are, or let the pods go to more by nodeSelector and tolerations",
         action=Action.WARN,
@@ -167,7 +168,9 @@ ADVICE_ENTRIES = (
         "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
         "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
         "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. If "
-        "all replicas have a place, also during a rollout, the rule is satisfied.",
+        "all replicas have a place, also during a rollout, the rule is satisfied. Each pod of a "
+        "DaemonSet can go to one node only: a domain then takes maxSkew pods more than the one "
+        "with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count",
         action=Action.WARN,

@@ -267,6 +267,10 @@ EXCLUDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
     "a DaemonSet, whose pods count their own node alone": (
         subject(workload(spread(), kind=DAEMON_SET, template_spec=IN_A)), THREE, [], []
     ),
+    "a DaemonSet, whose pods have a place once taints are honored": (
+        subject(workload(IGNORING, kind=DAEMON_SET)),
+        [*zones("a1", "a2", "b1", "b2"), node("c1", "zone-c", GPU)], [], [],
+    ),
     "pods that are written for one node": (judged(IGNORING, **IN_A, **BOUND), THREE, [], []),
 }  # fmt: skip
 

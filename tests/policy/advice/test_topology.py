@@ -143,6 +143,12 @@ def least(number: int, **changes: Any) -> Json:
     return spread(minDomains=number, **changes)
 
 
+def surging(*constraints: Json) -> Subject:
+    """Read a DaemonSet whose rollout creates the new pod of a node beside the old one."""
+    strategy: Json = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    return subject(workload(*constraints, kind=DAEMON_SET, updateStrategy=strategy))
+
+
 CORDONED_C = [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c", HOSTNAME: "c1"}, unschedulable=True)]
 
 # subject, nodes, suggested minDomains at admission, and in an audit
@@ -182,6 +188,17 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a key on no node": (judged(least(4, topologyKey="rack")), THREE, None, None),
     "no nodes": (judged(least(4)), [], None, None),
     "a DaemonSet": (subject(workload(least(4), kind=DAEMON_SET)), THREE, None, None),
+    "a DaemonSet that creates a pod beside the old one": (surging(least(2)), THREE, 1, 1),
+    "a DaemonSet that does, of nodes that are not known": (surging(least(2)), [], 1, 1),
+    "a DaemonSet that does, with a place for two pods": (
+        surging(least(2, maxSkew=2)), THREE, None, None
+    ),
+    "a DaemonSet that does, and counts each revision apart": (
+        surging(least(2, matchLabelKeys=["controller-revision-hash"])), THREE, None, None
+    ),
+    "a DaemonSet that does, and counts the nodes of other pods": (
+        surging(least(2, nodeAffinityPolicy="Ignore")), THREE, None, None
+    ),
     "one replica": (deployed(least(4), replicas=1), THREE, None, None),
     "a Job of one pod": (
         subject(workload(least(4), kind=GroupKind("batch", "Job"), replicas=None)),
@@ -201,6 +218,16 @@ def test_fewer_domains_than_min_domains(
 ) -> None:
     assert suggestions("TSC104", advised, admission(nodes)) == written("minDomains", soon)
     assert suggestions("TSC104", advised, audit(nodes)) == written("minDomains", later)
+
+
+def test_a_new_pod_of_a_daemon_set_has_no_place_beside_the_old_one() -> None:
+    (violation,) = check_rule("TSC104", surging(least(2)), audit())
+
+    assert violation.problem == (
+        "minDomains is 2, but each pod of a DaemonSet can go to one node, which is one domain and "
+        "takes 1 pod: by maxSurge, the new pod of a node waits there for the old one, which waits "
+        "for the new one"
+    )
 
 
 def written(key: str, value: object) -> list[str]:

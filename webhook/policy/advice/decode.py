@@ -18,7 +18,7 @@ import msgspec
 
 from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
@@ -69,7 +69,9 @@ def decode_subject(
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
-        no_surge=has_no_surge(holder.strategy),
+        no_surge=_has_no_daemon_surge(holder)
+        if kind == DAEMON_SET
+        else has_no_surge(holder.strategy),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
         paused=holder.paused is True,
         alone_on_node=bool(path) and requests_host_ports(template),
@@ -124,7 +126,22 @@ def has_no_surge(strategy: Any) -> bool:
     rolling, canary = (find_value(strategy, (name,)) for name in ("rollingUpdate", "canary"))
     if find_value(canary, ("trafficRouting",)):
         return False
-    surge = find_value(canary or rolling, ("maxSurge",))
+    return _is_none(find_value(canary or rolling, ("maxSurge",)))
+
+
+def _has_no_daemon_surge(holder: TemplateHolder) -> bool:
+    """
+    Whether a DaemonSet never creates a pod beside another one of a node, as by default.
+
+    Source: k8s.io api apps/v1 ``RollingUpdateDaemonSet``.
+    """
+    surge = find_value(holder.update_strategy, ("rollingUpdate", "maxSurge"))
+    kind = find_value(holder.update_strategy, ("type",))
+    return surge is None or kind == "OnDelete" or _is_none(surge)
+
+
+def _is_none(surge: Any) -> bool:
+    """Whether a number or a percentage of pods is 0."""
     if isinstance(surge, str):
         return _is_zero_percent(surge) is not None
     return surge == 0 and not isinstance(surge, bool)

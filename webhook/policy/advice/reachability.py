@@ -1,7 +1,8 @@
 """
 Rules about domains that pods cannot go to: TSC105 and TSC116 (they count), TSC120 (one is left).
 
-Which domains are closed is found in ``closeddomains``. A constraint has one finding for them:
+Which domains are closed is found in ``closeddomains``; a DaemonSet, whose pods can go to one node
+each, is the subject of ``daemonpods``. A constraint has one finding for them:
 TSC105 if honoring taints is enough, otherwise TSC116. TSC120 is silent about such a constraint.
 """
 
@@ -23,6 +24,7 @@ from webhook.policy.advice.counting import (
     next_pod,
     other_workloads,
 )
+from webhook.policy.advice.daemonpods import DaemonCrowd, find_crowd
 from webhook.policy.advice.findings import (
     SHOWN_CHARACTERS,
     RuleViolation,
@@ -31,9 +33,10 @@ from webhook.policy.advice.findings import (
     join_names,
     quote_value,
 )
+from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, IGNORE
+from webhook.policy.model import AFFINITY_POLICY, DO_NOT_SCHEDULE, HONOR, HOSTNAME, IGNORE
 from webhook.policy.paths import format_path
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
@@ -71,6 +74,9 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
     """TSC116: a domain that nodeSelector or affinity excludes counts, and stays empty."""
     if all(one.node_affinity_policy != IGNORE for one in subject.constraints):
         return  # most workloads; what affinity excludes does not count
+    if subject.is_daemon:
+        yield from _report_crowds(subject, context)
+        return
     for spread, closed in _list_closed(subject, context):
         if closed.by_taints:
             continue
@@ -92,6 +98,18 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",
         )
+
+
+def _report_crowds(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report pods of a DaemonSet that have a place only if affinity is honored."""
+    for spread, crowd in _list_crowds(subject, context):
+        if not crowd.by_taints:
+            yield RuleViolation(
+                subject.field(spread.index, AFFINITY_POLICY),
+                crowd.describe(spread.topology_key),
+                member(AFFINITY_POLICY, HONOR),
+                f"{AFFINITY_POLICY} Ignore keeps {crowd.describe_waiting()} Pending",
+            )
 
 
 def _count_inside(
@@ -116,25 +134,46 @@ def _list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
     """Yield the hard constraints for which closed domains count, and keep pods Pending."""
-    if subject.is_alone and not subject.is_daemon:
-        return
-    demands = subject.demands
-    if subject.is_daemon:
-        demands = daemon_demands(demands, host_network=False)
-    hard = [
-        spread
-        for spread in hard_constraints(subject, context)
-        if _is_known(spread.topology_key, demands, context)
-    ]
+    demands = _demands_of(subject)
+    hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
+    if subject.is_daemon:
+        hard = [spread for spread, crowd in _list_crowds(subject, context) if crowd.by_taints]
+    elif subject.is_alone:
+        return
     for spread in hard:
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
-        if subject.is_daemon and not _crowds(spread, keys, demands, context.cluster):
-            continue
         closed = find_closed(spread, keys, demands, context)
         if closed is not None and not _all_fit(subject, spread, closed, context):
             yield spread, closed
+
+
+def _list_crowds(
+    subject: Subject, context: AdviceContext
+) -> Iterator[tuple[SpreadConstraint, DaemonCrowd]]:
+    """Yield the hard constraints of a DaemonSet that keep some of its pods Pending."""
+    hard = _list_known(subject, context)
+    keys = tuple(spread.topology_key for spread in hard)
+    for spread in hard:
+        crowd = find_crowd(spread, keys, _demands_of(subject), context.cluster)
+        if crowd is not None and counts_itself(spread.constraint, subject, context.gates):
+            yield spread, crowd
+
+
+def _list_known(subject: Subject, context: AdviceContext) -> list[SpreadConstraint]:
+    """List the hard constraints on keys of some node."""
+    return [
+        spread
+        for spread in hard_constraints(subject, context)
+        if _is_known(spread.topology_key, _demands_of(subject), context)
+    ]
+
+
+def _demands_of(subject: Subject) -> Demands:
+    """Return what the pods demand of a node, also by what a controller adds to them."""
+    demands = subject.demands
+    return daemon_demands(demands, host_network=False) if subject.is_daemon else demands
 
 
 def _all_fit(
@@ -157,24 +196,6 @@ def _counts_own_revision(
     return Gate.MATCH_LABEL_KEYS in context.gates and any(
         key in REVISION_KEYS and may_add(subject, key) for key in keys
     )
-
-
-def _crowds(
-    spread: SpreadConstraint,
-    keys: tuple[str, ...],
-    demands: Demands,
-    cluster: ClusterState | None,
-) -> bool:
-    """
-    Whether a DaemonSet needs more pods in one domain than a constraint allows above none.
-
-    By a node affinity each pod can go to one node only, which is the only one that counts if the
-    constraint honors affinity. Without nodes, at admission, the answer is unknown, and False.
-    """
-    if cluster is None or spread.honors_affinity:
-        return False
-    reached = cluster.schedulable(demands).domains(spread.topology_key, keys, demands)
-    return max(reached.sizes.values(), default=0) > spread.max_skew
 
 
 def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:

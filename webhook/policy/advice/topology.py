@@ -15,6 +15,7 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, tolerates_cordons
 from webhook.policy.advice.counting import counts_itself, hard_constraints
+from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -93,8 +94,12 @@ def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple
 
 def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC104: with fewer domains than minDomains each domain takes at most maxSkew pods."""
-    if subject.is_alone or not any(one.min_domains for one in subject.constraints):
+    if not any(one.min_domains for one in subject.constraints):
         return  # most workloads
+    if subject.is_daemon:
+        yield from _report_surge(subject, context)
+    if subject.is_alone:
+        return
     for spread in hard_constraints(subject, context):
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
@@ -112,6 +117,27 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
                 "autoscaler adds a domain; with one that does, this is right",
                 member("minDomains", left),
                 f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
+            )
+
+
+def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report a DaemonSet whose new pods have no place beside the old ones, on the same node."""
+    if not subject.surges:
+        return
+    for spread in hard_constraints(subject, context):
+        pods = 2  # the old one and the new one of a node
+        if spread.min_domains <= 1 or spread.max_skew >= pods or not spread.honors_affinity:
+            continue
+        if counts_itself(spread.constraint, subject, context.gates) and not compares_revisions(
+            spread.constraint, subject
+        ):
+            yield RuleViolation(
+                subject.field(spread.index, "minDomains"),
+                f"minDomains is {spread.min_domains}, but each pod of a DaemonSet can go to one "
+                "node, which is one domain and takes 1 pod: by maxSurge, the new pod of a node "
+                "waits there for the old one, which waits for the new one",
+                member("minDomains", 1),
+                f"minDomains is {spread.min_domains}: no new pod has a place beside the old one",
             )
 
 
