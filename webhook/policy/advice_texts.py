@@ -207,6 +207,7 @@ ADVICE_ENTRIES = (
         "If nodeSelector, affinity and taints leave the pods one domain, or the cluster has no "
         "other, all of them run there, and are lost together. With `nodeName` in the pod template, "
         "this is one node: kube-scheduler does not place the pods, and evaluates no constraint. "
+        "Replicas without a constraint are reported if they are written for one node by its name. "
         "The rule does not apply to ScheduleAnyway constraints in a cluster that has one domain "
         "for every pod.",
         "let the pods go to more domains, or spread them over kubernetes.io/hostname",

@@ -1,9 +1,9 @@
 """
-Rules about domains that pods cannot go to: TSC105 and TSC116 (they count), TSC120 (one is left).
+Rules about domains that count though pods cannot go to them: TSC105 and TSC116.
 
 Which domains are closed is found in ``closeddomains``; a DaemonSet, whose pods can go to one node
-each, is the subject of ``daemonpods``. A constraint has one finding for them:
-TSC105 if honoring taints is enough, otherwise TSC116. TSC120 is silent about such a constraint.
+each, is the subject of ``daemonpods``. A constraint has one finding for them: TSC105 if honoring
+taints is enough, otherwise TSC116. ``list_closed`` is for rules that are silent about those.
 """
 
 from collections.abc import Iterator
@@ -12,11 +12,10 @@ from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
-    find_taints,
     name_requirements,
     suggest_policies,
 )
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     counts_itself,
     hard_constraints,
@@ -26,7 +25,6 @@ from webhook.policy.advice.counting import (
 )
 from webhook.policy.advice.daemonpods import DaemonCrowd, find_crowd
 from webhook.policy.advice.findings import (
-    SHOWN_CHARACTERS,
     RuleViolation,
     clip,
     count_of,
@@ -36,12 +34,10 @@ from webhook.policy.advice.findings import (
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import AFFINITY_POLICY, DO_NOT_SCHEDULE, HONOR, HOSTNAME, IGNORE
-from webhook.policy.paths import format_path
+from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.placement.topology import Domains
 from webhook.policy.podlabels import REVISION_KEYS
 
 _CLOSED = "no further pod can go there"
@@ -49,7 +45,7 @@ _CLOSED = "no further pod can go there"
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC105: a domain of tainted nodes stays empty and keeps the global minimum at 0."""
-    for spread, closed in _list_closed(subject, context):
+    for spread, closed in list_closed(subject, context):
         if not closed.by_taints:
             continue
         domains, taints = count_of(closed.number, "domain"), join_names(closed.taints)
@@ -77,7 +73,7 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if subject.is_daemon:
         yield from _report_crowds(subject, context)
         return
-    for spread, closed in _list_closed(subject, context):
+    for spread, closed in list_closed(subject, context):
         if closed.by_taints:
             continue
         counts = f"{' and '.join(closed.policies)} Ignore"
@@ -130,7 +126,7 @@ def _name_pending(subject: Subject, spread: SpreadConstraint, places: int) -> st
     return f", {waiting} stay Pending" if waiting else ""
 
 
-def _list_closed(
+def list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
     """Yield the hard constraints for which closed domains count, and keep pods Pending."""
@@ -203,89 +199,3 @@ def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:
     if context.cluster is not None:
         return context.cluster.is_known(key, demands)
     return bool(context.facts.nodes_with(key))
-
-
-def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC120: with one domain within reach, there is nothing to spread pods over."""
-    cluster = context.cluster
-    if cluster is None or subject.is_alone or not subject.constraints:
-        return
-    if subject.is_bound:
-        yield from _report_one_node(subject)
-        return
-    pod = next_pod(subject)
-    spreads = cluster.tally_known(pod, subject.constraints, context.gates).spreads
-    closed = {spread.index for spread, _ in _list_closed(subject, context)}
-    for kind in (spreads.hard, spreads.soft):
-        keys = tuple(spread.topology_key for spread in kind)
-        for spread in kind:
-            if spread.index in closed or spread.min_domains > 1:
-                continue  # TSC105, TSC116 and TSC104 report these
-            problem = _describe_one_domain(spread, keys, subject.demands, cluster)
-            if problem:
-                yield RuleViolation(
-                    subject.field(spread.index, "topologyKey"),
-                    f"{problem}: the constraint cannot spread its pods",
-                    _suggest_domains(spread.topology_key),
-                    "its pods can go to one domain only: the constraint cannot spread them",
-                )
-
-
-def _report_one_node(subject: Subject) -> Iterator[RuleViolation]:
-    """Report a template whose pods bypass kube-scheduler; a Pod may have its node from there."""
-    spec = subject.pod.spec
-    if subject.path and spec is not None:
-        name = clip(spec.node_name, SHOWN_CHARACTERS)
-        yield RuleViolation(
-            format_path((*subject.path, "spec", "nodeName")),
-            f"by spec.nodeName all its pods run on node {name}: kube-scheduler does not place "
-            "them, and no constraint is evaluated",
-            "# leave nodeName out; to choose nodes, write nodeSelector or affinity",
-            f"by nodeName all its pods run on node {name}, and no constraint is evaluated",
-        )
-
-
-def _describe_one_domain(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
-) -> str:
-    """
-    Name the only domain that pods can go to.
-
-    Returns:
-        Empty if there are more, or if no manifest can change it: for a soft constraint, which may
-        be meant for larger clusters, without a requirement of the pod, and in a cluster of one
-        node.
-    """
-    key, is_hard = spread.topology_key, spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-
-    def domains(*, affinity: bool, taints: bool) -> Domains:
-        honored = demands.honoring(affinity=affinity, taints=taints)
-        return cluster.lasting_domains(key, keys, honored)
-
-    found = domains(affinity=True, taints=True)
-    if len(found.sizes) != 1 or len(cluster.topology.nodes) == 1:
-        return ""
-    by_affinity = len(domains(affinity=False, taints=True).sizes) > 1
-    by_taints = len(domains(affinity=True, taints=False).sizes) > 1
-    if not is_hard and not by_affinity:
-        return ""
-    (reached,) = (clip(value, SHOWN_CHARACTERS) for value in found.sizes)
-    every = domains(affinity=False, taints=False)
-    if len(every.sizes) == 1:
-        return f"{quote_value(key)} has one domain only ({reached})"
-    # Without either, the other alone may leave the one domain: then both have a part.
-    together = not by_affinity and not by_taints
-    counted = every if together else domains(affinity=True, taints=False)
-    taints = find_taints(counted, found, counted.sizes.keys() - found.sizes.keys())
-    named = demands if by_affinity or together else Demands()
-    only = f"1 of {len(every.sizes)} domains of {quote_value(key)} only ({reached})"
-    return f"by {name_requirements(named, taints)} its pods can go to {only}"
-
-
-def _suggest_domains(key: str) -> str:
-    if key == HOSTNAME:
-        return "# let its pods go to more nodes by nodeSelector, affinity and tolerations"
-    return (
-        "# let its pods go to more domains by nodeSelector, affinity and tolerations, or spread "
-        f"them over {HOSTNAME}"
-    )
