@@ -18,8 +18,8 @@ from webhook.policy.advice.closeddomains import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     counts_itself,
+    counts_own_revision,
     hard_constraints,
-    may_add,
     next_pod,
     other_workloads,
 )
@@ -38,7 +38,6 @@ from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.podlabels import REVISION_KEYS
 
 _CLOSED = "no further pod can go there"
 
@@ -179,19 +178,9 @@ def _all_fit(
     if name_waiting(subject, spread.constraint, closed.reached * spread.max_skew):
         return False
     cluster = context.cluster
-    if cluster is None or _counts_own_revision(spread, subject, context):
+    if cluster is None or counts_own_revision(spread.constraint, subject, context.gates):
         return True
     return not other_workloads(subject, spread.constraint.label_selector, cluster)
-
-
-def _counts_own_revision(
-    spread: SpreadConstraint, subject: Subject, context: AdviceContext
-) -> bool:
-    """Whether a constraint counts pods of one revision, and so of no other workload."""
-    keys = spread.constraint.match_label_keys
-    return Gate.MATCH_LABEL_KEYS in context.gates and any(
-        key in REVISION_KEYS and may_add(subject, key) for key in keys
-    )
 
 
 def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:
