@@ -45,7 +45,8 @@ ADVICE_ENTRIES = (
         "what the field is for. A pod of a DaemonSet can go to one node, and so to one domain: "
         "with `maxSurge`, the new pod of a node has no place beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
-        "there are, or let the pods go to more by nodeSelector and tolerations",
+        "there are, or `ScheduleAnyway` if another constraint would then keep pods Pending, or let "
+        "the pods go to more by nodeSelector and tolerations",
         action=Action.WARN,
         since=_1_24,
     ),
@@ -66,8 +67,8 @@ ADVICE_ENTRIES = (
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
         "one that nodeSelector, affinity and taints keep off every node.",
-        "raise maxSkew to the value in the finding, or make one of the constraints "
-        "`ScheduleAnyway`",
+        "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
+        "every order, or make one of the constraints `ScheduleAnyway`",
     ),
     advice_entry(
         "TSC107",
@@ -96,7 +97,9 @@ ADVICE_ENTRIES = (
         "all replicas can satisfy the hard constraints on zones and on nodes together",
         "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
         "stay Pending, though each of the two constraints looks harmless. Pods are placed one "
-        "after another: all replicas wait for the first that has no place.",
+        "after another: all replicas wait for the first that has no place. The rule reports what "
+        "no order avoids. With the suggested maxSkew, every order leaves all replicas a place; a "
+        "smaller one may leave the last of them Pending, depending on where the first are placed.",
         "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
     ),
     advice_entry(
@@ -128,8 +131,9 @@ ADVICE_ENTRIES = (
         "maxSkew of a hard constraint is below the number of replicas",
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
-        "the most replicas that it allows count.",
-        "write the largest skew that you accept, usually `maxSkew: 1`",
+        "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
+        "all replicas have a place, in whatever order they are placed.",
+        "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
         "TSC113",

@@ -372,6 +372,12 @@ def test_a_hard_constraint_may_keep_a_gang_pending(judged: Subject, places: list
     assert {finding.instead for finding in found} <= {"whenUnsatisfiable: ScheduleAnyway"}
 
 
+def test_a_constraint_of_a_gang_that_is_made_soft_has_no_min_domains() -> None:
+    (found,) = check_rule("TSC121", subject(pod(spread(minDomains=2), **GROUP)), admission())
+
+    assert found.instead == "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
+
+
 def test_kinds_without_a_surge_count_no_two_revisions() -> None:
     (constraint,) = keyed("app", kind=STATEFUL_SET).constraints
 

@@ -144,7 +144,7 @@ def _is_none(surge: Any) -> bool:
     """Whether a number or a percentage of pods is 0."""
     if isinstance(surge, str):
         return _is_zero_percent(surge) is not None
-    return surge == 0 and not isinstance(surge, bool)
+    return surge is not False and surge == 0
 
 
 def _decode_member(value: msgspec.Raw, step: str | int) -> msgspec.Raw:

@@ -16,14 +16,18 @@ from webhook.policy.advice.counting import counts_itself, list_revision_keys, ma
 from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
+from webhook.policy.advice.suggestions import (
+    KEY_CHARACTERS,
+    KEY_SIMILARITY,
+    nearest_key,
+    suggest_soft,
+)
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.gangs import gang_field
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
-    SCHEDULE_ANYWAY,
     Constraint,
     GroupKind,
     LabelSelector,
@@ -178,7 +182,7 @@ def gangs_can_be_placed(subject: Subject, context: AdviceContext) -> Iterator[Ru
                 subject.field(i, "whenUnsatisfiable"),
                 f"the pods are a gang, by {field}: even if a placement of all satisfies this hard "
                 "constraint, kube-scheduler may not find it, and all stay Pending",
-                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
+                suggest_soft(constraint),
                 "whenUnsatisfiable: a hard constraint may keep the whole gang Pending",
             )
 
