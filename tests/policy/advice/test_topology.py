@@ -234,6 +234,39 @@ def written(key: str, value: object) -> list[str]:
     return [] if value is None else [f"{key}: {value}"]
 
 
+UNEVEN = zones("a1", "b1", "b2", "b3")
+MANY_HOSTS = {"topologyKey": HOSTNAME, "maxSkew": 2}
+
+# constraints, nodes, pods of another workload, what TSC104 suggests
+SHOWN: dict[str, tuple[list[Json], list[Node], bool, str]] = {
+    "even zones": ([least(5), spread(**MANY_HOSTS)], THREE, False, "minDomains: 3"),
+    "even zones, and pods of others": (
+        [least(5), spread(**MANY_HOSTS)], THREE, True,
+        "whenUnsatisfiable: ScheduleAnyway\nminDomains: null",
+    ),
+    "one constraint, and pods of others": ([least(5)], THREE, True, "minDomains: 3"),
+    "uneven zones": (
+        [least(5), spread(**MANY_HOSTS)], UNEVEN, False,
+        "whenUnsatisfiable: ScheduleAnyway\nminDomains: null",
+    ),
+    "a tainted zone, which another finding is about": (
+        [least(5)], [*zones("a1", "b1"), node("c1", "zone-c", GPU)], False, "minDomains: 2"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "nodes", "shared", "instead"), SHOWN.values(), ids=SHOWN.keys()
+)
+def test_min_domains_are_suggested_if_all_replicas_then_fit(
+    constraints: list[Json], nodes: list[Node], shared: bool, instead: str
+) -> None:
+    members = {"Deployment/cache": {"app": "web"}} if shared else {}
+
+    context = audit(nodes, members=members)
+    assert suggestions("TSC104", deployed(*constraints), context) == [instead]
+
+
 def test_a_gate_that_is_off_holds_min_domains_back() -> None:
     config = policy(gates=gates(MinDomainsInPodTopologySpread=False))
 
