@@ -9,14 +9,20 @@ additional pods that one constraint may leave Pending.
 """
 
 import dataclasses
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from webhook.policy.advice.capacity import name_waiting
-from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.context import (
+    AdviceContext,
+    ClusterState,
+    CountedKey,
+    NestedDomains,
+)
 from webhook.policy.advice.counting import (
     counts_itself,
     counts_own_revision,
@@ -26,12 +32,12 @@ from webhook.policy.advice.counting import (
 )
 from webhook.policy.advice.feasibility import SkewLimit
 from webhook.policy.advice.fields import is_unique
-from webhook.policy.advice.ordersearch import Cell, DomainLimit, fit_in_every_order
+from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.worstorder import first_stranded
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.placement.topology import Topology
+from webhook.policy.placement.topology import Domains
 
 
 class CountedPods(NamedTuple):
@@ -72,69 +78,98 @@ class ReplicaOrders:
     The hard constraints of replicas, and the nodes that these can go to.
 
     Attributes:
-        spreads: The constraints that count the replicas.
-        limits: Their limits, in the same order.
-        cells: The domains of each node, in the same order; at least one node.
+        spreads: The constraints that count the replicas, in order.
         counts_others: Whether one of them counts pods of other workloads.
+        keys: The keys that a node must have.
+        demands: What a node must satisfy for the replicas to go there; some node does.
+        leaves_out_closed: Whether domains that the replicas cannot go to do not count.
     """
 
     subject: Subject
+    cluster: ClusterState
     spreads: tuple[SpreadConstraint, ...]
-    limits: tuple[DomainLimit, ...]
-    cells: frozenset[Cell]
     counts_others: bool
+    keys: tuple[str, ...]
+    demands: Demands
+    leaves_out_closed: bool
 
     def with_skew(self, index: int, max_skew: int) -> "ReplicaOrders":
         """Return the orders with another maxSkew of the constraint with an index in the list."""
-        limits = (
-            dataclasses.replace(limit, max_skew=max_skew) if spread.index == index else limit
-            for spread, limit in zip(self.spreads, self.limits, strict=True)
+        changed = (
+            replace(spread, max_skew=max_skew) if spread.index == index else spread
+            for spread in self.spreads
         )
-        return dataclasses.replace(self, limits=tuple(limits))
+        return dataclasses.replace(self, spreads=tuple(changed))
 
     def all_fit(self) -> bool | None:
         """Whether all replicas have a place in every order; None if it is not known."""
         replicas = self.subject.most_replicas
-        are_counted = not self.counts_others and replicas is not None
+        is_known = replicas is not None and not self.counts_others
         # With a maxSkew of all replicas, a constraint keeps none of them from any domain.
         binding = [
-            i
-            for i, limit in enumerate(self.limits)
-            if not are_counted or limit.max_skew < (replicas or 0)
+            spread for spread in self.spreads if not is_known or spread.max_skew < (replicas or 0)
         ]
         if len(binding) <= 1:
-            return all(self._fit_alone(i) for i in binding)
-        if not are_counted or replicas is None:
+            return all(map(self._fit_alone, binding))
+        if not is_known or replicas is None:
             return None
-        for outer, inner in permutations(binding, 2) if len(binding) == 2 else ():  # noqa: PLR2004
-            shapes = self._nest(outer, inner)
-            if shapes is not None:
-                limits = self._limit(outer), self._limit(inner, are_nested=True)
-                return first_stranded(replicas, shapes, *limits) is None
-        cells = {tuple(cell[i] for i in binding) for cell in self.cells}
-        return fit_in_every_order([self.limits[i] for i in binding], cells, replicas)
+        for outer, inner in permutations(binding) if len(binding) == 2 else ():  # noqa: PLR2004
+            keys = self._count_key(outer), self._count_key(inner)
+            nesting = self.cluster.nest_domains(*keys, self.keys, self.demands)
+            if nesting is not None:
+                limits = limit_nested(outer, inner, nesting)
+                return first_stranded(replicas, nesting.shapes, *limits) is None
+        return self._search(binding, replicas)
 
-    def _fit_alone(self, i: int) -> bool:
-        limit, opened = self.limits[i], {cell[i] for cell in self.cells}
-        if limit.has_minimum and len(opened) == len(limit.pods):
+    def _count_key(self, spread: SpreadConstraint) -> CountedKey:
+        if self.leaves_out_closed:
+            return CountedKey(spread.topology_key, self.demands)
+        return count_key(spread, self.demands)
+
+    def _fit_alone(self, spread: SpreadConstraint) -> bool:
+        counted, reached = self._find_domains(spread)
+        if len(reached.sizes) == len(counted.sizes) >= spread.min_domains:
             return True  # the least full domain always accepts a pod
-        places = limit.max_skew * len(opened)
-        constraint = self.spreads[i].constraint
-        return not self.counts_others and not name_waiting(self.subject, constraint, places)
+        places = spread.max_skew * len(reached.sizes)
+        return not self.counts_others and not name_waiting(self.subject, spread.constraint, places)
 
-    def _nest(self, outer: int, inner: int) -> Counter[int] | None:
-        """Count outer domains by their open inner ones; None if an inner one lies in several."""
-        within = {(cell[outer], cell[inner]) for cell in self.cells}
-        if len(within) > len({cell[inner] for cell in self.cells}):
-            return None
-        opened = Counter(domain for domain, _ in within)
-        return Counter(opened[domain] for domain in range(len(self.limits[outer].pods)))
+    def _search(self, spreads: Sequence[SpreadConstraint], replicas: int) -> bool | None:
+        limits: list[DomainLimit] = []
+        columns: list[list[int]] = []
+        for spread in spreads:
+            counted, reached = self._find_domains(spread)
+            numbers = {value: number for number, value in enumerate(counted.sizes)}
+            limits.append(
+                DomainLimit(
+                    spread.max_skew, (0,) * len(numbers), len(numbers) >= spread.min_domains
+                )
+            )
+            columns.append([numbers[value] for value in reached.values.values()])
+        return fit_in_every_order(limits, zip(*columns, strict=True), replicas)
 
-    def _limit(self, i: int, *, are_nested: bool = False) -> SkewLimit:
-        limit, opened = self.limits[i], {cell[i] for cell in self.cells}
-        # A closed inner domain stays empty, and with it the minimum at 0.
-        has_closed = are_nested and len(opened) < len(limit.pods)
-        return SkewLimit(limit.max_skew, limit.has_minimum and not has_closed)
+    def _find_domains(self, spread: SpreadConstraint) -> tuple[Domains, Domains]:
+        """Find the domains that count, and those that the replicas can go to."""
+        topology, (name, counting) = self.cluster.schedulable(self.demands), self._count_key(spread)
+        counted = topology.domains(name, self.keys, counting)
+        return counted, topology.domains(name, self.keys, self.demands)
+
+
+def count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
+    """Return the topology key of a constraint with what a node must satisfy to count for it."""
+    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    return CountedKey(spread.topology_key, counting)
+
+
+def limit_nested(
+    outer: SpreadConstraint, inner: SpreadConstraint, nesting: NestedDomains
+) -> tuple[SkewLimit, SkewLimit]:
+    """Return the limits of two constraints with nested domains."""
+    # A closed inner domain stays empty, and with it the minimum at 0.
+    are_open = nesting.opened == nesting.inner
+    return (
+        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
+        SkewLimit(inner.max_skew, are_open and nesting.inner >= inner.min_domains),
+    )
 
 
 def read_orders(
@@ -161,47 +196,25 @@ def read_orders(
     cluster = context.cluster
     if cluster is None or subject.is_alone or subject.is_bound:
         return None
-    demands = subject.demands
     counted = [
         one
         for one in list_counted(subject, context)
-        if cluster.is_known(one.spread.topology_key, demands)
+        if cluster.is_known(one.spread.topology_key, subject.demands)
     ]
-    if any(one.others and not one.own for one in counted):
-        return None
-    spreads = tuple(one.spread for one in counted if one.own)
-    counts_others = any(one.others for one in counted)
     keys = tuple(one.spread.topology_key for one in counted)
-    topology = cluster.topology if whatever_state else cluster.schedulable(demands)
-    demands = demands.lasting if whatever_state else demands
-    domains = [
-        _read_domains(spread, keys, demands, topology, leaves_out_closed=leaves_out_closed)
-        for spread in spreads
-    ]
-    limits = tuple(
-        DomainLimit(spread.max_skew, (0,) * number, number >= spread.min_domains)
-        for spread, (number, _) in zip(spreads, domains, strict=True)
+    demands = subject.demands.lasting if whatever_state else subject.demands
+    has_node = bool(cluster.schedulable(demands).domains("", keys, demands).sizes)
+    if not has_node or any(one.others and not one.own for one in counted):
+        return None
+    return ReplicaOrders(
+        subject,
+        cluster,
+        tuple(one.spread for one in counted if one.own),
+        any(one.others for one in counted),
+        keys,
+        demands,
+        leaves_out_closed,
     )
-    nodes = topology.domains("", keys, demands).values
-    cells = frozenset(tuple(inside[name] for _, inside in domains) for name in nodes)
-    return ReplicaOrders(subject, spreads, limits, cells, counts_others) if cells else None
-
-
-def _read_domains(
-    spread: SpreadConstraint,
-    keys: tuple[str, ...],
-    demands: Demands,
-    topology: Topology,
-    *,
-    leaves_out_closed: bool,
-) -> tuple[int, Mapping[str, int]]:
-    """Number the domains of a constraint; return how many there are, and that of each open node."""
-    key = spread.topology_key
-    honored = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-    reached = topology.domains(key, keys, demands)
-    counted = reached if leaves_out_closed else topology.domains(key, keys, honored)
-    numbers = {value: number for number, value in enumerate(counted.sizes)}
-    return len(numbers), {name: numbers[value] for name, value in reached.values.items()}
 
 
 def find_skew(orders: ReplicaOrders | None, index: int, skews: Iterable[int]) -> int | None:

@@ -9,17 +9,22 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import permutations
 
-from webhook.policy.advice.context import AdviceContext, CountedKey, NestedDomains
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     hard_constraints,
 )
-from webhook.policy.advice.everyorder import find_skew, list_counted, read_orders
-from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
+from webhook.policy.advice.everyorder import (
+    count_key,
+    find_skew,
+    limit_nested,
+    list_counted,
+    read_orders,
+)
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_soft
-from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -63,11 +68,11 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     for outer, inner in permutations(hard, 2):
         if outer.topology_key == inner.topology_key:
             continue
-        counted = _count_key(outer, demands), _count_key(inner, demands)
+        counted = count_key(outer, demands), count_key(inner, demands)
         nesting = cluster.nest_domains(*counted, keys, demands)
         if nesting is None:
             continue
-        zones, nodes = _limits(outer, inner, nesting)
+        zones, nodes = limit_nested(outer, inner, nesting)
         find_first = partial(first_unplaceable, replicas, nesting.shapes)
         first = find_first(zones, nodes)
         if first is None or find_first(zones, None) or find_first(None, nodes):
@@ -103,19 +108,3 @@ def _suggest_skew(
 
 def _name_most(subject: Subject) -> str:
     return f", the most of {subject.scaling.source}," if subject.scaling else ""
-
-
-def _count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
-    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-    return CountedKey(spread.topology_key, counting)
-
-
-def _limits(
-    outer: SpreadConstraint, inner: SpreadConstraint, nesting: NestedDomains
-) -> tuple[SkewLimit, SkewLimit]:
-    # A closed inner domain stays empty, and with it the minimum at 0.
-    are_open = nesting.opened == nesting.inner
-    return (
-        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
-        SkewLimit(inner.max_skew, are_open and nesting.inner >= inner.min_domains),
-    )
