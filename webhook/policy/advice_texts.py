@@ -66,7 +66,9 @@ ADVICE_ENTRIES = (
         "some node satisfies all hard constraints together",
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
-        "one that nodeSelector, affinity and taints keep off every node.",
+        "one that nodeSelector, affinity and taints keep off every node. A domain whose nodes are "
+        "all cordoned or not ready counts as well, and may leave the pods after the next one no "
+        "place.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, or make one of the constraints `ScheduleAnyway`",
     ),

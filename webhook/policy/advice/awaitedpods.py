@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.ordersearch import Cell, DomainLimit, fit_in_every_order
+from webhook.policy.advice.ordersearch import (
+    Cell,
+    DomainLimit,
+    count_places,
+    fit_in_every_order,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.model import Node
@@ -23,6 +28,21 @@ def count_awaited(subject: Subject) -> int:
     """Count the pods that have no node yet; 1 if the number is unknown, or for a rollout."""
     placed = sum(group.placed for group in subject.running if not group.replaced)
     return max(1, (subject.replicas or 0) - placed)
+
+
+def count_places_of(tally: PodTally, nodes: Sequence[Node], most: int) -> int:
+    """
+    Count the pods that one constraint allows on some nodes, in whatever order.
+
+    Args:
+        nodes: Those that the pods can go to.
+        most: Number of pods to place.
+    """
+    key, sizes = tally.spread.topology_key, tally.domains.sizes
+    found = {node.labels[key] for node in nodes if key in node.labels}
+    opened = [number for number, value in enumerate(sizes) if value in found]
+    limit = _read_limit(tally)
+    return count_places(limit, opened, most) if limit.adds and opened else most
 
 
 def suggest_change(

@@ -24,6 +24,7 @@ from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.laterpods import WAIT, report_later
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
@@ -56,6 +57,7 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     if not tallies or _accepts(tallies, pod.demands, cluster):
+        yield from report_later(subject, tallies, context) if held is None else ()
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
@@ -199,7 +201,7 @@ def _suggest_while_closed(
         if _accepts_with(subject, {index: honoring}, context):
             return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
     field = subject.field(tallies[0].spread.index)
-    return field, "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+    return field, WAIT
 
 
 def _is_placed(
