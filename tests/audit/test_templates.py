@@ -43,6 +43,16 @@ def test_a_deployment_with_replicas_has_pods_beside_those_of_the_rollout(
     assert judged.subject.is_shared == is_shared
 
 
+@pytest.mark.parametrize("max_surge", [0, 1])
+def test_the_strategy_is_that_of_the_rollout(max_surge: int) -> None:
+    rollout = REFERRING.replace("canary: {", f"canary: {{maxSurge: {max_surge}, ")
+    template = TEMPLATE.replace("replicas: 0", "replicas: 0\n  strategy: {type: Recreate}")
+
+    judged, _ = inventory(gather(rollout + template).snapshot).audited
+
+    assert (judged.subject.recreates, judged.subject.no_surge) == (False, max_surge == 0)
+
+
 OWN = "".join(pod(f"template-1-{name}", "node-b", "ReplicaSet/template-1") for name in "ab")
 
 # objects -> workload, replicas, pods and the places of its pods

@@ -97,6 +97,17 @@ def test_of_conflicting_proposals_the_first_is_accepted_and_the_other_waits() ->
     assert plan.edits == (TextEdit(3, 4, "3"),)
 
 
+def test_a_change_that_must_be_made_alone_waits_for_others_of_its_object() -> None:
+    tree = read_tree("a: 1\nb: 2\n")
+    first, second = (
+        dataclasses.replace(proposal(Put((name,), 3)), alone=True) for name in ("a", "b")
+    )
+
+    plan = plan_document(tree, [first, second])
+
+    assert (plan.accepted, plan.rejected) == ((first,), ())
+
+
 def test_a_proposal_that_conflicts_with_itself_is_rejected() -> None:
     tree = read_tree("a: 1\nb: 2\n")
     contradiction = proposal(Put(("a",), 3), Put(("a",), 4))

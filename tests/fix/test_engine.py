@@ -38,6 +38,25 @@ def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     assert outcome.left == ()
 
 
+TYPO = "labelSelector: {matchLabels: {app: wbe}}"
+CROWDED = f"""\
+      topologySpreadConstraints:
+      - {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
+         {TYPO}}}
+      - {{maxSkew: 2, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule,
+         {TYPO}}}
+"""
+NODE_D = "---" + NODES.rpartition("---")[2].replace("node-c", "node-d")
+ONE_AND_THREE = (NODES + NODE_D).replace("zone-c", "zone-b")
+
+
+def test_changes_that_harm_only_together_are_not_made_in_one_round() -> None:
+    outcome = run_fix(deployment(CROWDED, replicas=6), options("TSC101"), ONE_AND_THREE)
+
+    assert [finding.field.partition("[")[2] for finding in outcome.fixed] == ["0].labelSelector"]
+    assert "in some order of placement" in reasons(outcome.left)["TSC101"]
+
+
 def test_fixed_findings_have_lines_of_the_original_file() -> None:
     text = "# one\n" + deployment(CONSTRAINTS)
 

@@ -22,7 +22,7 @@ OwnedPods: TypeAlias = Mapping[ObjectKey, tuple[RunningPods, ...]]
 
 
 def follow_references(snapshot: Snapshot) -> list[SnapshotWorkload]:
-    """Give the workloads whose template others refer to the replicas and labels of those."""
+    """Give the workloads whose template others refer to what those say of the pods."""
     referring = {template_of(reference): reference for reference in snapshot.references}
     if not referring:
         return snapshot.workloads
@@ -35,6 +35,8 @@ def follow_references(snapshot: Snapshot) -> list[SnapshotWorkload]:
                 is_shared=workload.subject.replicas != 0,
                 replicas=found.replicas,
                 given_labels=found.given_labels,
+                recreates=False,
+                no_surge=found.no_surge,
             ),
         )
         if (found := referring.get(key_of(workload.subject)))

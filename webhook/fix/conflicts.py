@@ -44,12 +44,14 @@ class Proposal:
     Attributes:
         changes: At least one, with paths from the object.
         wrote: A description of the changes.
+        alone: Whether no other changes of the object may be made in the same round.
     """
 
     evaluated: EvaluatedObject
     finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
+    alone: bool = False
 
     @property
     def changes_of_document(self) -> tuple[Change, ...]:
@@ -199,6 +201,8 @@ class _Selection:
     def add(self, proposal: Proposal) -> None:
         """Accept a proposal, unless it conflicts with an accepted one."""
         edits = self._placements.edits_of(proposal)
+        if proposal.alone and self._changes[proposal.evaluated.document.path]:
+            return
         new, changes = proposal.changes_of_document, self._changes[proposal.evaluated.document.path]
         if any(starmap(conflict, product(new, changes))) or any(
             overlap(edit, neighbour) for edit in edits for neighbour in self._neighbours(edit)

@@ -6,6 +6,7 @@ evaluated on fields that the API would refuse), and because a round makes only t
 conflicting changes. This module must not write files.
 """
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from webhook.audit.report import AuditFinding
 from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
 from webhook.fix.changes import FixObstacle
-from webhook.fix.conflicts import Proposal, RejectedProposal
+from webhook.fix.conflicts import DocumentPlan, Proposal, RejectedProposal
 from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
 from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
@@ -82,7 +83,7 @@ def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) 
         if rounds == MOST_ROUNDS:
             fixed_now, rejected = list[FixedFinding](), [(one, UNSETTLED) for one in proposals]
         else:
-            fixed_now, rejected = _run_round(proposals, files)
+            fixed_now, rejected = _run_round(proposals, files, evaluation)
         fixed += fixed_now
         rounds += 1
         if not fixed_now:
@@ -173,7 +174,7 @@ def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:
 
 
 def _run_round(
-    proposals: Sequence[Proposal], files: Mapping[str, FileDraft]
+    proposals: Sequence[Proposal], files: Mapping[str, FileDraft], evaluation: Evaluation
 ) -> tuple[list[FixedFinding], list[RejectedProposal]]:
     """Edit the files; return the fixed findings, and the proposals that cannot be carried out."""
     fixed: list[FixedFinding] = []
@@ -183,13 +184,37 @@ def _run_round(
         by_file[proposal.evaluated.document.source].append(proposal)
     for source, proposed in by_file.items():
         file = files[source]
-        plans = file.plan(proposed)
+        plans = _plan(file, proposed, evaluation)
         rejected += (one for plan in plans for one in plan.rejected)
         described = (_describe_fixed(one, file) for plan in plans for one in plan.accepted)
         # One edit may fix several errors of a field, such as a key that is repeated twice.
         fixed += {replace(finding, problem=""): finding for finding in described}.values()
         file.edit(plans)
     return fixed, rejected
+
+
+def _plan(
+    file: FileDraft, proposals: Sequence[Proposal], evaluation: Evaluation
+) -> list[DocumentPlan]:
+    """Plan the changes of a file; changes that harm an object only together, one after another."""
+    plans = file.plan(proposals)
+    accepted: defaultdict[int, list[Proposal]] = defaultdict(list)  # by the object
+    for plan in plans:
+        for proposal in plan.accepted:
+            accepted[id(proposal.evaluated)].append(proposal)
+    harmful = {
+        key
+        for key, together in accepted.items()
+        if len(together) > 1
+        and not evaluation.fit_together(
+            together[0].evaluated, [change for one in together for change in one.changes]
+        )
+    }
+    if not harmful:
+        return plans
+    return file.plan(
+        [dataclasses.replace(one, alone=id(one.evaluated) in harmful) for one in proposals]
+    )
 
 
 def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:

@@ -95,8 +95,13 @@ def counts_revisions_together(constraint: Constraint, subject: Subject) -> bool:
     """Whether a rollout places pods of a new revision around the old ones."""
     if subject.pods_kind not in SURGING or subject.recreates:
         return False
+    return not compares_revisions(constraint, subject)
+
+
+def compares_revisions(constraint: Constraint, subject: Subject) -> bool:
+    """Whether a constraint counts the pods of each revision apart from those of others."""
     known = _keys_with_values(constraint.label_selector).union(correct_keys(constraint, subject))
-    return known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
+    return not known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
 
 
 def _keys_with_values(selector: LabelSelector | None) -> frozenset[str]:

@@ -151,6 +151,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
+        no_surge: Whether a rollout deletes a pod before it creates another, by maxSurge 0.
         on_delete: Whether pods get a new revision only after they are deleted by another client, by
             updateStrategy OnDelete.
         paused: Whether its controller rolls out no revision until it is resumed.
@@ -183,6 +184,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
+    no_surge: bool = False
     on_delete: bool = False
     paused: bool = False
     suspended: bool = False
@@ -294,9 +296,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def surges(self) -> bool:
+        """Whether it may have more pods than replicas, as in a rollout."""
+        return not (self.recreates or self.no_surge or self.kind in WITHOUT_SURGE)
+
+    @property
     def is_complete(self) -> bool:
         """Whether all its pods have a node, and it creates no other before one of them ends."""
-        if self.replicas is None or not (self.recreates or self.kind in WITHOUT_SURGE):
+        if self.replicas is None or self.surges:
             return False
         return sum(group.placed for group in self.running) >= self.replicas
 
