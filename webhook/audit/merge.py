@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import key_of
 from webhook.audit.snapshot import Snapshot, SnapshotPod, SnapshotWorkload
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 
 
 def merge_snapshots(sources: Sequence[Snapshot]) -> Snapshot:

@@ -21,7 +21,6 @@ from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.project import Project
 from webhook.config.summary import (
     ConfiguredRule,
@@ -40,7 +39,7 @@ from webhook.policy import render
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 
 GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")
 NOT_YET = "not yet"  # the stage of a gate that a later version introduces

@@ -136,6 +136,8 @@ BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
 )
 """The controllers whose label selector kube-scheduler joins to that of the Services."""
 
+DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
+
 NAMESPACE_KIND = GroupKind("", "Namespace")
 POD = GroupKind("", "Pod")
 BINDING = GroupKind("", "Binding")

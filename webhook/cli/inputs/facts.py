@@ -18,12 +18,13 @@ from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once
-from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import ApiClient
 from webhook.config.models import OwnerSelector
 from webhook.config.project import Project
 from webhook.manifests import Document
 from webhook.manifests.positions import DocumentText
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.paths import find_value
 
 FACTS_BY_DEFAULT: Mapping[str, str] = {

@@ -18,7 +18,7 @@ from webhook.manifests import Document, find_type_mismatches
 from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy import render
 from webhook.policy.api import fieldgates, predict
-from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.fielderrors import BAD_REQUEST, UNPROCESSABLE, aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.patches import withhold_entries
@@ -36,7 +36,6 @@ from webhook.policy.paths import (
     parse_path,
 )
 from webhook.policy.places import TemplatePlaces, find_places, template_at
-from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 
 _STORED = ("uid", "resourceVersion")  # metadata of objects that an API server stored
 
