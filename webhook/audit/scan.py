@@ -191,8 +191,9 @@ class Scanner:
             return [], []
         annotations = audited.subject.metadata.annotations
         reasons = parse_exemptions(annotations, self._options.policy.not_exemptible).reasons
-        found = (item for item in audited.strict if item.rule not in reasons)
-        exempted = (item for item in audited.strict if item.rule in reasons)
+        reported = [item for item in audited.strict if not item.is_elsewhere]
+        found = (item for item in reported if item.rule not in reasons)
+        exempted = (item for item in reported if item.rule in reasons)
         return (
             list(builder.build_strict(found, self._options.strict_severity)),
             list(builder.build_exempted_strict(exempted, reasons)),

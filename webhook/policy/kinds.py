@@ -131,6 +131,11 @@ SHIPPED_TEMPLATES: Mapping[GroupKind, TemplatePlaces] = MappingProxyType(
 )
 """Custom kinds with pod templates that every installation knows -> where they are."""
 
+KNOWN_TEMPLATES: Mapping[GroupKind, TemplatePlaces] = MappingProxyType(
+    {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
+)
+"""The kinds of both."""
+
 BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if row.template and row.selector
 )

@@ -207,7 +207,7 @@ def _warn_of_refused_pods(verdict: Verdict, request: AdmissionRequest, policy: P
 
 def _warn_of_unknown(verdict: Verdict, request: AdmissionRequest, policy: Policy) -> Verdict:
     """Add warnings about unknown fields, which API servers keep in objects of custom kinds."""
-    unknown = tuple(map(shorten_warning, warn_of_unknown_fields(request, policy.not_exemptible)))
+    unknown = tuple(map(shorten_warning, warn_of_unknown_fields(request, policy)))
     if not unknown:
         return verdict
     return replace(verdict, warnings=(*unknown, *verdict.warnings), recurs=False)
