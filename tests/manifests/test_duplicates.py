@@ -64,7 +64,7 @@ def test_strings_like_keys_are_none(text: str) -> None:
     assert not repeats_key(text, json.loads(text))
 
 
-@pytest.mark.parametrize("value", [{"a": 1 << 70}, {"a": None}, {}])
+@pytest.mark.parametrize("value", [{"a": "\ud800"}, {"a": None}, {}])
 def test_a_value_that_differs_from_its_text_is_searched(value: Any) -> None:
     """The reader replaces what is too deep by null."""
     assert repeats_key('{"a": {"b": 1}}', value)
