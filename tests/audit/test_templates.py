@@ -1,6 +1,7 @@
 """A Rollout with a workloadRef creates its pods from the template of a Deployment."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.audit.world import DEPLOYMENT as WEB
 from tests.audit.world import REFERRING, audit, gather, inventory, pod, rules
@@ -111,6 +112,28 @@ def test_replicas_of_the_rollout_count_where_no_pod_runs() -> None:
 
     members = inventory(snapshot).state.members
     assert members.count("shop", selector) == {"Deployment/template": 5}
+
+
+KNOWN = {
+    "of no namespace": ([], False),
+    "of all namespaces": ([""], True),
+    "of its namespace": (["other", "shop"], True),
+    "of another namespace": (["other"], False),
+}
+
+
+@pytest.mark.parametrize(("namespaces", "expected"), KNOWN.values(), ids=KNOWN.keys())
+def test_a_template_has_no_rollout_where_all_references_are_known(
+    namespaces: list[str], *, expected: bool
+) -> None:
+    snapshot = replace(gather(TEMPLATE).snapshot, reference_namespaces=namespaces)
+    referred = replace(gather(TEMPLATE + REFERRING).snapshot, reference_namespaces=namespaces)
+
+    (alone,) = inventory(snapshot).audited
+    judged, _ = inventory(referred).audited
+
+    assert alone.subject.is_unreferred is expected
+    assert not judged.subject.is_unreferred
 
 
 @pytest.mark.parametrize("rollout", [REFERRING, ""], ids=["with its Rollout", "without it"])

@@ -72,7 +72,9 @@ _LISTS = tuple(
 
 
 def _key_of(item: Any) -> Hashable:
-    """Return the identity of an object; None if it has no name yet."""
+    """Return the identity of an object, or of a namespace's name; None for one without a name."""
+    if isinstance(item, str):
+        return ("name", item)
     if isinstance(item, SnapshotWorkload):
         key = key_of(item.subject)
         return ("workload", key) if key.name else None
