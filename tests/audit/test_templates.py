@@ -7,6 +7,7 @@ from tests.audit.world import DEPLOYMENT as WEB
 from tests.audit.world import REFERRING, audit, gather, inventory, pod, rules
 from tests.audit.world import REPLICA_SET as STORED_SET
 from tests.fix.fixed import options, run_fix
+from webhook.audit.templates import find_unknown, list_templates
 from webhook.policy.kinds import ROLLOUT
 
 TEMPLATE = (
@@ -148,3 +149,12 @@ def test_the_deployment_is_fixed() -> None:
 
     assert "matchLabelKeys: [rollouts-pod-template-hash]" in outcome.texts["web.yaml"]
     assert (len(outcome.fixed), outcome.left) == (1, ())
+
+
+def test_templates_that_no_source_has_are_found() -> None:
+    known, unknown = (gather(REFERRING + text).snapshot for text in (TEMPLATE, ""))
+
+    assert list(find_unknown(known)) == []
+    ((reference, key),) = find_unknown(unknown)
+    assert (reference.name, key.name) == ("web", "template")
+    assert [one.name for one in list_templates(known)] == ["template"]

@@ -6,7 +6,7 @@ Rules judge such a template once, in the object that contains it, with the pods 
 (``build_referring``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -49,6 +49,20 @@ def _follow(
         replicas=found.replicas,
         given_labels=found.given_labels,
     )
+
+
+def list_templates(snapshot: Snapshot) -> set[ObjectKey]:
+    """List the workloads of a snapshot, which other objects may refer to."""
+    return {key_of(workload.subject) for workload in snapshot.workloads}
+
+
+def find_unknown(snapshot: Snapshot) -> Iterator[tuple[TemplateReference, ObjectKey]]:
+    """Find the references to templates that the snapshot does not have."""
+    known = list_templates(snapshot) if snapshot.references else set[ObjectKey]()
+    for reference in snapshot.references:
+        key = template_of(reference)
+        if key not in known:
+            yield reference, key
 
 
 def join_templates(controlled: OwnedPods, templates: Mapping[ObjectKey, ObjectKey]) -> OwnedPods:

@@ -12,6 +12,7 @@ import msgspec
 
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
+from webhook.audit.templates import list_templates
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
@@ -82,6 +83,7 @@ def fix(
     _write_report(report, output, to_stderr=diff or files.piped is not None)
     if files.kinds.isdisjoint(judged):
         files.report_nothing(name_judged(judged))
+    files.note_unknown_templates(list_templates(others), namespace)
     files.report()
     findings = report.exceeds(fail_on) or (diff and bool(report.changed))
     return outcome(findings=findings, unfinished=bool(files.problems))

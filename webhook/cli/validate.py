@@ -88,6 +88,7 @@ def validate(
             matrix.add(reports)
     if not counts.checked:
         inputs.report_nothing(describe_selected(name_judged(judged), selector))
+    inputs.note_unknown_templates(namespace=namespace)
     inputs.report()
     if output is ValidateFormat.TABLE:
         matrix.show(terminal)

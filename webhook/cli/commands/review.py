@@ -37,7 +37,8 @@ command = Command(
         "Show what the server would answer to manifests and recorded AdmissionReviews: the patch "
         "as a diff, warnings, or a denial with its causes. A manifest is reviewed as if it were "
         "created now; for a workload, the pod that its controller creates is reviewed as well, "
-        "with placeholders such as `hash` for generated values. "
+        "with placeholders such as `hash` for generated values; for an Argo Rollout with "
+        "workloadRef, it has the template of the Deployment. "
         f"{options.FACTS_RULE}"
     ),
     examples=(

@@ -85,6 +85,8 @@ def read_facts(
     owners: tuple[OwnerSelector, ...],
     inputs: Inputs,
     namespace: str = DEFAULT_NAMESPACE,
+    *,
+    others: Iterable[Document] | None = None,
 ) -> Cluster:
     """
     Build the facts for verdicts on the objects of ``-f``.
@@ -95,6 +97,7 @@ def read_facts(
         inputs: Receives the problems and the skipped files of the sources.
         namespace: Namespace of objects that name none; without objects, the one to read from the
             live cluster.
+        others: The objects of ``--facts``; None to read them here.
 
     Raises:
         ApiError: The live cluster cannot be read.
@@ -106,7 +109,8 @@ def read_facts(
             await fill_once(api, cluster, list_namespaces(documents, namespace) or [namespace])
 
         apiserver.call(sources.live, read)
-    others = read_objects(inputs, sources.paths, owners)
+    if others is None:
+        others = read_objects(inputs, sources.paths, owners)
     inputs.problems += fill(cluster, others, namespace=namespace)
     inputs.problems += fill(cluster, documents, namespace=namespace)
     return cluster

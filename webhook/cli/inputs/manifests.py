@@ -9,6 +9,7 @@ from pathlib import Path
 
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.kustomize import KustomizeFolder, build
+from webhook.cli.inputs.unknowntemplates import TemplateKey, TemplateReferences
 from webhook.cli.output import report_problems, report_skipped, write_stderr
 from webhook.config.project import Project
 from webhook.errors import SourceError
@@ -68,6 +69,7 @@ class Inputs:
         self._unpack = unpack
         self._judged = judged
         self._unjudged: dict[GroupKind, str] = {}
+        self._references = TemplateReferences()
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
         self.namespaces: set[str] = set()
@@ -98,7 +100,9 @@ class Inputs:
     def facts_objects(self, paths: Iterable[str]) -> Iterator[Document]:
         """Read the objects of the manifests of ``--facts`` likewise."""
         paths = tuple(paths)
-        return self._record(read_documents(paths, path_filter=self._filter(paths)))
+        for document in self._record(read_documents(paths, path_filter=self._filter(paths))):
+            self._references.add(document)
+            yield document
 
     def _filter(self, paths: tuple[str, ...]) -> PathFilter:
         return self._project.path_filter(paths) if self._project else NO_FILTER
@@ -143,6 +147,7 @@ class Inputs:
 
     def _examine(self, document: Document) -> None:
         kind = document.group_kind
+        self._references.add(document)
         if self._judged is not None and kind not in self._judged:
             self._note_unjudged(document, kind)
         if self._strict and (self._judged is None or kind not in self._judged):
@@ -159,6 +164,13 @@ class Inputs:
                 f"note: {document.place(path)}: {format_path(path)} of {kind} is not judged: name "
                 f"the kind in {key} of a configuration (--config)"
             )
+
+    def note_unknown_templates(
+        self, others: Container[TemplateKey] = (), namespace: str = ""
+    ) -> None:
+        """Write notes to stderr for references; arguments as for ``TemplateReferences``."""
+        for note in self._references.note_unknown(others, namespace):
+            write_stderr(note)
 
     def report(self) -> None:
         """Write to stderr what could not be read, and what was skipped or not judged."""
