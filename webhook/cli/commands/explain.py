@@ -52,7 +52,9 @@ command = Command(
         ),
         *options.FACTS_SOURCES,
         options.namespace(
-            "Explain", "Default: for KIND/NAME, the namespace of the context, or else default."
+            "Explain",
+            "Default: for KIND/NAME, the namespace of the context if the live cluster is read, or "
+            "else default.",
         ),
         click.Option(
             ["-A", "--all-namespaces"], is_flag=True, help="Select in all namespaces, with -l."

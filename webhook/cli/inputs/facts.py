@@ -140,7 +140,9 @@ def read_objects(
 
 def resolve_namespace(namespace: str, sources: FactsSources) -> str:
     """
-    Return the namespace of objects that name none: as in kubectl, that of ``-n`` or of the context.
+    Return the namespace of objects that name none: that of ``-n``, or of the context.
+
+    The context is that of the live cluster; without one no kubeconfig is read.
 
     Args:
         namespace: The value of ``-n``; empty for none.
