@@ -20,6 +20,7 @@ FINDING = FixedFinding(
     field="maxSkew",
     problem="Invalid value: 0",
     wrote="wrote maxSkew: 1, not 0",
+    resource="pod/web",
 )
 LEFT = RemainingFinding(
     rule="TSC003",

@@ -339,6 +339,18 @@ def test_only_objects_of_the_namespace_are_reviewed(run: Run, folder: Path) -> N
     assert "there is no namespace 'opps': did you mean ops?" in absent.err
 
 
+def test_names_are_those_of_objects_with_a_patch_a_denial_or_a_warning(web: Path, run: Run) -> None:
+    plain = files.POD.replace("web-1", "own") + files.VALID
+    denied = files.POD.replace("web-1", "bad") + files.BROKEN
+    (web / "all.yaml").write_text(f"{files.POD}---\n{plain}---\n{denied}---\n{REFERRED}")
+
+    ran = run(
+        *("review", "all.yaml", "--config", "config.yaml", "--facts", "cluster", "-o", "name")
+    )
+
+    assert ran.out.splitlines() == ["pod/web-1", "pod/bad", "deployment.apps/web"]
+
+
 ROLLOUT = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Rollout

@@ -36,7 +36,6 @@ from webhook.cli.projectoptions import report_unused
 from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal
 from webhook.config.project import Project
-from webhook.errors import ConfigError
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.suggestions import suggest_fixes
 from webhook.policy.defaulting.profiles import Policy
@@ -72,7 +71,6 @@ def audit(
     snapshot: str,
     save_snapshot: str,
     namespace: str,
-    all_namespaces: bool,
     selector: LabelSelector,
     output: tuple[OutputTarget, ...],
     fail_on: AuditSeverity | None,
@@ -83,8 +81,6 @@ def audit(
     **policy_options: Any,
 ) -> ExitCode:
     """Run the audit and write every output."""
-    if namespace and all_namespaces:
-        raise ConfigError("use -n or -A, not both", "-A")
     requested = apply_actions(read_policy(project=project, **policy_options), project)
     configuration, policy = requested.configuration, requested.policy
     known = baseline.load_baseline(since_baseline) if since_baseline else None

@@ -30,6 +30,7 @@ from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport
+from webhook.manifests import format_yaml
 from webhook.manifests.files import encode
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import escape_json, printable
@@ -147,10 +148,17 @@ def _write_changes(files: InputFiles, result: FixOutcome) -> list[str]:
 
 def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
     """Write the report; to stderr if stdout carries a diff or a manifest."""
-    if output is OutputFormat.JSON:
-        click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
-    else:
-        show(report, Terminal(sys.stderr if to_stderr else None))
+    match output:
+        case OutputFormat.JSON:
+            click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
+        case OutputFormat.YAML:
+            document = msgspec.json.decode(msgspec.json.encode(report))
+            click.echo(f"---\n{format_yaml(document)}", nl=False, err=to_stderr)
+        case OutputFormat.NAME:
+            for name in dict.fromkeys(fixed.resource for fixed in report.fixed):
+                click.echo(name, err=to_stderr)
+        case _:
+            show(report, Terminal(sys.stderr if to_stderr else None))
 
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall

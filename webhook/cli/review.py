@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import click
 from msgspec.structs import replace
 
 from webhook.admission.created_pods import ReviewedObjects, build_created_pod
@@ -14,6 +15,7 @@ from webhook.admission.offline import (
     build_reviews,
     unpack_recording,
 )
+from webhook.audit.renderers.names import format_reference
 from webhook.audit.report import AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import (
@@ -54,7 +56,7 @@ class Reviewer:
     Answers reviews, shows the answers and counts them.
 
     Attributes:
-        terminal: For answers as text; None for JSON and YAML.
+        terminal: For answers as text; None for other formats.
         warned: Number of answers with warnings.
         problems: Errors in the selectors of workloads, which may be known already, and templates
             that cannot be read.
@@ -104,6 +106,18 @@ class Reviewer:
         Returns:
             The error of a request that the server cannot answer; empty otherwise.
         """
+        before = self._count_noticed()
+        problems = self._review(request, has_pods=has_pods)
+        if self._output is OutputFormat.NAME and self._count_noticed() > before:
+            document = request.document
+            click.echo(format_reference(document.group_kind, document.name))
+        return problems
+
+    def _count_noticed(self) -> int:
+        """Count the answers that are more than a plain permission."""
+        return self.outcomes["patched"] + self.outcomes["denied"] + self.warned
+
+    def _review(self, request: OfflineReview, *, has_pods: bool) -> list[ManifestError]:
         if self._is_refused_strictly(request):
             return []
         hooks = HOOK_CHOICES[self._hook or BOTH]
@@ -221,7 +235,7 @@ class Reviewer:
     def _show_prediction(self, report: ValidationReport, response: dict[str, Any]) -> None:
         if self.terminal:
             show(report, self.terminal)
-        else:
+        elif self._output is not OutputFormat.NAME:
             place = {"source": report.source, "line": report.line}
             write_document({**place, "response": response}, self._output)
 
@@ -233,9 +247,9 @@ class Reviewer:
         if self.terminal:
             lacks = self._lacks_namespace(results[0].request.namespace)
             show_answer(request, results, self.terminal, lacks_namespace=lacks)
-            return
-        for result in results:
-            write_document(_as_document(request, result), self._output)
+        elif self._output is not OutputFormat.NAME:
+            for result in results:
+                write_document(_as_document(request, result), self._output)
 
     def _lacks_namespace(self, name: str) -> bool:
         """Whether a profile depends on labels of a Namespace that is not among the facts."""

@@ -16,7 +16,7 @@ from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import read_policy_versions
-from webhook.cli.output import OutputFormat, ValidateFormat, write_document
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.findings import Matrix, as_document, describe_support, show
 from webhook.cli.views.validation import reports_on
@@ -57,7 +57,7 @@ def validate(
     *,
     filename: tuple[str, ...],
     strict: bool,
-    output: ValidateFormat,
+    output: OutputFormat,
     fail_on: AuditSeverity,
     namespace: str,
     selector: LabelSelector,
@@ -71,6 +71,7 @@ def validate(
     inputs = Inputs(filename, strict=strict, project=project, judged=judged)
     counts = ObjectCounts()
     matrix, terminal = Matrix(versions), Terminal()
+    is_table = output in (OutputFormat.TABLE, OutputFormat.WIDE)
     for document in _choose(inputs, namespace, selector):
         reports = reports_on(
             document,
@@ -80,17 +81,17 @@ def validate(
             not_exemptible=configuration.not_exemptible,
         )
         counts.count(reports)
-        if output is not ValidateFormat.TABLE:
+        if not is_table:
             _write(reports, versions, output)
         elif len(servers) == 1:
-            show(reports[0], terminal)
+            show(reports[0], terminal, is_wide=output is OutputFormat.WIDE)
         else:
             matrix.add(reports)
     if not counts.checked:
         inputs.report_nothing(describe_selected(name_judged(judged), selector))
     inputs.note_unknown_templates(namespace=namespace)
     inputs.report()
-    if output is ValidateFormat.TABLE:
+    if is_table:
         matrix.show(terminal)
         if len(servers) == 1 and policy_options["kube_version"]:
             terminal.line(describe_support(servers[0]))
@@ -100,11 +101,11 @@ def validate(
 
 
 def _write(
-    reports: Sequence[ValidationReport], versions: Sequence[Version], output: ValidateFormat
+    reports: Sequence[ValidationReport], versions: Sequence[Version], output: OutputFormat
 ) -> None:
     """Write the reports on one object for programs, or its name if there are findings."""
-    if output is not ValidateFormat.NAME:
-        write_document(as_document(versions, reports), OutputFormat(output))
+    if output is not OutputFormat.NAME:
+        write_document(as_document(versions, reports), output)
     elif any(report.denied or report.has_warnings for report in reports):
         click.echo(format_name(reports[0].api_version, reports[0].kind, reports[0].name))
 

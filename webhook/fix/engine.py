@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from webhook.audit.renderers.names import format_reference
 from webhook.audit.report import AuditFinding
 from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
@@ -192,7 +193,7 @@ def _run_round(
 
 
 def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
-    finding = proposal.finding
+    finding, document = proposal.finding, proposal.evaluated.document
     return FixedFinding(
         rule=finding.rule,
         severity=finding.severity,
@@ -202,4 +203,5 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
         field=finding.field,
         problem=finding.problem,
         wrote=proposal.wrote,
+        resource=format_reference(document.group_kind, document.name),
     )

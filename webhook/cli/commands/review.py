@@ -21,6 +21,7 @@ command = Command(
             "them."
         ),
         options.namespace("Review"),
+        options.all_namespaces("Review"),
         selector_option("Review only objects"),
         *options.FACTS_SOURCES,
         *options.POLICY,
@@ -30,7 +31,11 @@ command = Command(
             help="Webhook to call; `both` calls mutate first, and then validate with the patched "
             "object. Default: both, or the webhook of a recorded review.",
         ),
-        options.output(),
+        options.output(
+            "review",
+            "json writes one document per line, name the objects that are patched, denied or "
+            "warned about",
+        ),
         options.fail_on(),
     ],
     help=(
