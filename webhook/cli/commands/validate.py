@@ -25,7 +25,7 @@ command = Command(
         options.STRICT,
         *project_options(
             "It names the files to check if there is no -f, what to leave out, the configuration "
-            "and the versions.",
+            "and the versions, and its exemptions apply.",
             versions=True,
         ),
         *options.gates(versions=True),
