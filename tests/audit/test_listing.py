@@ -59,6 +59,25 @@ metadata: {name: workers, namespace: shop}
     assert (without.snapshot.pod_groups, without.problems) == ([], [])
 
 
+@pytest.mark.parametrize("namespace", ["", "shop"])
+async def test_all_references_of_the_namespaces_are_known(namespace: str) -> None:
+    listing = await listed(serve_objects(LIVE), namespace)
+
+    assert listing.snapshot.reference_namespaces == [namespace]
+
+
+async def test_references_are_not_known_if_a_custom_kind_cannot_be_listed() -> None:
+    rollout = world.DEPLOYMENT.replace("apps/v1", "argoproj.io/v1").replace("Deployment", "Rollout")
+    refused = ApiError("api", "no", FailureReason.FORBIDDEN, 403)
+
+    listing = await listed(
+        serve_objects(rollout, {"/apis/argoproj.io/v1/rollouts": [refused] * LIST_TRIES})
+    )
+
+    assert listing.problems == [refused]
+    assert listing.snapshot.reference_namespaces == []
+
+
 async def test_one_namespace() -> None:
     server = serve_objects(LIVE)
 

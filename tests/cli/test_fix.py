@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
@@ -150,6 +151,7 @@ def test_the_report_is_json(web: Path, run: Run) -> None:
                 "problem": "Invalid value: 0: must be greater than zero",
                 "instead": CATALOGUE["TSC001"].fix,
                 "wrote": "wrote maxSkew: 1, not 0",
+                "resource": "pod/web-1",
             }
         ],
         "left": [],
@@ -314,7 +316,7 @@ def test_files_without_manifests_are_skipped_or_errors(web: Path, run: Run) -> N
 INVALID = {
     "no file": ([], "Missing option '-f'"),
     "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
-    "no such format": (["-f", ".", "-o", "yaml"], "'yaml' is not one of 'table', 'json'"),
+    "no such format": (["-f", ".", "-o", "wide"], "'wide' is not one of 'table', 'name', 'json'"),
 }
 
 
@@ -455,3 +457,19 @@ def test_only_a_document_that_cannot_be_parsed_protects_its_file(
 
     assert ran.code == 3
     assert web.read_text() == f"{FIXED if changed else POD}---\n{other}\n"
+
+
+def test_the_report_is_yaml(web: Path, run: Run) -> None:
+    ran = run("fix", "-f", "web.yaml", "-o", "yaml")
+
+    report = yaml.safe_load(ran.out)
+    assert (ran.code, report["kind"], report["changed"]) == (0, "FixReport", ["web.yaml"])
+    assert report["fixed"][0]["resource"] == "pod/web-1"
+
+
+def test_names_are_those_of_fixed_objects(web: Path, run: Run) -> None:
+    web.write_text(f"{POD}---\n{POD.replace('web-1', 'db')}---\n{FIXED}")
+
+    ran = run("fix", "-f", "web.yaml", "-o", "name")
+
+    assert (ran.code, ran.out) == (0, "pod/web-1\npod/db\n")

@@ -21,6 +21,7 @@ FINDING = FixedFinding(
     problem="Invalid value: 0",
     instead="write 1",
     wrote="wrote maxSkew: 1, not 0",
+    resource="pod/web",
 )
 LEFT = RemainingFinding(
     rule="TSC003",

@@ -121,6 +121,30 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...], heavy: set[str])
     assert heavy.isdisjoint(modules.split())
 
 
+VALIDATE = """
+import sys
+from webhook.__main__ import main
+
+assert main(["validate", "-f", "-"]) == 0
+print("imported:", *sys.modules)
+"""
+
+
+def test_validate_imports_nothing_of_a_cluster() -> None:
+    """It takes longer to import than most manifests to validate."""
+    ran = subprocess.run(
+        [sys.executable, "-c", VALIDATE],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input="{apiVersion: v1, kind: Pod}",
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    modules = ran.stdout.rpartition("imported:")[2].split()
+    assert {"asyncio", "ssl", "webhook.policy.verdict"}.isdisjoint(modules)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_the_name_of_its_row(command: str) -> None:
     found = program.get_command(

@@ -57,7 +57,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC011": RemedyText(
             "renames a misspelled field, moves a misplaced field or list to where it belongs",
-            "a field that resembles none; a field, or a list, that is also written correctly",
+            "a field that resembles none; a field, or a list, that is also written correctly; a "
+            "list outside of several pod templates",
         ),
         "TSC020": RemedyText("the successor of the deprecated label"),
         "TSC021": RemedyText(

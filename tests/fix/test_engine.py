@@ -420,6 +420,47 @@ def test_a_field_is_left_if_the_intention_is_unknown(text: str, rule: str, reaso
     assert reason in reasons(outcome.left)[rule]
 
 
+JOBS = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: shop}
+spec:
+  topologySpreadConstraints:
+  - {maxSkew: 1, minDomain: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}
+  replicatedJobs:
+  - name: workers
+    replicas: 2
+    template: {spec: {template: {metadata: {labels: {app: w}}, spec: {containers: []}}}}
+  - name: leaders
+    replicas: 2
+    template: {spec: {template: {metadata: {labels: {app: l}}, spec: {containers: []}}}}
+"""
+
+
+def test_a_list_beside_several_templates_is_left_and_replaced_by_none() -> None:
+    """Neither template gets other constraints: one of them was meant to have these."""
+    outcome = run_fix(JOBS)
+
+    assert [finding.wrote for finding in outcome.fixed] == ["renamed minDomain to minDomains"]
+    assert reasons(outcome.left) == {"TSC011": "which pod template is intended cannot be known"}
+
+
+def test_a_list_in_one_of_several_replicated_jobs_is_moved_into_its_template() -> None:
+    outer = "  topologySpreadConstraints:\n  - {maxSkew: 1, minDomain: 2"
+    inner = "  replicatedJobs:\n  - topologySpreadConstraints: [{maxSkew: 1, minDomains: 2"
+    before, constraint, after = JOBS.replace(outer, inner).partition("DoNotSchedule}\n")
+    text = before + constraint.replace("}", "}]") + after.replace("  replicatedJobs:\n  -", "   ")
+
+    outcome = run_fix(text, options("TSC011"))
+
+    (fixed,) = outcome.fixed
+    assert fixed.wrote == (
+        "moved spec.replicatedJobs[0].topologySpreadConstraints to "
+        "spec.replicatedJobs[0].template.spec.template.spec.topologySpreadConstraints"
+    )
+    assert outcome.left == ()
+
+
 odd_constraints = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(["web", "DoNotSchedule", ""]),
     lambda inner: st.lists(inner, max_size=3)

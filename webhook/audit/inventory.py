@@ -25,13 +25,13 @@ from webhook.audit.templates import (
 )
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.gangs import group_name
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 

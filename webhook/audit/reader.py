@@ -24,7 +24,6 @@ from webhook.audit.snapshot import (
     SnapshotWorkload,
     reduce_metadata,
 )
-from webhook.audit.strict import select_findings
 from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import list_resources
@@ -59,7 +58,7 @@ from webhook.policy.nextrevision import (
 )
 from webhook.policy.paths import FieldPath
 from webhook.policy.places import find_places
-from webhook.policy.unknown_fields import find_unknown_in_object
+from webhook.policy.unknown_fields import find_unknown_in_object, select_findings
 
 
 class WorkloadSource(NamedTuple):
@@ -199,7 +198,7 @@ class ObjectReader:
                 ),
                 origin=source.origin and source.origin.within(subject.path),
                 requested=source.requested,
-                strict=select_findings(source.strict, subject.path, paths),
+                strict=tuple(select_findings(source.strict, subject.path, paths)),
             )
             for subject in present
         )

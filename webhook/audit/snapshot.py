@@ -157,6 +157,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             PodGroups.
         unreadable: Objects with values of wrong types.
         references: Objects whose pods are created from the template of another object.
+        reference_namespaces: Namespaces of which all references are known; an empty name stands for
+            all namespaces.
     """
 
     api_version: str = SNAPSHOT_API_VERSION
@@ -173,6 +175,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     neighbours: list[SnapshotPod] = []
     unreadable: list[UnreadableObject] = []
     references: list[TemplateReference] = []
+    reference_namespaces: list[str] = []
 
     def add_fact(self, fact: SnapshotFact | None) -> None:
         """Add a fact to the list of its kind."""

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from webhook.audit.renderers.names import format_reference
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
@@ -23,9 +24,9 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
-from webhook.cli.output import ExplainFormat, OutputFormat, write_document, write_stderr
+from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import show
+from webhook.cli.views.explanation import SHORT, WIDE, show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
@@ -80,7 +81,7 @@ def explain(
     filename: tuple[str, ...],
     namespace: str,
     all_namespaces: bool,
-    output: ExplainFormat,
+    output: OutputFormat,
     sources: FactsSources,
     selector: LabelSelector,
     what_if: bool,
@@ -114,7 +115,7 @@ def explain(
         check_edits(edits, targets, scale)
         results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
         if results:
-            _write(results, [target.name for target in targets], output)
+            _write(results, targets, output)
     finally:
         inputs.report()
     has_nodes = any(target.situation.topology.nodes for target in targets)
@@ -221,19 +222,25 @@ def _explain_daemon_set(
     return ExplainResult(explained, rollout)
 
 
-def _write(results: Sequence[ExplainResult], names: Sequence[str], output: ExplainFormat) -> None:
+def _write(
+    results: Sequence[ExplainResult], targets: Sequence[PlacementTarget], output: OutputFormat
+) -> None:
     match output:
-        case ExplainFormat.JSON:
+        case OutputFormat.NAME:
+            for result, target in zip(results, targets, strict=True):
+                if result.is_bad:
+                    click.echo(format_reference(target.kind, target.name.rpartition("/")[2]))
+        case OutputFormat.JSON:
             for result in results:
                 click.echo(escape_json(msgspec.json.encode(result).decode()))
-        case ExplainFormat.YAML:
+        case OutputFormat.YAML:
             for result in results:
                 document = msgspec.json.decode(msgspec.json.encode(result))
                 write_document(document, OutputFormat.YAML)
-        case ExplainFormat.HTML:
+        case OutputFormat.HTML:
             answers = [(result.explanation, result.what_if) for result in results]
-            click.echo(render_page(answers, names), nl=False)
-        case ExplainFormat.TABLE:
-            terminal = Terminal()
+            click.echo(render_page(answers, [target.name for target in targets]), nl=False)
+        case _:
+            terminal, layout = Terminal(), WIDE if output is OutputFormat.WIDE else SHORT
             for result in results:
-                show(result.explanation, result.what_if, terminal)
+                show(result.explanation, result.what_if, terminal, layout)

@@ -12,6 +12,7 @@ import msgspec
 
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
+from webhook.audit.templates import list_templates
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
@@ -29,6 +30,7 @@ from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.report import FixReport, describe_unwritten
+from webhook.manifests import format_yaml
 from webhook.manifests.files import encode
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import escape_json, printable
@@ -86,6 +88,7 @@ def fix(
     _write_report(report, output, to_stderr=has_manifest or (diff and is_table))
     if files.kinds.isdisjoint(judged):
         files.report_nothing(name_judged(judged))
+    files.note_unknown_templates(list_templates(others), namespace)
     files.report()
     findings = report.exceeds(fail_on) or (diff and bool(report.changed))
     return outcome(findings=findings, unfinished=bool(files.problems))
@@ -144,10 +147,17 @@ def _write_files(files: InputFiles, result: FixOutcome, changed: Sequence[str]) 
 
 def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
     """Write the report; to stderr if stdout has the manifest, or the diff."""
-    if output is OutputFormat.JSON:
-        click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
-    else:
-        show(report, Terminal(sys.stderr if to_stderr else None))
+    match output:
+        case OutputFormat.JSON:
+            click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
+        case OutputFormat.YAML:
+            document = msgspec.json.decode(msgspec.json.encode(report))
+            click.echo(f"---\n{format_yaml(document)}", nl=False, err=to_stderr)
+        case OutputFormat.NAME:
+            for name in dict.fromkeys(fixed.resource for fixed in report.fixed):
+                click.echo(name, err=to_stderr)
+        case _:
+            show(report, Terminal(sys.stderr if to_stderr else None))
 
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall

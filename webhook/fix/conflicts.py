@@ -18,14 +18,14 @@ from webhook.fix.changes import (
     FixObstacle,
     Identity,
     Move,
-    Put,
     Wrap,
     conflict,
     identity,
     shift,
 )
 from webhook.fix.evaluate import EvaluatedObject
-from webhook.fix.locate import MERGED, Placement, locate_change, locate_in_merged
+from webhook.fix.locate import MERGED, Placement, locate_change
+from webhook.fix.merges import locate_in_merged
 from webhook.fix.move import locate_move
 from webhook.fix.overrides import override_merged
 from webhook.manifests.edits import TextEdit, overlap
@@ -146,7 +146,7 @@ class _Placements:
         merged = {
             identity(change): found
             for change in changes
-            if isinstance(change, Put) and (found := locate_in_merged(tree, change))
+            if (found := locate_in_merged(tree, change))
         }
         users = Counter(
             found.edits

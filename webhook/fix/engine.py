@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from webhook.audit.renderers.names import format_reference
 from webhook.audit.report import AuditFinding
 from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
@@ -218,7 +219,7 @@ def _plan(
 
 
 def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
-    finding = proposal.finding
+    finding, document = proposal.finding, proposal.evaluated.document
     return FixedFinding(
         rule=finding.rule,
         severity=finding.severity,
@@ -229,4 +230,5 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
         problem=finding.problem,
         instead=finding.instead,
         wrote=proposal.wrote,
+        resource=format_reference(document.group_kind, document.name),
     )

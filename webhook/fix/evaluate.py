@@ -15,7 +15,6 @@ from webhook.audit.merge import merge_snapshots
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, Scanner
 from webhook.audit.snapshot import Snapshot
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
@@ -26,6 +25,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.schema import UNKNOWN_FIELD
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL, matches
 

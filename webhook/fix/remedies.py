@@ -123,6 +123,8 @@ def _write_nearest_key(context: FindingContext) -> Solution:
 def _move_field(context: FindingContext) -> Solution:
     """Rename a misspelled field, or move or wrap a field to be where the API knows it (TSC011)."""
     found = context.strict
+    if found is not None and found.alternatives:
+        return FixObstacle("which pod template is intended cannot be known")
     if found is None or not found.meant:
         return FixObstacle("what is intended cannot be known")
     if context.written(found.meant) is not ABSENT:

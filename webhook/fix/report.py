@@ -44,9 +44,16 @@ class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FixedFinding(FileFinding, frozen=True, kw_only=True):
-    """A finding that was fixed, with a description of the changes."""
+    """
+    A finding that was fixed.
+
+    Attributes:
+        wrote: A description of the changes.
+        resource: The object as kubectl names it, as ``deployment.apps/web``.
+    """
 
     wrote: str
+    resource: str
 
 
 class RemainingFinding(FileFinding, frozen=True, kw_only=True):

@@ -265,7 +265,8 @@ def read_data(path: str, stdin: BinaryIO | None = None, *, most: int = MANIFEST_
         if path == STDIN:
             return _read_bounded(stdin or sys.stdin.buffer, "stdin", most)
         with Path(path).open("rb") as stream:
-            return _read_bounded(stream, path, most)
+            size = os.fstat(stream.fileno()).st_size  # 0 for a pipe
+            return _read_bounded(stream, path, most, first=min(size, most) + 1)
     except OSError as error:
         raise _unreadable(source_of(path), error) from error
 
@@ -274,13 +275,16 @@ def _unreadable(source: str, error: OSError) -> SourceError:
     return SourceError(source, f"cannot be read: {error.strerror or error}")
 
 
-def _read_bounded(stream: BinaryIO, source: str, most: int) -> bytes:
-    data = bytearray()
-    while chunk := stream.read(_CHUNK_BYTES):
-        data += chunk
-        if len(data) > most:
+def _read_bounded(stream: BinaryIO, source: str, most: int, first: int = 0) -> bytes:
+    """Read a stream to its end; a ``first`` chunk of the size of the file needs no copy."""
+    chunks: list[bytes] = []
+    length = 0
+    while chunk := stream.read(_CHUNK_BYTES if chunks else max(first, _CHUNK_BYTES)):
+        chunks.append(chunk)
+        length += len(chunk)
+        if length > most:
             raise SourceError(source, f"larger than {most >> 20} MiB: split it")
-    return bytes(data)
+    return b"".join(chunks)
 
 
 def decode(data: bytes | bytearray, source: str) -> str:

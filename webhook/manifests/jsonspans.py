@@ -99,8 +99,9 @@ def read_items(text: str) -> JsonItems | None:
     shared: dict[str, str] = {}
     if kind := kind.removesuffix(_LIST):
         shared = {"apiVersion": _text(members.get("apiVersion")), "kind": kind}
-    ends = ((item.value, item.value + memoryview(item.raw).nbytes) for item in found)
-    return JsonItems(shared, tuple(_as_spans(data, ends)), tuple(item.raw for item in found))
+    parts = (Span(item.value, item.value + memoryview(item.raw).nbytes) for item in found)
+    spans = tuple(parts if text.isascii() else _as_spans(data, parts))
+    return JsonItems(shared, spans, tuple(item.raw for item in found))
 
 
 def _read_root(data: bytes) -> list[MemberSpan]:

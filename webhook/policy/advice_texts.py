@@ -188,7 +188,10 @@ ADVICE_ENTRIES = (
         "kube-scheduler ignores a key that the pod does not carry, and the constraint counts more "
         "pods than intended. Pods carry the labels of their template, and those that their "
         "controller adds: `pod-template-hash` for a Deployment, `controller-revision-hash` for a "
-        "StatefulSet or a DaemonSet, `rollouts-pod-template-hash` for an Argo Rollout. With a key "
+        "StatefulSet or a DaemonSet, `rollouts-pod-template-hash` for an Argo Rollout. A Rollout "
+        "with a `workloadRef` gives this label to pods of a Deployment's template, so the rule "
+        "reports it on a Deployment only if the audit lists the Rollouts of a cluster and none "
+        "refers to the Deployment, or if the Deployment's pods run without it. With a key "
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
         "pod counts only itself, and the constraint spreads nothing.",
         "write the key of a label that the pods share, or leave the key out",

@@ -1,24 +1,28 @@
 """
 Unknown fields in whole objects, and the warnings about them at admission: TSC011.
 
-Entry points: ``find_unknown_in_object`` for objects of any source, ``warn_of_unknown_fields`` for
-requests. kube-apiserver drops unknown fields of built-in kinds before it calls a webhook, and warns
-of them itself; schemas of custom resources may keep them. The hooks never deny such an object,
-since a newer API server may know the field.
+Entry points: ``find_unknown_in_object`` for objects of any source, ``select_findings`` for one of
+its pod templates, ``warn_of_unknown_fields`` for requests. kube-apiserver drops unknown fields of
+built-in kinds before it calls a webhook, and warns of them itself; schemas of custom resources may
+keep them. The hooks never deny such an object, since a newer API server may know the field.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding, find_unknown_fields
+from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import FieldPath
-from webhook.policy.places import TemplatePlaces, find_places
+from webhook.policy.paths import FieldPath, TemplatePath
+from webhook.policy.places import TemplatePlaces, find_places, fits_pattern, list_patterns
 from webhook.policy.request import AdmissionRequest
 
 LONGEST_CHECKED = 32 * 1024  # bytes of a review; usual ones have 10 KiB
@@ -47,30 +51,45 @@ def find_unknown_in_object(
         kind: Its kind.
         places: Where objects of this kind hold pod templates.
     """
+    paths = _find_templates(value, places)
+    known = _list_known_places(kind)
+    custom = [path for path in paths if not any(fits_pattern(path, one) for one in known)]
+    return find_unknown_fields(value, paths, custom=custom)
+
+
+def _find_templates(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
     try:
-        paths = find_places(value, places)
+        return find_places(value, places)
     except msgspec.ValidationError:
-        paths = (places,) if isinstance(places, tuple) else ()
-    return tuple(
-        finding
-        for path in paths
-        for finding in find_unknown_fields(value, path, custom=_has_own_fields(kind, path))
-    )
+        return (places,) if isinstance(places, tuple) else ()
 
 
-def _has_own_fields(kind: GroupKind, path: FieldPath) -> bool:
-    """
-    Whether fields of an object outside of the pod template at a path are not known.
-
-    One of them may be a list of constraints: in a configured kind, or of another template.
-    """
+def _list_known_places(kind: GroupKind) -> tuple[TemplatePath, ...]:
+    """List the pod templates of a kind whose other fields are known: no list is among them."""
     row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
-    return row is None or row.template != path
+    return () if row is None or row.template is None else list_patterns(row.template)
 
 
-def warn_of_unknown_fields(
-    request: AdmissionRequest, not_exemptible: frozenset[str]
-) -> tuple[str, ...]:
+def select_findings(
+    found: Iterable[StrictFinding], template: FieldPath, templates: Sequence[FieldPath]
+) -> Iterator[StrictFinding]:
+    """
+    Select the findings about one of an object's templates; the first has those about none.
+
+    A list that may be meant for any of several templates hides the lists of all of them, and is
+    reported with the first.
+    """
+    for finding in found:
+        about = (finding.path, finding.meant, *finding.alternatives)
+        owners = [one for one in templates if any(path[: len(one)] == one for path in about)]
+        first, *others = owners or templates[:1]
+        if template == first:
+            yield finding
+        elif template in others:
+            yield replace(finding, is_elsewhere=True)
+
+
+def warn_of_unknown_fields(request: AdmissionRequest, policy: Policy) -> tuple[str, ...]:
     """
     Describe the unknown fields of a new or changed pod template of a custom kind.
 
@@ -78,16 +97,18 @@ def warn_of_unknown_fields(
     was, exempted objects, and objects in a review of more than ``LONGEST_CHECKED`` bytes.
     """
     is_settled = request.old is not None and request.old == request.template
+    places = policy.pod_templates.get(request.kind)
     if request.built_in or request.path is None or request.controlled or is_settled:
         return ()
     annotations = request.metadata.annotations if request.metadata else {}
-    exempt = UNKNOWN_FIELD in parse_exemptions(annotations, not_exemptible).reasons
-    if exempt or len(request.body) > LONGEST_CHECKED:
+    exempt = UNKNOWN_FIELD in parse_exemptions(annotations, policy.not_exemptible).reasons
+    if exempt or places is None or len(request.body) > LONGEST_CHECKED:
         return ()
     try:
         review = decode_nested(_decode, request.body)
     except msgspec.DecodeError:
         return ()  # the request was built without its body
-    custom = _has_own_fields(request.kind, request.path)
-    found = find_unknown_fields(review.request.object, request.path, custom=custom)
-    return tuple(f"{one.rule} {one.problem}" for one in found[:MOST_WARNED])
+    value = review.request.object
+    found = find_unknown_in_object(value, request.kind, places)
+    about = select_findings(found, request.path, _find_templates(value, places))
+    return tuple(f"{one.rule} {one.problem}" for one in islice(about, MOST_WARNED))

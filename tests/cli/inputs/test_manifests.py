@@ -7,6 +7,7 @@ import pytest
 from tests.audit import customs, world
 from tests.cli import files
 from tests.cli.inputs.test_kustomize import install
+from tests.cli.inputs.test_unknowntemplates import DEPLOYMENT_WEB, ROLLOUT
 from webhook.cli.inputs.kustomize import KustomizeFolder
 from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, name_judged
 from webhook.policy.kinds import POD
@@ -223,3 +224,18 @@ def test_a_kind_with_constraints_that_are_not_judged_is_reported_once(
             assert len(inputs.problems) == (reported if strict else 0)
             expected = "error: " if strict else "note: "
             assert capsys.readouterr().err.count(expected) == reported
+
+
+def test_unknown_templates_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text(ROLLOUT)
+    (tmp_path / "b.yaml").write_text(DEPLOYMENT_WEB)
+    alone, beside = Inputs([str(tmp_path / "a.yaml")]), Inputs([str(tmp_path / "a.yaml")])
+
+    list(alone.objects())
+    alone.note_unknown_templates()
+    assert capsys.readouterr().err.count("note: ") == 1
+
+    list(beside.objects())
+    list(beside.facts_objects([str(tmp_path / "b.yaml")]))
+    beside.note_unknown_templates()
+    assert capsys.readouterr().err == ""

@@ -195,6 +195,29 @@ def test_words_that_name_kinds(word: str, expected: bool) -> None:
     assert bool(find_kinds(word, Configuration().pod_templates)) is expected
 
 
+# short name -> the groups and kinds that it names
+SHORT_NAMES = {
+    "po": ["/Pod"],
+    "rc": ["/ReplicationController"],
+    "deploy": ["apps/Deployment"],
+    "rs": ["apps/ReplicaSet"],
+    "ds": ["apps/DaemonSet"],
+    "cj": ["batch/CronJob"],
+    "ro": ["argoproj.io/Rollout"],
+    "dc": ["apps.openshift.io/DeploymentConfig"],
+    "ksvc": ["serving.knative.dev/Service"],
+    "lws": ["leaderworkerset.x-k8s.io/LeaderWorkerSet"],
+    "sts": ["apps/StatefulSet", "apps.kruise.io/StatefulSet"],
+}
+
+
+@pytest.mark.parametrize(("word", "kinds"), SHORT_NAMES.items())
+def test_kinds_have_the_short_names_of_kubectl(word: str, kinds: list[str]) -> None:
+    found = find_kinds(word, Configuration().pod_templates)
+
+    assert [f"{kind.group}/{kind.kind}" for kind in found] == kinds
+
+
 def test_every_template_of_an_object_is_a_subject() -> None:
     (document,) = parse(json.dumps(job_set(a=[], b=[])), "job.json")
     assert isinstance(document, Document)

@@ -6,6 +6,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
     MOST_TABLE_ROWS,
+    WIDE,
     bar,
     describe_absence,
     describe_placed,
@@ -107,6 +108,22 @@ def test_long_tables_keep_the_fullest_domains_and_the_best_nodes(
     assert "  ... and 2 more domains" in lines
     assert lines[-3].startswith("  n02 ")
     assert lines[-2] == "  ... and 2 more nodes"
+
+
+def test_wide_tables_are_not_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+    many = MOST_TABLE_ROWS + 2
+    name = "n" * 40
+    domains = [DomainRow(f"d{i:02}", 1, 0, i, skew=i, fits=True) for i in range(many)]
+    nodes = tuple(
+        NodeExplanation(name=f"{name}{i:02}", passes=True, best=False, score=i) for i in range(many)
+    )
+
+    show(explanation(constraint(*domains), nodes=nodes), None, Terminal(), WIDE)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  d") for line in lines) == many + 1  # and the headings
+    assert sum(line.startswith(f"  {name}") for line in lines) == many
+    assert not any("more" in line or "…" in line for line in lines)
 
 
 def test_a_pod_without_a_node_has_rejections_and_changes(

@@ -35,6 +35,14 @@ WITH_RANKS = report(
 )
 
 
+def test_all_pods_are_shown_if_there_is_no_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    show_scale_down(report(*[READY] * (MOST_PODS + 3)), Terminal(), MOST_PODS + 3)
+
+    out = capsys.readouterr().out
+    assert "more" not in out
+    assert len(out.splitlines()) == 4 + MOST_PODS + 3
+
+
 def test_both_orders_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show_scale_down(WITH_RANKS, Terminal())
 

@@ -352,3 +352,22 @@ def test_an_object_without_strict_errors_has_no_report_of_them() -> None:
     places = BUILT_IN_TEMPLATES[document.group_kind]
 
     assert report_strict_errors(document, places, strict=True) is None
+
+
+def test_findings_of_exempt_rules_are_left_out_and_counted() -> None:
+    text = files.POD + files.DOUBTFUL + "    minDomain: 3\n"
+    servers = [gates(Version(1, 20))]
+
+    (whole,) = reports_on(read(text), BUILT_IN_TEMPLATES, servers)
+    (rest,) = reports_on(
+        read(text), BUILT_IN_TEMPLATES, servers, exempt=frozenset({"TSC011", "TSC020", "TSC111"})
+    )
+    (strict,) = reports_on(
+        read(text), BUILT_IN_TEMPLATES, servers, strict=True, exempt=frozenset({"TSC011"})
+    )
+
+    assert [notice.rule for notice in whole.warnings] == ["TSC011", "TSC020", "TSC021"]
+    assert [notice.rule for notice in whole.dropped] == ["TSC111"]
+    assert [notice.rule for notice in (*rest.warnings, *rest.dropped)] == ["TSC021"]
+    assert (whole.exempted, rest.exempted, strict.exempted) == (0, 3, 1)
+    assert not strict.denied

@@ -190,6 +190,19 @@ KEYS: dict[str, tuple[Subject, list[str] | None]] = {
     ),
     "a label that no Rollout gives": (keyed("role", kind=ROLLOUT), []),
     "the hash of Rollouts on a Deployment that one may refer to": (keyed(ROLLOUT_HASH), None),
+    "the hash of Rollouts on a Deployment that none refers to": (
+        replace(keyed(ROLLOUT_HASH), is_unreferred=True), [HASH]
+    ),
+    "the hash of Rollouts on a Deployment whose pods lack it": (
+        replace(keyed(ROLLOUT_HASH), running=(running("a1", labels={"app": "web", HASH: "1"}),)),
+        [HASH],
+    ),
+    "the hash of Rollouts on a Deployment with pods of a Rollout": (
+        replace(keyed(ROLLOUT_HASH), running=(running("a1", labels={ROLLOUT_HASH: "1"}),)), None
+    ),
+    "the hash of Rollouts on a Deployment that one refers to": (
+        replace(keyed(ROLLOUT_HASH), creator=ROLLOUT), None
+    ),
     "the hash of Rollouts on a StatefulSet": (
         keyed(ROLLOUT_HASH, kind=STATEFUL_SET), [REVISION]
     ),

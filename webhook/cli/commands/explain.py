@@ -6,7 +6,6 @@ from webhook.cli import options
 from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
-from webhook.cli.output import ExplainFormat
 from webhook.cli.projectoptions import project_options
 from webhook.policy.explain.rollout import PLACED_REPLICAS
 
@@ -52,7 +51,9 @@ command = Command(
         ),
         *options.FACTS_SOURCES,
         options.namespace(
-            "Explain", "Default: for KIND/NAME, the namespace of the context, or else default."
+            "Explain",
+            "Default: for KIND/NAME, the namespace of the context if the live cluster is read, or "
+            "else default.",
         ),
         click.Option(
             ["-A", "--all-namespaces"], is_flag=True, help="Select in all namespaces, with -l."
@@ -61,8 +62,9 @@ command = Command(
         *_WHAT_IF,
         *options.POLICY,
         options.output(
-            ExplainFormat,
-            "Output format; json writes one document per line, html a page with diagrams.",
+            "explain",
+            "json writes one document per line, html a page with diagrams, name the objects whose "
+            "pods find no node, and wide does not shorten tables and names",
         ),
     ],
     help=(

@@ -19,12 +19,18 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import FailureReason, WatchClient
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
 from webhook.manifests import Document, find_type_mismatch
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, NAMESPACE_KIND, POD
+from webhook.policy.kinds import (
+    BUILT_IN_KINDS,
+    BUILT_IN_TEMPLATES,
+    DEFAULT_NAMESPACE,
+    NAMESPACE_KIND,
+    POD,
+)
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import find_value, format_path

@@ -4,11 +4,12 @@ Manifests that ``-f`` and ``--facts`` name: their objects and their problems.
 Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.kustomize import KustomizeFolder, build
+from webhook.cli.inputs.unknowntemplates import TemplateKey, TemplateReferences
 from webhook.cli.output import report_problems, report_skipped, write_stderr
 from webhook.config.project import Project
 from webhook.errors import SourceError
@@ -69,6 +70,7 @@ class Inputs:
         self._unpack = unpack
         self._judged = judged
         self._unjudged: dict[GroupKind, SourceError] = {}
+        self._references = TemplateReferences()
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
         self.namespaces: set[str] = set()
@@ -99,7 +101,9 @@ class Inputs:
     def facts_objects(self, paths: Iterable[str]) -> Iterator[Document]:
         """Read the objects of the manifests of ``--facts`` likewise."""
         paths = tuple(paths)
-        return self._record(read_documents(paths, path_filter=self._filter(paths)))
+        for document in self._record(read_documents(paths, path_filter=self._filter(paths))):
+            self._references.add(document)
+            yield document
 
     def _filter(self, paths: tuple[str, ...]) -> PathFilter:
         return self._project.path_filter(paths) if self._project else NO_FILTER
@@ -144,6 +148,7 @@ class Inputs:
 
     def _examine(self, document: Document) -> None:
         kind = document.group_kind
+        self._references.add(document)
         if self._judged is not None and kind not in self._judged:
             self._note_unjudged(document, kind, self._judged)
         if self._strict and (self._judged is None or kind not in self._judged):
@@ -162,6 +167,13 @@ class Inputs:
         self._unjudged[kind] = found
         if self._strict:
             self.problems.append(found)
+
+    def note_unknown_templates(
+        self, others: Container[TemplateKey] = (), namespace: str = ""
+    ) -> None:
+        """Write notes to stderr for references; arguments as for ``TemplateReferences``."""
+        for note in self._references.note_unknown(others, namespace):
+            write_stderr(note)
 
     def report(self) -> None:
         """Write to stderr what could not be read, and what was skipped or not judged."""

@@ -16,7 +16,7 @@ from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, group_of
 from webhook.policy.paths import (
     FieldPath,
@@ -30,17 +30,6 @@ from webhook.policy.places import TemplatePlaces, find_places, list_patterns
 from webhook.policy.podlabels import ROLLOUT_HASH, TEMPLATE_HASH
 
 Templates = Mapping[GroupKind, TemplatePlaces]
-
-SHORT_KINDS = {
-    "po": "pod",
-    "rc": "replicationcontroller",
-    "deploy": "deployment",
-    "rs": "replicaset",
-    "sts": "statefulset",
-    "ds": "daemonset",
-    "cj": "cronjob",
-}
-"""Short names of kubectl. Source: the ``shortNames`` of kube-apiserver's resources."""
 
 _HASHES = (TEMPLATE_HASH, ROLLOUT_HASH)  # that Deployments and Rollouts add
 _REVISIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
@@ -263,10 +252,12 @@ def _metadata_of(value: Json) -> ObjectMeta:
 
 def find_kinds(word: str, templates: Templates) -> tuple[GroupKind, ...]:
     """Find the kinds with a pod template that a word names, also by a short name or plural."""
-    called = SHORT_KINDS.get(word.lower(), word.lower())
-    return tuple(kind for kind in templates if _has_name(kind, called))
+    return tuple(kind for kind in templates if _has_name(kind, word.lower()))
 
 
 def _has_name(kind: GroupKind, called: str) -> bool:
     name = kind.kind.lower()
-    return called in (name, f"{name}s", f"{name}.{kind.group}", f"{name}s.{kind.group}")
+    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
+    short = row.short if row else ()
+    names = (name, f"{name}s", f"{name}.{kind.group}", f"{name}s.{kind.group}", *short)
+    return called in names

@@ -18,7 +18,7 @@ from webhook.manifests import Document, find_type_mismatches
 from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy import render
 from webhook.policy.api import fieldgates, predict
-from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.fielderrors import BAD_REQUEST, UNPROCESSABLE, aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.patches import withhold_entries
@@ -36,7 +36,6 @@ from webhook.policy.paths import (
     parse_path,
 )
 from webhook.policy.places import TemplatePlaces, find_places, template_at
-from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
 
 
 def reports_on(
@@ -46,6 +45,7 @@ def reports_on(
     *,
     strict: bool = False,
     not_exemptible: frozenset[str] = frozenset(),
+    exempt: frozenset[str] = frozenset(),
 ) -> list[ValidationReport]:
     """
     Report how several API servers would respond to the creation of an object.
@@ -57,14 +57,19 @@ def reports_on(
         strict: Whether unknown and duplicate fields deny the object, as with kubectl, and so do
             constraints for which its pods are refused.
         not_exemptible: Rules from which no annotation exempts.
+        exempt: Rules from which a project exempts the object.
     """
     places = templates.get(document.group_kind)
     if places is None:
         return [_report(document)] * len(servers)
     found = drop_exempted(find_strict_errors(document, places), document, not_exemptible)
+    kept = tuple(finding for finding in found if finding.rule not in exempt)
     return [
-        _add_strict_findings(report, found, strict=strict)
-        for report in _report_responses(document, places, servers, strict=strict)
+        _add_strict_findings(report, kept, strict=strict)
+        for report in (
+            _leave_out(report, exempt, len(found) - len(kept))
+            for report in _report_responses(document, places, servers, strict=strict)
+        )
     ]
 
 
@@ -110,6 +115,18 @@ def _report_responses(
     if not requests:
         return [_report(document, judged=True)] * len(servers)
     return [_report_answer(document, requests, gates, strict=strict) for gates in servers]
+
+
+def _leave_out(report: ValidationReport, exempt: frozenset[str], others: int) -> ValidationReport:
+    """Leave out the notices of exempt rules, and count them beside other findings."""
+    if not exempt:
+        return report
+    warnings, dropped = (
+        tuple(notice for notice in notices if notice.rule not in exempt)
+        for notices in (report.warnings, report.dropped)
+    )
+    left_out = len(report.warnings) + len(report.dropped) - len(warnings) - len(dropped)
+    return replace(report, warnings=warnings, dropped=dropped, exempted=left_out + others)
 
 
 def _decode_templates(places: TemplatePlaces, value: Any) -> None:

@@ -217,8 +217,12 @@ def _may_carry(key: str, subject: Subject) -> bool:
         return True
     if subject.pods_kind not in ADDED_LABELS:
         return not subject.running  # the pods of an unknown controller show what it adds
-    # A Rollout that is not known may create pods from the template of a Deployment.
-    return may_add(subject, key) or (subject.kind == DEPLOYMENT and key == ROLLOUT_HASH)
+    return may_add(subject, key) or (key == ROLLOUT_HASH and _may_have_rollout(subject))
+
+
+def _may_have_rollout(subject: Subject) -> bool:
+    """Whether a Rollout that is not known may create pods from the template of a Deployment."""
+    return subject.kind == DEPLOYMENT and not subject.running and not subject.is_unreferred
 
 
 def _find_meant(key: str, subject: Subject) -> str:

@@ -163,6 +163,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
             with a workloadRef does; None if there is none.
         is_shared: Whether its own controller creates pods from the template beside the creator, as
             that of a Deployment with replicas does.
+        is_unreferred: Whether it is certain that no other object creates pods from its template.
         stored: Whether it is the copy of a pod that an API server stored.
         settled: Whether an update leaves the pod template, constraints included, as it was.
         unjudged: Indexes of constraints that get no advice, since they are parts of a patch.
@@ -193,6 +194,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
     is_shared: bool = False
+    is_unreferred: bool = False
     stored: bool = False
     settled: bool = False
     unjudged: frozenset[int] = frozenset()

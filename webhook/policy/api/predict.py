@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.api import fieldgates, rules
+from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import ApiViolation, ValidationOptions
@@ -120,7 +121,7 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     at = constraints_field(request.path)
     options = validation_options(old, gates)
     skips = _skips_validation(request.kind, old, options, gates.version)
-    violations = [] if skips else rules.check(stored, at, options)
+    violations = [] if skips or are_plain(stored, options) else rules.check(stored, at, options)
     unjudged = request.unjudged
     findings = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
     judged = tuple(one for i, one in enumerate(stored) if i not in unjudged) if unjudged else stored
