@@ -129,4 +129,5 @@ def test_a_fix_that_could_not_be_written_leaves_its_finding() -> None:
 
     members = msgspec.to_builtins(fixed)
     assert members.pop("wrote") == "added maxSkew: 1"
+    assert members.pop("resource") == "deployment.apps/web"
     assert msgspec.to_builtins(left) == members | {"reason": NOT_WRITTEN, "belowLevel": False}
