@@ -1,6 +1,6 @@
 """``evenspread explain``: why a pod can or cannot be placed, and what change would place it."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ from webhook.cli.views.explanation import show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
-from webhook.errors import ConfigError
+from webhook.errors import ConfigError, SourceError
 from webhook.policy.escape import escape_json
 from webhook.policy.explain.awaited import judge_for_all
 from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
@@ -112,6 +112,7 @@ def explain(
                 replaces_defaults=bool(scheduler_config),
             )
         check_edits(edits, targets, scale)
+        inputs.problems += _list_unknown(targets, simulate=simulate)
         results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
         if results:
             _write(results, [target.name for target in targets], output)
@@ -173,6 +174,18 @@ def _build_targets(
     return targets
 
 
+def _list_unknown(targets: Sequence[PlacementTarget], *, simulate: bool) -> Iterator[SourceError]:
+    """Yield a problem for each target whose pod template is not known; the answer is no promise."""
+    for target in targets:
+        revision = target.unknown if simulate else target.terms.revision
+        if revision:
+            yield SourceError(
+                target.name,
+                f"the pod template of revision {revision}, which new pods below the partition "
+                "have, is not known: name the file of its ControllerRevision with --facts",
+            )
+
+
 def _explain_target(
     target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None, *, simulate: bool
 ) -> ExplainResult:
@@ -192,12 +205,21 @@ def _explain_target(
     rollout = report_ranks(
         rollout, present, target.running, target.pods, configured=target.keeps_spread
     )
-    rollout = msgspec.structs.replace(rollout, notes=(*target.terms.notes, *rollout.notes))
+    notes = (*target.terms.notes, *_note_unknown(target.unknown), *rollout.notes)
+    rollout = msgspec.structs.replace(rollout, notes=notes)
     like = "the next pod like " if target.kind == POD else ""
     explained = explain_placement(
         end, f"after that, {like}{target.subject}", "", target.caveats, target.terms.of_new_pods
     )
     return ExplainResult(_judge_changes(explained, end, target, rollout.pending), rollout)
+
+
+def _note_unknown(revision: str) -> Iterator[str]:
+    if revision:
+        yield (
+            f"the pod template of revision {revision} is not known: new pods below the partition "
+            "are placed with the present template"
+        )
 
 
 def _judge_changes(

@@ -15,7 +15,6 @@ from webhook.cli.inputs.subjects import (
     find_in_manifests,
     find_kinds,
     is_controlled_by,
-    is_same_template,
     name_of,
     namespace_of,
     parse_subject,
@@ -170,14 +169,6 @@ def test_the_controller_of_an_object_is_compared_by_kind_and_name() -> None:
 def test_metadata_of_a_wrong_type_names_no_controller_and_no_revision() -> None:
     assert not is_controlled_by({"metadata": []}, subject(WEB))
     assert revision_of({"metadata": {"annotations": 1}}) == 0
-
-
-def test_templates_are_equal_except_for_the_hash() -> None:
-    template: dict[str, Any] = WEB["spec"]["template"]
-    labels = {"app": "web", "pod-template-hash": "1"}
-    hashed = {"spec": {"template": {**template, "metadata": {"labels": labels}}}}
-
-    assert is_same_template(decode_template(subject(hashed)), decode_template(subject(WEB)))
 
 
 @pytest.mark.parametrize(("text", "revision"), [("3", 3), ("x", 0), ("", 0)])

@@ -68,6 +68,10 @@ SENTENCES = {
         PlacementTerms(phase="Failed", scheduler="volcano"),
         "has ended (Failed) and runs on no node; a new pod like it is placed by scheduler", CAN,
     ),
+    "an unknown template": (
+        PlacementTerms(revision="db-r1"), "has the pod template of revision db-r1, which is not",
+        f"with the present template, it {CAN}",
+    ),
     "a scheduler and gates": (
         PlacementTerms(scheduler="volcano", gates=("a",)), "waits for its scheduling gates", CAN
     ),

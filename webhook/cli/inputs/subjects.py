@@ -27,7 +27,6 @@ from webhook.policy.paths import (
 )
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.places import TemplatePlaces, find_places, list_patterns
-from webhook.policy.podlabels import ROLLOUT_HASH, TEMPLATE_HASH
 
 Templates = Mapping[GroupKind, TemplatePlaces]
 
@@ -42,7 +41,6 @@ SHORT_KINDS = {
 }
 """Short names of kubectl. Source: the ``shortNames`` of kube-apiserver's resources."""
 
-_HASHES = (TEMPLATE_HASH, ROLLOUT_HASH)  # that Deployments and Rollouts add
 _REVISIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
 """
 Source: pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts utils/annotations
@@ -224,12 +222,6 @@ def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
     controller = _metadata_of(value).controller
     owned_by = (controller.kind, controller.name) if controller else None
     return owned_by == (owner.kind.kind, owner.name)
-
-
-def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> bool:
-    """Whether two templates are equal except for the label that a Deployment or Rollout adds."""
-    labels = {key: value for key, value in replica_set.labels.items() if key not in _HASHES}
-    return (labels, replica_set.spec) == (deployment.labels, deployment.spec)
 
 
 def revision_of(value: Json) -> int:

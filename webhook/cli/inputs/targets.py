@@ -19,7 +19,8 @@ from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
-from webhook.policy.advice.subject import Subject
+from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.defaulting.inject import inject, profile_of
@@ -33,9 +34,8 @@ from webhook.policy.explain.removal import WorkloadPods
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, ROLLOUT, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -67,6 +67,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
         keeps_spread: Whether its new pods get ranks, so that a scale-down keeps their spread.
         refused: Why kube-apiserver accepts no such pod; empty if it does.
         terms: What decides on its node besides kube-scheduler.
+        unknown: Revision that new pods may have and whose template is not known; usually empty.
     """
 
     subject: str
@@ -83,6 +84,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     keeps_spread: bool = False
     refused: tuple[Refusal, ...] = ()
     terms: PlacementTerms = PlacementTerms()
+    unknown: str = ""
 
 
 class TargetBuilder:
@@ -150,19 +152,24 @@ class TargetBuilder:
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
-        pod, is_known = self._build_next_pod(subject, workload, own)
-        if not is_known:  # foresee the objects that will own it
-            facts = ForecastFacts(facts, foresee_selector(subject, pod))
+        revisions = (
+            SetRevisions(subject, own, self._cluster) if subject.kind == STATEFUL_SET else None
+        )
+        ordinal = revisions.next_ordinal if revisions else 0
+        revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
+        pod = build_next_pod(revision, own, part=part, ordinal=ordinal)
+        if not revision.is_owned:  # foresee the objects that will own it
+            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
         census = Census(observed)
         running = Counter(other.spec.node_name or "" for other in own)
         situation = self._situation(pod, namespace, facts, census, is_new=True)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _build_daemon_target(subject, situation, selected, running)
-        terms = self._find_terms(subject, pod)
+        terms = self._find_terms(revision.subject, pod, unknown=revision.unknown)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
-        if subject.kind == STATEFUL_SET and pods is not None:
-            pods = replace(pods, succession=self._foresee_pods(subject, own, situation, terms))
+        if revisions is not None and pods is not None:
+            pods = replace(pods, succession=self._foresee_pods(subject, revisions, own, situation))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
@@ -174,37 +181,45 @@ class TargetBuilder:
             pods=pods,
             keeps_spread=self._keeps_spread(pod, namespace, facts),
             terms=terms,
+            unknown=revisions.unknown if revisions else "",
         )
 
     def _foresee_pods(
         self,
         subject: subjects.ExplainSubject,
+        revisions: SetRevisions,
         replicas: Sequence[ObservedPod],
         situation: Scenario,
-        terms: PlacementTerms,
     ) -> PodSuccession:
         """Foresee the new pods of a StatefulSet; ``situation`` is that of the next one."""
-        template = subjects.decode_template(subject)
         facts: Facts = self._cluster.facts(subject.namespace)
 
         @cache
         def build(ordinal: int) -> NewPod:
-            pod = build_next_pod(subject, template, replicas, ordinal=ordinal)
-            forecast = ForecastFacts(facts, foresee_selector(subject, pod))
+            revision = revisions.at(ordinal)
+            pod = build_next_pod(revision, replicas, ordinal=ordinal)
+            forecast = ForecastFacts(facts, foresee_selector(revision.subject, pod))
             incoming = incoming_pod(pod, subject.namespace)
             spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
+            terms = self._find_terms(revision.subject, pod)
             found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
             return NewPod(found.pod, found.spreads)
 
         policy = find_value(subject.value, ("spec", "podManagementPolicy"))
-        start = read_partitioned(subject.value).start
-        return PodSuccession(build, start, is_parallel=policy == "Parallel")
+        return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
 
     def _find_terms(
-        self, subject: subjects.ExplainSubject, pod: SchedulingPod, *, is_running: bool = False
+        self,
+        subject: subjects.ExplainSubject,
+        pod: SchedulingPod,
+        *,
+        is_running: bool = False,
+        unknown: str = "",
     ) -> PlacementTerms:
         written = find_value(subject.value, subject.path)
-        return find_terms(pod, written, self._policy.scheduler_defaults, is_running=is_running)
+        known = self._policy.scheduler_defaults
+        terms = find_terms(pod, written, known, is_running=is_running)
+        return replace(terms, revision=unknown) if unknown else terms
 
     def _keeps_spread(self, pod: SchedulingPod, namespace: str, facts: Facts) -> bool:
         profile = profile_of(pod, namespace, self._policy, facts)
@@ -251,29 +266,6 @@ class TargetBuilder:
         return resolve_constraints(
             constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
-
-    def _build_next_pod(
-        self, subject: subjects.ExplainSubject, workload: Subject, replicas: Sequence[ObservedPod]
-    ) -> tuple[SchedulingPod, bool]:
-        """
-        Build the next pod of a workload; also return whether the controller that owns it exists.
-
-        It is one of the newest ReplicaSet with this template. Without one, the template is a new
-        revision, unless no ReplicaSet of the workload is known.
-
-        Source: pkg/controller/deployment/util ``FindNewReplicaSet``, ``EqualIgnoreHash``.
-        """
-        template, part = subjects.decode_template(subject), workload.part
-        if subject.kind not in (DEPLOYMENT, ROLLOUT):
-            return build_next_pod(subject, template, replicas, part=part), False
-        found = self._cluster.list_objects_of(REPLICA_SET, subject.namespace)
-        owned = [value for value in found if subjects.is_controlled_by(value, subject)]
-        for value in sorted(owned, key=subjects.revision_of, reverse=True):
-            replica_set = replace(subject, kind=REPLICA_SET, value=value)
-            pod = subjects.decode_template(replica_set)
-            if subjects.is_same_template(pod, template):
-                return build_next_pod(replica_set, pod), True
-        return build_next_pod(subject, template, replicas, is_new=bool(owned)), False
 
 
 def _build_daemon_target(

@@ -144,6 +144,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
         gates: Scheduling gates, without which the rest holds.
         phase: The phase of a pod that has ended, so that the rest holds for a new pod like it.
+        unknown_revision: The revision of the pod, if its template is not known and the rest holds
+            for the present template.
     """
 
     subject: str
@@ -162,6 +164,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     scheduler: str = ""
     gates: tuple[str, ...] = ()
     phase: str = ""
+    unknown_revision: str = ""
 
 
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
@@ -216,6 +219,7 @@ def explain(
         scheduler=terms.scheduler,
         gates=terms.gates,
         phase=terms.phase,
+        unknown_revision=terms.revision,
     )
 
 

@@ -33,12 +33,14 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         scheduler: Another scheduler, of which nothing is known.
         gates: Names of the scheduling gates.
         phase: The phase of a pod that has ended, ``Succeeded`` or ``Failed``.
+        revision: Name of its revision if the template of that one is not known.
     """
 
     node: str = ""
     scheduler: str = ""
     gates: tuple[str, ...] = ()
     phase: str = ""
+    revision: str = ""
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -62,9 +64,14 @@ class PlacementTerms(msgspec.Struct, frozen=True):
                 f"known; by those of kube-scheduler: {sentence}"
             )
         if self.gates:
-            return (
+            sentence = (
                 f"waits for its scheduling gates ({join_names(self.gates)}); without them, it "
                 f"{sentence}"
+            )
+        if self.revision:
+            return (
+                f"has the pod template of revision {self.revision}, which is not known; with the "
+                f"present template, it {sentence}"
             )
         return sentence
 
