@@ -40,7 +40,7 @@ from webhook.policy.explain.explanation import (
 )
 from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rankedremoval import report_ranks
-from webhook.policy.explain.rollout import Rollout, roll_out
+from webhook.policy.explain.rollout import Rollout, count_lost, roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
@@ -70,7 +70,8 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
         if self.what_if is not None:
             return bool(self.what_if.pending)
         explanation = self.explanation
-        return not (explanation.placeable or explanation.runs_on or explanation.phase)
+        needs_no_node = explanation.runs_on or explanation.phase or explanation.closed
+        return not (explanation.placeable or needs_no_node)
 
 
 @takes_sources
@@ -200,6 +201,8 @@ def _explain_target(
         )
         return ExplainResult(explained)
     replicas = target.replicas if scale is None else scale
+    if target.terms.closed:
+        replicas = max(replicas - count_lost(edits, present, target.running), 0)
     edits = edits if scale is None else (*edits, Scale(scale))
     rollout, end = roll_out(present, edits, replicas, target.running, target.pods)
     rollout = report_ranks(

@@ -13,7 +13,7 @@ from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.explain.newpods import TRIED_TWICE
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
-from webhook.policy.explain.rollout import roll_out
+from webhook.policy.explain.rollout import count_lost, roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
@@ -54,6 +54,19 @@ def test_rollout(
 
     assert (rollout.placed, rollout.pending) == (placed, pending)
     assert [counted.after for counted in rollout.skews] == [skew]
+
+
+def test_pods_on_removed_nodes_are_lost() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+
+    assert count_lost([RemoveNodes(ZONE, "c"), Cordon("n1")], before, {**EVEN, "other": 9}) == 2
+    assert count_lost([], before, EVEN) == 0
+
+
+def test_a_workload_without_replicas_runs_none() -> None:
+    rollout, _ = roll_out(scenario(THREE, spread_over()), [], 0, {})
+
+    assert rollout.sentence == "as it is: no replica would run; skew of zone 0 -> 0"
 
 
 def test_a_rollout_in_a_sentence() -> None:

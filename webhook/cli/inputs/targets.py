@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
@@ -34,6 +35,7 @@ from webhook.policy.explain.removal import WorkloadPods
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
+from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
 from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.paths import find_value
@@ -165,7 +167,8 @@ class TargetBuilder:
         situation = self._situation(pod, namespace, facts, census, is_new=True)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _build_daemon_target(subject, situation, selected, running)
-        terms = self._find_terms(revision.subject, pod, unknown=revision.unknown)
+        demand = find_job_demand(subject, selected, self._cluster)
+        terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
         if revisions is not None and pods is not None:
@@ -175,7 +178,7 @@ class TargetBuilder:
             kind=subject.kind,
             situation=situation,
             runs_on="",
-            replicas=1 if workload.replicas is None else workload.replicas,
+            replicas=demand.pods if demand else _default_to_one(workload.replicas),
             running=running,
             present=situation,
             pods=pods,
@@ -215,10 +218,13 @@ class TargetBuilder:
         *,
         is_running: bool = False,
         unknown: str = "",
+        demand: JobDemand | None = None,
     ) -> PlacementTerms:
         written = find_value(subject.value, subject.path)
         known = self._policy.scheduler_defaults
         terms = find_terms(pod, written, known, is_running=is_running)
+        if demand is not None:
+            terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         return replace(terms, revision=unknown) if unknown else terms
 
     def _keeps_spread(self, pod: SchedulingPod, namespace: str, facts: Facts) -> bool:
@@ -286,6 +292,10 @@ def _build_daemon_target(
         present=pinned,
         daemon=gather_daemon_pods(subject, selected),
     )
+
+
+def _default_to_one(replicas: int | None) -> int:
+    return 1 if replicas is None else replicas
 
 
 def _is_like(pod: SchedulingPod, other: ObservedPod) -> bool:

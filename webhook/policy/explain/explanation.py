@@ -144,6 +144,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
         gates: Scheduling gates, without which the rest holds.
         phase: The phase of a pod that has ended, so that the rest holds for a new pod like it.
+        closed: Why the Job that would create the pod creates no pod any more; usually empty.
+        suspended: Whether that Job is suspended.
         unknown_revision: The revision of the pod, if its template is not known and the rest holds
             for the present template.
     """
@@ -164,6 +166,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     scheduler: str = ""
     gates: tuple[str, ...] = ()
     phase: str = ""
+    closed: str = ""
+    suspended: bool = False
     unknown_revision: str = ""
 
 
@@ -213,12 +217,14 @@ def explain(
         constraints=constraints,
         nodes=nodes,
         rejected=_group_nodes((node.name, node.reason) for node in nodes if not node.passes),
-        changes=() if terms.node else find_changes(scenario, placement),
+        changes=() if terms.node or terms.closed else find_changes(scenario, placement),
         not_modelled=not_modelled,
         bound_to=terms.node,
         scheduler=terms.scheduler,
         gates=terms.gates,
         phase=terms.phase,
+        closed=terms.closed,
+        suspended=terms.suspended,
         unknown_revision=terms.revision,
     )
 

@@ -156,6 +156,15 @@ def roll_out(
     return rollout, end
 
 
+def count_lost(
+    edits: Sequence[ScenarioEdit], scenario: Scenario, running: Mapping[str, int]
+) -> int:
+    """Count the running pods on nodes that edits remove; ``running`` as for ``roll_out``."""
+    left = {node.name for node in apply_all(edits, scenario).topology.nodes}
+    known = {node.name for node in scenario.topology.nodes}
+    return sum(pods for node, pods in running.items() if node in known - left)
+
+
 def _remove(scenario: Scenario, pods: Sequence[ObservedPod]) -> Scenario:
     """Remove pods from the census of a scenario; all of them have a node."""
     if not pods:
@@ -209,7 +218,9 @@ def _summarize(
     skews: Sequence[SkewChange],
 ) -> str:
     fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
-    if not pending:
+    if not replicas:
+        fate = "no replica would run"
+    elif not pending:
         fate = f"all {replicas} replicas would run" if replicas != 1 else "the replica would run"
     if removed:
         kept = f"{replicas} would run" if not pending else fate
