@@ -27,7 +27,7 @@ from webhook.cli.output import ExplainFormat, OutputFormat, write_document, writ
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import show
 from webhook.cli.views.explanationpage import render_page
-from webhook.cli.whatif import check_edits, parse_edits
+from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.escape import escape_json
@@ -39,6 +39,7 @@ from webhook.policy.explain.explanation import (
     explain_refusal,
 )
 from webhook.policy.explain.explanation import explain as explain_placement
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.rankedremoval import report_ranks
 from webhook.policy.explain.rollout import Rollout, count_lost, roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
@@ -75,6 +76,7 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 @takes_sources
+@takes_what_if
 def explain(
     *,
     subject: tuple[str, ...],
@@ -84,11 +86,7 @@ def explain(
     output: ExplainFormat,
     sources: FactsSources,
     selector: LabelSelector,
-    what_if: bool,
-    without: tuple[str, ...],
-    cordon: tuple[str, ...],
-    scale: int | None,
-    add_nodes: tuple[str, ...],
+    options: WhatIfOptions,
     scheduler_config: str,
     project: Project | None,
     **policy_options: Any,
@@ -99,8 +97,7 @@ def explain(
     if not (subject or filename) and selector == SELECT_ALL:
         raise ConfigError("nothing to explain: name a subject as pod/web-1, or a file with -f")
     _check_namespaces(namespace, selector, all_namespaces=all_namespaces)
-    edits = parse_edits(without, cordon, add_nodes)
-    simulate = what_if or bool(edits) or scale is not None
+    options.parse()  # reports errors before anything is read
     requested = read_policy(scheduler_config=scheduler_config, project=project, **policy_options)
     inputs = Inputs(filename, project=project)
     sources = sources.or_current_context(filename)
@@ -112,11 +109,12 @@ def explain(
                 requested,
                 replaces_defaults=bool(scheduler_config),
             )
-        check_edits(edits, targets, scale)
-        inputs.problems += _list_unknown(targets, simulate=simulate)
-        results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
+        for target in targets:
+            check_edits(options.parse(target.situation.names), [target], options.scale)
+        inputs.problems += _list_unknown(targets, simulate=options.simulates)
+        results = [_explain_target(target, options) for target in targets]
         if results:
-            _write(results, [target.name for target in targets], output)
+            _write(results, targets, output)
     finally:
         inputs.report()
     has_nodes = any(target.situation.topology.nodes for target in targets)
@@ -187,23 +185,22 @@ def _list_unknown(targets: Sequence[PlacementTarget], *, simulate: bool) -> Iter
             )
 
 
-def _explain_target(
-    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None, *, simulate: bool
-) -> ExplainResult:
+def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainResult:
     situation, present = target.situation, target.present
+    edits = options.parse(situation.names)
     if target.refused:
         return ExplainResult(explain_refusal(target.subject, target.refused))
     if target.daemon is not None:
-        return _explain_daemon_set(target, target.daemon, edits, simulate=simulate)
-    if not simulate:
+        return _explain_daemon_set(target, target.daemon, edits, simulate=options.simulates)
+    if not options.simulates:
         explained = explain_placement(
             situation, target.subject, target.runs_on, target.caveats, target.terms
         )
         return ExplainResult(explained)
-    replicas = target.replicas if scale is None else scale
+    replicas = target.replicas if options.scale is None else options.scale
     if target.terms.closed:
         replicas = max(replicas - count_lost(edits, present, target.running), 0)
-    edits = edits if scale is None else (*edits, Scale(scale))
+    edits = edits if options.scale is None else (*edits, Scale(options.scale))
     rollout, end = roll_out(present, edits, replicas, target.running, target.pods)
     rollout = report_ranks(
         rollout, present, target.running, target.pods, configured=target.keeps_spread
@@ -246,7 +243,10 @@ def _explain_daemon_set(
     return ExplainResult(explained, rollout)
 
 
-def _write(results: Sequence[ExplainResult], names: Sequence[str], output: ExplainFormat) -> None:
+def _write(
+    results: Sequence[ExplainResult], targets: Sequence[PlacementTarget], output: ExplainFormat
+) -> None:
+    names = [target.situation.names for target in targets]
     match output:
         case ExplainFormat.JSON:
             for result in results:
@@ -257,8 +257,10 @@ def _write(results: Sequence[ExplainResult], names: Sequence[str], output: Expla
                 write_document(document, OutputFormat.YAML)
         case ExplainFormat.HTML:
             answers = [(result.explanation, result.what_if) for result in results]
-            click.echo(render_page(answers, names), nl=False)
+            literal = frozenset[str]().union(*(one.literal for one in names))
+            titles = [target.name for target in targets]
+            click.echo(render_page(answers, titles, KeyNames(literal)), nl=False)
         case ExplainFormat.TABLE:
             terminal = Terminal()
-            for result in results:
-                show(result.explanation, result.what_if, terminal)
+            for result, keys in zip(results, names, strict=True):
+                show(result.explanation, result.what_if, terminal, keys)

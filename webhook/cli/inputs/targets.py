@@ -30,9 +30,10 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.policy.explain.daemons import DaemonPods
 from webhook.policy.explain.explanation import Refusal
+from webhook.policy.explain.keynames import find_key_names
 from webhook.policy.explain.newpods import NewPod, PodSuccession
 from webhook.policy.explain.removal import WorkloadPods
-from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.scenario import Scenario, list_used_keys
 from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
 from webhook.policy.jobdemand import JobDemand
@@ -234,12 +235,16 @@ class TargetBuilder:
     def _situation(
         self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
     ) -> Scenario:
+        incoming = incoming_pod(pod, namespace)
+        spreads = self._find_spreads(pod, namespace, facts, is_new=is_new)
+        topology = Topology(self._cluster.facts(namespace).node_store)
         return Scenario(
-            incoming_pod(pod, namespace),
-            self._find_spreads(pod, namespace, facts, is_new=is_new),
-            Topology(self._cluster.facts(namespace).node_store),
+            incoming,
+            spreads,
+            topology,
             census,
             Gate.NODE_INCLUSION_POLICY in self._policy.gates,
+            find_key_names(topology.nodes, list_used_keys(incoming.demands, spreads)),
         )
 
     def _find_spreads(

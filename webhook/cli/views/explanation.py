@@ -18,9 +18,9 @@ from webhook.policy.explain.explanation import (
     NodeExplanation,
     NodeGroup,
 )
+from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.replicaskew import SkewChange
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.scenario import short_key
 from webhook.policy.explain.sentences import domain_name
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
@@ -32,11 +32,21 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
 
 
-def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) -> None:
-    """Write an explanation, after the simulated rollout if there is one."""
+def show(
+    explanation: Explanation,
+    what_if: Rollout | None,
+    terminal: Terminal,
+    names: KeyNames = SHORT_NAMES,
+) -> None:
+    """
+    Write an explanation, after the simulated rollout if there is one.
+
+    Args:
+        names: The names of label keys.
+    """
     with terminal.together():
         if what_if is not None:
-            _show_rollout(what_if, terminal)
+            _show_rollout(what_if, terminal, names)
         good = Style.GOOD if explanation.placeable else Style.BAD
         terminal.line((explanation.subject, Style.PLACE), " ", (explanation.sentence, good))
         if explanation.refused:
@@ -46,7 +56,9 @@ def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) 
             _show_daemon_set(explanation, explanation.daemon, terminal)
         for part in explanation.constraints:
             terminal.line()
-            _show_constraint(part, explanation.defaulted, terminal)
+            named = "default" if explanation.defaulted else "constraint"
+            title = f"{named} {part.index}: {names.short(part.topology_key)}"
+            _show_constraint(part, title, terminal)
         if explanation.daemon is None:
             if not explanation.constraints:
                 terminal.line(f"  {describe_absence(explanation)}")
@@ -72,7 +84,7 @@ def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     terminal.line(("nothing is placed: first correct what kube-apiserver refuses", Style.HINT))
 
 
-def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
+def _show_rollout(rollout: Rollout, terminal: Terminal, names: KeyNames) -> None:
     terminal.line((rollout.sentence, Style.BAD if rollout.pending else Style.GOOD))
     terminal.line(f"  running  {rollout.running} stay where they are")
     placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
@@ -80,13 +92,13 @@ def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
     terminal.line(f"  pending  {rollout.pending}")
     for skew in rollout.skews:
         if skew.counts_others:
-            terminal.line(f"  {short_key(skew.topology_key):8} {_describe_domains(skew)}")
+            terminal.line(f"  {names.short(skew.topology_key):8} {_describe_domains(skew)}")
     if rollout.removed:
         terminal.line(f"  removed  {join_names(rollout.removed, most=6)}")
     for note in rollout.notes:
         terminal.line(("  note     ", Style.DOUBTFUL), note)
     if rollout.scale_down is not None:
-        show_scale_down(rollout.scale_down, terminal)
+        show_scale_down(rollout.scale_down, terminal, names)
     terminal.line()
 
 
@@ -124,10 +136,9 @@ def describe_missing(pod: MissingPod) -> str:
     return f"cannot be placed: {pod.reason}" if pod.reason else "can be placed"
 
 
-def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Terminal) -> None:
-    name = "default" if defaulted else "constraint"
+def _show_constraint(part: ConstraintExplanation, title: str, terminal: Terminal) -> None:
     terminal.line(
-        (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
+        (title, Style.PLACE),
         f", maxSkew {part.max_skew}, {part.when_unsatisfiable}, pods {part.selector or '{}'}",
     )
     for note in _describe_part(part):

@@ -3,21 +3,29 @@
 from collections.abc import Sequence
 
 from webhook.cli.terminal import Style, Terminal
+from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.rollout import RemovedPod, ScaleDownReport
-from webhook.policy.explain.scenario import short_key
 
 MOST_PODS = 10  # rows of a table; there may be two of them before the explanation
 
 
-def show_scale_down(report: ScaleDownReport, terminal: Terminal) -> None:
-    """Write the pods that are removed, in order, as they are and with ranks for all."""
+def show_scale_down(
+    report: ScaleDownReport, terminal: Terminal, names: KeyNames = SHORT_NAMES
+) -> None:
+    """
+    Write the pods that are removed, in order, as they are and with ranks for all.
+
+    Args:
+        names: The names of label keys.
+    """
+    key = names.short(report.topology_key)
     terminal.line(f"  ranks    {report.sentence}")
     for note in report.notes:
         terminal.line(("  note     ", Style.DOUBTFUL), note)
-    _show_removed("removed, as the pods are", report.removed, report.topology_key, terminal)
+    _show_removed("removed, as the pods are", report.removed, key, terminal)
     if report.with_ranks is not None:
         ranked = report.with_ranks
-        _show_removed("removed, with ranks for all", ranked.removed, report.topology_key, terminal)
+        _show_removed("removed, with ranks for all", ranked.removed, key, terminal)
         for note in ranked.notes:
             terminal.line(("  note     ", Style.DOUBTFUL), note)
 
@@ -29,7 +37,7 @@ def _show_removed(title: str, pods: Sequence[RemovedPod], key: str, terminal: Te
         (pod.name, pod.node or "-", pod.domain or "-", describe_rank(pod))
         for pod in pods[:MOST_PODS]
     ]
-    terminal.table(("pod", "node", short_key(key), "rank"), rows)
+    terminal.table(("pod", "node", key, "rank"), rows)
     if len(pods) > MOST_PODS:
         terminal.line(f"  ... and {len(pods) - MOST_PODS} more")
 

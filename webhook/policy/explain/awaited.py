@@ -43,7 +43,7 @@ def _judge(change: SuggestedChange, scenario: Scenario, replicas: int) -> Sugges
     for edits in _widen(change.edits):
         if _count_placed(edits, scenario, replicas) == replicas:
             nodes = apply_all(edits, scenario).placement().passing
-            sentence = describe_change(edits)
+            sentence = describe_change(edits, scenario.names)
             return SuggestedChange(sentence, edits, nodes, replicas, replicas)
     placed = _count_placed(change.edits, scenario, replicas)
     return replace(change, placed=placed, awaited=replicas)

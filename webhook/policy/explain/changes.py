@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.policy.explain import remedies
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.place import PodPlacement
 
@@ -38,9 +39,9 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     awaited: int = 1
 
 
-def describe_change(edits: remedies.Edits) -> str:
-    """Describe edits that belong together."""
-    return ", and ".join(map(str, edits))
+def describe_change(edits: remedies.Edits, names: KeyNames) -> str:
+    """Describe edits that belong together; ``names`` are those of label keys."""
+    return ", and ".join(edit.describe(names) for edit in edits)
 
 
 Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
@@ -86,7 +87,8 @@ def _try_candidates(
             continue
         least = _minimize(edits, scenario)
         found.append(least)
-        yield SuggestedChange(describe_change(least), least, _passing_nodes(least, scenario))
+        sentence = describe_change(least, scenario.names)
+        yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
 
 
 def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:

@@ -172,7 +172,7 @@ def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
 
 
 def _find_reason(scenario: Scenario, node: Node) -> str:
-    return sentences.rejection_reason(node.name, pin(scenario, node).placement())
+    return sentences.rejection_reason(node.name, pin(scenario, node).placement(), scenario.names)
 
 
 def roll_out_daemons(
@@ -194,8 +194,8 @@ def roll_out_daemons(
     skews = compare_skews(scenario, end, before, after)
     fate = f"{pending} would stay Pending" if pending else "all would run"
     rollout = Rollout(
-        sentence=f"{describe_edits(edits)}: {count_of(len(needing), 'node')} would need a pod; "
-        f"{fate}{describe_skews(skews)}",
+        sentence=f"{describe_edits(edits, scenario.names)}: {count_of(len(needing), 'node')} would "
+        f"need a pod; {fate}{describe_skews(skews, scenario.names)}",
         edits=tuple(edits),
         replicas=len(needing),
         running=len(running),

@@ -19,6 +19,7 @@ from webhook.policy.explain.daemons import (
     pin_after_others,
     summarize_daemons,
 )
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.terms import NO_TERMS, PlacementTerms
@@ -206,7 +207,8 @@ def explain(
     placement = scenario.placement()
     sentence = sentences.summarize(scenario, placement, runs_on)
     best = frozenset(placement.best)
-    nodes = tuple(_explain_node(name, placement, best) for name in placement.statuses)
+    names = scenario.names
+    nodes = tuple(_explain_node(name, placement, best, names) for name in placement.statuses)
     constraints = _explain_constraints(scenario, placement)
     return Explanation(
         subject=subject,
@@ -274,8 +276,10 @@ def _pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
     return None
 
 
-def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
-    reason, scores = sentences.rejection_reason(name, placement), placement.scores
+def _explain_node(
+    name: str, placement: PodPlacement, best: frozenset[str], names: KeyNames
+) -> NodeExplanation:
+    reason, scores = sentences.rejection_reason(name, placement, names), placement.scores
     return NodeExplanation(
         name=name,
         passes=not reason,
@@ -305,7 +309,7 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
         selects_pod=tally.matches_pod,
         global_minimum=tally.minimum,
-        minimum_because=sentences.explain_minimum(tally),
+        minimum_because=sentences.explain_minimum(tally, scenario.names),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
         domains=tuple(_list_domains(tally, scenario.topology)),

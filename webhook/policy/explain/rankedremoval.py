@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.explain.removalorder import is_ready
 from webhook.policy.explain.replicaskew import SkewChange
@@ -20,7 +21,7 @@ from webhook.policy.explain.rollout import (
     ScaleDownReport,
     roll_out,
 )
-from webhook.policy.explain.scenario import Scenario, short_key
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.scaledown.domain import ranking_key
@@ -62,7 +63,13 @@ def report_ranks(
         )
     has_rank = sum(rank_of(pod) is not None for pod in pods.pods)
     report = ScaleDownReport(
-        sentence=_summarize(key, rollout, after, (has_rank, len(pods.pods)), configured=configured),
+        sentence=_summarize(
+            (key, scenario.names),
+            rollout,
+            after,
+            (has_rank, len(pods.pods)),
+            configured=configured,
+        ),
         topology_key=key,
         configured=configured,
         pods=len(pods.pods),
@@ -100,28 +107,28 @@ def _list_removed(
 
 
 def _summarize(
-    key: str,
+    named: tuple[str, KeyNames],
     rollout: Rollout,
     after: RankedRemoval | None,
     counts: tuple[int, int],
     *,
     configured: bool,
 ) -> str:
-    """Summarize the ranks; ``counts`` are the pods that have one, and all pods."""
-    ranked, pods = counts
+    """Summarize the ranks by a key; ``counts`` are the pods that have one, and all pods."""
+    (key, names), (ranked, pods) = named, counts
     have = f"{ranked} of {count_of(pods, 'pod')} {'has' if ranked == 1 else 'have'} a rank"
-    have = f"{have} by {short_key(key)}"
+    have = f"{have} by {names.short(key)}"
     if after is None:
         return have if ranked == pods else f"{have}, and the others cannot get one"
     source = "new pods get one" if configured else "scaleDown: KeepSpread gives new pods one"
     pairs = zip(rollout.skews, after.skews, strict=True)
-    skews = ", ".join(_compare_skews(now, then) for now, then in pairs)
+    skews = ", ".join(_compare_skews(now, then, names) for now, then in pairs)
     return f"{have}, and {source}; if all had one, {skews}"
 
 
-def _compare_skews(now: SkewChange, then: SkewChange) -> str:
+def _compare_skews(now: SkewChange, then: SkewChange, names: KeyNames) -> str:
     rest = " as well" if now.after == then.after else f" instead of {now.after}"
-    return f"skew of {short_key(then.topology_key)} {then.before} -> {then.after}{rest}"
+    return f"skew of {names.short(then.topology_key)} {then.before} -> {then.after}{rest}"
 
 
 def _describe_unready(removed: Sequence[RemovedPod]) -> Iterator[str]:

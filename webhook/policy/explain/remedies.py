@@ -8,6 +8,7 @@ node pass. ``combine_changes`` joins changes of the pod with changes of one node
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from webhook.policy.explain.keynames import SHORT_NAMES
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
 from webhook.policy.explain.scenario import (
     DropAffinity,
@@ -20,7 +21,6 @@ from webhook.policy.explain.scenario import (
     Soften,
     Tolerate,
     apply_all,
-    short_key,
 )
 from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
 from webhook.policy.placement.nodeaffinity import term_matches
@@ -268,4 +268,4 @@ def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> di
 
 
 def _make_value(key: str, number: int) -> str:
-    return f"new-{short_key(key).rpartition('/')[2]}-{number}"
+    return f"new-{SHORT_NAMES.short(key).rpartition('/')[2]}-{number}"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from webhook.policy.advice.findings import count_of
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.newpods import ALIKE, describe_choice, describe_succession, place_pods
 from webhook.policy.explain.removal import Surplus, WorkloadPods
 from webhook.policy.explain.replicaskew import SkewChange, add_replicas, describe_skews
@@ -139,7 +140,11 @@ def roll_out(
     before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
     skews = compare_skews(before, end, running, after)
     rollout = Rollout(
-        sentence=_summarize(edits, replicas, len(surplus.pods), pending, skews),
+        sentence=(
+            f"{describe_edits(edits, scenario.names)}: "
+            f"{_summarize(replicas, len(surplus.pods), pending)}"
+            f"{describe_skews(skews, scenario.names)}"
+        ),
         edits=tuple(edits),
         replicas=replicas,
         running=remaining,
@@ -210,13 +215,7 @@ def unevenness(tally: PodTally) -> int:
     return max(pods, default=0) - min(pods, default=0)
 
 
-def _summarize(
-    edits: Sequence[ScenarioEdit],
-    replicas: int,
-    removed: int,
-    pending: int,
-    skews: Sequence[SkewChange],
-) -> str:
+def _summarize(replicas: int, removed: int, pending: int) -> str:
     fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
     if not replicas:
         fate = "no replica would run"
@@ -225,9 +224,10 @@ def _summarize(
     if removed:
         kept = f"{replicas} would run" if not pending else fate
         fate = f"{count_of(removed, 'pod')} would be removed, {kept}"
-    return f"{describe_edits(edits)}: {fate}{describe_skews(skews)}"
+    return fate
 
 
-def describe_edits(edits: Sequence[ScenarioEdit]) -> str:
-    """Describe edits, as ``if you lose zone a, cordon node n1``."""
-    return f"if you {', '.join(map(str, edits))}" if edits else "as it is"
+def describe_edits(edits: Sequence[ScenarioEdit], names: KeyNames) -> str:
+    """Describe edits, as ``if you lose zone a, cordon node n1``; ``names`` of label keys."""
+    described = ", ".join(edit.describe(names) for edit in edits)
+    return f"if you {described}" if edits else "as it is"
