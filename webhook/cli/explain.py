@@ -31,7 +31,7 @@ from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
 from webhook.policy.escape import escape_json
-from webhook.policy.explain.awaited import judge_for_all
+from webhook.policy.explain.awaited import judge_for_all, note_untried
 from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
 from webhook.policy.explain.explanation import (
     Explanation,
@@ -42,7 +42,7 @@ from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.rankedremoval import report_ranks
 from webhook.policy.explain.rollout import Rollout, count_lost, roll_out
-from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
+from webhook.policy.explain.scenario import Scale, ScenarioEdit
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL
@@ -201,17 +201,23 @@ def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainR
     if target.terms.closed:
         replicas = max(replicas - count_lost(edits, present, target.running), 0)
     edits = edits if options.scale is None else (*edits, Scale(options.scale))
-    rollout, end = roll_out(present, edits, replicas, target.running, target.pods)
+    rollout, end, awaiting = roll_out(present, edits, replicas, target.running, target.pods)
     rollout = report_ranks(
         rollout, present, target.running, target.pods, configured=target.keeps_spread
     )
-    notes = (*target.terms.notes, *_note_unknown(target.unknown), *rollout.notes)
-    rollout = msgspec.structs.replace(rollout, notes=notes)
     like = "the next pod like " if target.kind == POD else ""
     explained = explain_placement(
         end, f"after that, {like}{target.subject}", "", target.caveats, target.terms.of_new_pods
     )
-    return ExplainResult(_judge_changes(explained, end, target, rollout.pending), rollout)
+    changes = judge_for_all(explained.changes, end, rollout.pending, awaiting)
+    notes = (
+        *target.terms.notes,
+        *_note_unknown(target.unknown),
+        *rollout.notes,
+        *note_untried(changes),
+    )
+    rollout = msgspec.structs.replace(rollout, notes=notes)
+    return ExplainResult(msgspec.structs.replace(explained, changes=changes), rollout)
 
 
 def _note_unknown(revision: str) -> Iterator[str]:
@@ -220,16 +226,6 @@ def _note_unknown(revision: str) -> Iterator[str]:
             f"the pod template of revision {revision} is not known: new pods below the partition "
             "are placed with the present template"
         )
-
-
-def _judge_changes(
-    explained: Explanation, scenario: Scenario, target: PlacementTarget, awaited: int
-) -> Explanation:
-    """Judge changes by all replicas that await a node, unless their constraints may differ."""
-    if target.pods is not None and target.pods.succession.build is not None:
-        return explained
-    changes = judge_for_all(explained.changes, scenario, awaited)
-    return msgspec.structs.replace(explained, changes=changes)
 
 
 def _explain_daemon_set(

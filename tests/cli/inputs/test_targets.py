@@ -167,7 +167,7 @@ def test_new_pods_of_a_stateful_set_follow_its_ordinals(policy: str, parallel: b
 
     assert pods is not None
     assert pods.succession.is_parallel == parallel
-    first = next(pods.succession.follow(build("sts/web", text).situation)).pod.labels
+    first = next(pods.succession.follow(build("sts/web", text).situation))[1].pod.labels
     assert first["statefulset.kubernetes.io/pod-name"] == "web-5"
     assert first["apps.kubernetes.io/pod-index"] == "5"
 

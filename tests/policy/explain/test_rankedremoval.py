@@ -40,7 +40,7 @@ def report(
     running = Counter(pod.spec.node_name or "" for pod in pods if pod.spec.node_name)
     before = replace(scenario(NODES, spread_over(ZONE), pods=running), **changes)
     workload = WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order, now=NOW)
-    rollout, _ = roll_out(before, [Scale(replicas)], replicas, running, workload)
+    rollout, *_ = roll_out(before, [Scale(replicas)], replicas, running, workload)
     return report_ranks(rollout, before, running, workload, configured=configured).scale_down
 
 

@@ -214,3 +214,18 @@ def test_a_pod_uses_the_keys_of_its_constraints_and_of_its_affinity() -> None:
 
     assert list(list_used_keys(demands, spreads)) == ["rack", "pool", "cpu"]
     assert list(list_used_keys(Demands(), spreads)) == ["rack"]
+
+
+# edit, whether it changes the pod
+CHANGES: dict[str, tuple[ScenarioEdit, bool]] = {
+    "a constraint": (RaiseMaxSkew(0, ZONE, 1, 2), True),
+    "a constraint of another key": (RaiseMaxSkew(0, "rack", 1, 2), False),
+    "a soft constraint": (Soften(2, "rack"), False),
+    "a toleration": (Tolerate(TAINT), True),
+    "the number of pods": (Scale(3), False),
+}
+
+
+@pytest.mark.parametrize(("edit", "expected"), CHANGES.values(), ids=CHANGES.keys())
+def test_an_edit_changes_the_pod_or_not(edit: ScenarioEdit, *, expected: bool) -> None:
+    assert edit.changes_pod(SCENARIO) is expected

@@ -242,6 +242,8 @@ def describe_placed(change: SuggestedChange) -> str:
     """Describe how many of several replicas a change places; empty for one."""
     if change.awaited == 1:
         return ""
+    if change.placed is None:
+        return "; tried for the next pod only"
     is_enough = change.placed == change.awaited
     number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
     return f"; {number} missing replicas"

@@ -28,14 +28,15 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     Attributes:
         edits: The same for programs; all of them are needed.
         nodes: Names of the nodes that then pass, in order; at least one.
-        placed: How many of the replicas that await a node are then placed; at least the next one.
-        awaited: Number of those replicas; 1 if only the next one was tried.
+        placed: How many of the replicas that await a node are then placed; None if only the next
+            one was tried.
+        awaited: Number of those replicas.
     """
 
     sentence: str
     edits: remedies.Edits
     nodes: tuple[str, ...]
-    placed: int = 1
+    placed: int | None = 1
     awaited: int = 1
 
 

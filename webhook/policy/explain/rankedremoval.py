@@ -57,7 +57,7 @@ def report_ranks(
     ranked = replace(pods, pods=rank_pods(pods.pods, domains))
     after: RankedRemoval | None = None
     if ranked.pods != pods.pods:
-        then, _ = roll_out(scenario, rollout.edits, rollout.replicas, running, ranked)
+        then, *_ = roll_out(scenario, rollout.edits, rollout.replicas, running, ranked)
         after = RankedRemoval(
             _list_removed(then.removed, ranked.pods, domains), then.skews, then.notes
         )

@@ -8,12 +8,19 @@ nodes are placed again, as ``newpods`` describes.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from webhook.policy.advice.findings import count_of
 from webhook.policy.explain.keynames import KeyNames
-from webhook.policy.explain.newpods import ALIKE, describe_choice, describe_succession, place_pods
+from webhook.policy.explain.newpods import (
+    ALIKE,
+    PodSuccession,
+    describe_choice,
+    describe_succession,
+    place_pods,
+)
 from webhook.policy.explain.removal import Surplus, WorkloadPods
 from webhook.policy.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all
@@ -105,13 +112,27 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     scale_down: ScaleDownReport | None = None
 
 
+class RolledOut(NamedTuple):
+    """
+    A rollout, and what is left to do after it.
+
+    Attributes:
+        end: The scenario of the next pod.
+        awaiting: The pods without a node, which that is the first of, and those after them.
+    """
+
+    rollout: Rollout
+    end: Scenario
+    awaiting: PodSuccession
+
+
 def roll_out(
     scenario: Scenario,
     edits: Sequence[ScenarioEdit],
     replicas: int,
     running: Mapping[str, int],
     pods: WorkloadPods | None = None,
-) -> tuple[Rollout, Scenario]:
+) -> RolledOut:
     """
     Edit a cluster, and remove surplus replicas of a workload or place missing ones.
 
@@ -122,8 +143,6 @@ def roll_out(
         pods: The same pods and those without a node, with what decides on their removal; None if
             none is ever removed.
 
-    Returns:
-        The result, and the scenario of the next pod after it.
     """
     changed = apply_all(edits, scenario)
     left = {node.name for node in changed.topology.nodes}
@@ -133,7 +152,7 @@ def roll_out(
     remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
     missing = max(0, replicas - remaining)
     new_pods = pods.find_new_pods(surplus, left) if pods else ALIKE
-    end, placed = place_pods(changed, missing, new_pods)
+    end, placed, awaiting = place_pods(changed, missing, new_pods)
     pending = missing - placed.total()
     after = Counter({node: pods for node, pods in running.items() if node in left}) + placed
     after.subtract(pod.spec.node_name or "" for pod in bound)
@@ -158,7 +177,7 @@ def roll_out(
             *describe_choice(changed, missing, new_pods, placed),
         ),
     )
-    return rollout, end
+    return RolledOut(rollout, end, awaiting)
 
 
 def count_lost(

@@ -87,6 +87,11 @@ class ScenarioEdit(
     def apply(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the edit applied."""
 
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario, and not its cluster."""
+        del scenario
+        return False
+
 
 class Scale(ScenarioEdit, frozen=True):
     """Set the number of replicas; this changes neither the next pod nor the cluster."""
@@ -108,6 +113,11 @@ class ConstraintEdit(ScenarioEdit, frozen=True):
 
     index: int
     topology_key: str
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the pod has this hard constraint, as pods of another revision may not."""
+        hard = {spread.index: spread.topology_key for spread in scenario.spreads.hard}
+        return hard.get(self.index) == self.topology_key
 
     def name_constraint(self, names: KeyNames) -> str:
         """Name the constraint, as ``constraint 0 (zone)``."""
@@ -179,7 +189,16 @@ class Soften(ConstraintEdit, frozen=True):
         return replace(scenario, spreads=changed)
 
 
-class Tolerate(ScenarioEdit, frozen=True):
+class PodEdit(ScenarioEdit, frozen=True):
+    """An edit of a pod that is none of a constraint."""
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario: always."""
+        del scenario
+        return True
+
+
+class Tolerate(PodEdit, frozen=True):
     """Let the pod tolerate a taint."""
 
     taint: Taint
@@ -197,7 +216,7 @@ class Tolerate(ScenarioEdit, frozen=True):
         return _with_demands(scenario, replace(demands, tolerations=tolerations))
 
 
-class DropSelector(ScenarioEdit, frozen=True):
+class DropSelector(PodEdit, frozen=True):
     """Remove a label from the pod's nodeSelector."""
 
     key: str
@@ -215,7 +234,7 @@ class DropSelector(ScenarioEdit, frozen=True):
         return _with_demands(scenario, replace(demands, pairs=pairs))
 
 
-class DropAffinity(ScenarioEdit, frozen=True):
+class DropAffinity(PodEdit, frozen=True):
     """Remove the pod's required node affinity."""
 
     def describe(self, names: KeyNames) -> str:
