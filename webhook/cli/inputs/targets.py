@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
+from webhook.cli.inputs.admitted import ServerAdmission
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
 from webhook.cli.inputs.jobs import find_job_demand
@@ -24,8 +25,8 @@ from webhook.cli.inputs.revisions import find_revision
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
-from webhook.policy.defaulting.inject import inject, profile_of
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, ScaleDown
+from webhook.policy.defaulting.inject import profile_of
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.policy.explain.daemons import DaemonPods
@@ -38,7 +39,7 @@ from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
-from webhook.policy.model import Constraint, GroupKind
+from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -50,6 +51,7 @@ from webhook.policy.placement.spreads import (
     resolve_constraints,
 )
 from webhook.policy.placement.topology import Topology
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.selectors import has_pairs
 
 
@@ -108,6 +110,8 @@ class TargetBuilder:
         self._policy = requested.policy
         self._cluster = cluster
         self._replaces = replaces
+        has_server = bool(requested.configuration.files) and not replaces
+        self._server = ServerAdmission(requested.policy if has_server else None)
 
     def build(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         """
@@ -116,10 +120,14 @@ class TargetBuilder:
         Raises:
             SourceError: A value has a wrong type, or the pod template is missing.
         """
+        subjects.decode_template(subject)  # reports the path of a wrong type
+        facts = self._cluster.facts(subject.namespace)
+        admitted = self._server.admit(subject, facts)
+        subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
         claims = find_value(subject.value, ("spec", "volumeClaimTemplates"))
         caveats = find_caveats(find_value(subject.value, subject.path), has_claims=bool(claims))
-        refused = find_refusals(subject, self._policy.gates)
+        refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
 
     def _of_pod(self, subject: subjects.ExplainSubject) -> PlacementTarget:
@@ -131,9 +139,7 @@ class TargetBuilder:
         own = [other for other in observed if other.metadata.name == subject.name and other.counts]
         alike = [other for other in others if other.counts and _is_like(pod, other)]
         running = Counter(other.spec.node_name or "" for other in (*alike, *own))
-        situation = self._situation(
-            pod, namespace, facts, Census(others), is_new=not subject.exists
-        )
+        situation = self._situation(pod, namespace, facts, Census(others))
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
         return PlacementTarget(
@@ -163,9 +169,10 @@ class TargetBuilder:
         pod = build_next_pod(revision, own, part=part, ordinal=ordinal)
         if not revision.is_owned:  # foresee the objects that will own it
             facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+        pod = self._server.admit_pod(pod, namespace, facts)
         census = Census(observed)
         running = Counter(other.spec.node_name or "" for other in own)
-        situation = self._situation(pod, namespace, facts, census, is_new=True)
+        situation = self._situation(pod, namespace, facts, census)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _build_daemon_target(subject, situation, selected, running)
         demand = find_job_demand(subject, selected, self._cluster)
@@ -183,7 +190,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
-            keeps_spread=self._keeps_spread(pod, namespace, facts),
+            keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
         )
@@ -203,8 +210,9 @@ class TargetBuilder:
             revision = revisions.at(ordinal)
             pod = build_next_pod(revision, replicas, ordinal=ordinal)
             forecast = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+            pod = self._server.admit_pod(pod, subject.namespace, forecast)
             incoming = incoming_pod(pod, subject.namespace)
-            spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
+            spreads = self._find_spreads(pod, subject.namespace, forecast)
             terms = self._find_terms(revision.subject, pod)
             found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
             return NewPod(found.pod, found.spreads)
@@ -228,15 +236,11 @@ class TargetBuilder:
             terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         return replace(terms, revision=unknown) if unknown else terms
 
-    def _keeps_spread(self, pod: SchedulingPod, namespace: str, facts: Facts) -> bool:
-        profile = profile_of(pod, namespace, self._policy, facts)
-        return profile is not None and profile.scale_down is ScaleDown.KEEP_SPREAD
-
     def _situation(
-        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
+        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census
     ) -> Scenario:
         incoming = incoming_pod(pod, namespace)
-        spreads = self._find_spreads(pod, namespace, facts, is_new=is_new)
+        spreads = self._find_spreads(pod, namespace, facts)
         topology = Topology(self._cluster.facts(namespace).node_store)
         return Scenario(
             incoming,
@@ -247,21 +251,7 @@ class TargetBuilder:
             find_key_names(topology.nodes, list_used_keys(incoming.demands, spreads)),
         )
 
-    def _find_spreads(
-        self, pod: SchedulingPod, namespace: str, facts: Facts, *, is_new: bool
-    ) -> SpreadConstraints:
-        constraints = pod.constraints
-        if is_new and not self._replaces:
-            # The webhook will patch the pod: apply its defaults before the scheduler sees it.
-            injection = inject(pod, namespace, self._policy, facts)
-            kept = (entry for i, entry in enumerate(constraints) if i not in injection.previous)
-            added = (_decode_constraint(entry.written) for entry in injection.entries)
-            constraints = (*kept, *added)
-        return self._resolve(constraints, pod, namespace, facts)
-
-    def _resolve(
-        self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
-    ) -> SpreadConstraints:
+    def _find_spreads(self, pod: SchedulingPod, namespace: str, facts: Facts) -> SpreadConstraints:
         """Add kube-scheduler's own default constraints, which apply to pods without any."""
         derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
@@ -275,7 +265,7 @@ class TargetBuilder:
             system = known and Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
             defaults = SYSTEM_CONSTRAINTS if system else ()
         return resolve_constraints(
-            constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
+            pod.constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
 
 
@@ -306,6 +296,3 @@ def _default_to_one(replicas: int | None) -> int:
 def _is_like(pod: SchedulingPod, other: ObservedPod) -> bool:
     """Whether another pod has all labels of a pod that has some."""
     return bool(pod.labels) and has_pairs(other.metadata.labels or {}, pod.labels)
-
-
-_decode_constraint = msgspec.json.Decoder(Constraint).decode

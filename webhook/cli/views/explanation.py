@@ -17,6 +17,7 @@ from webhook.policy.explain.explanation import (
     Explanation,
     NodeExplanation,
     NodeGroup,
+    name_refusing_server,
 )
 from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.replicaskew import SkewChange
@@ -81,7 +82,8 @@ def describe_absence(explanation: Explanation) -> str:
 def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     for refusal in explanation.refused[1:]:
         terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
-    terminal.line(("nothing is placed: first correct what kube-apiserver refuses", Style.HINT))
+    server = name_refusing_server(explanation.refused)
+    terminal.line((f"nothing is placed: first correct what {server} refuses", Style.HINT))
 
 
 def _show_rollout(rollout: Rollout, terminal: Terminal, names: KeyNames) -> None:

@@ -12,7 +12,12 @@ from webhook.audit.renderers.html import load_template
 from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
 from webhook.cli.views.scaledown import describe_rank
 from webhook.policy.advice.findings import join_names
-from webhook.policy.explain.explanation import ConstraintExplanation, DomainRow, Explanation
+from webhook.policy.explain.explanation import (
+    ConstraintExplanation,
+    DomainRow,
+    Explanation,
+    name_refusing_server,
+)
 from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.rollout import Rollout
 from webhook.policy.explain.sentences import domain_name
@@ -44,6 +49,7 @@ def render_page(
         height=HEIGHT,
         width=WIDTH,
         short=keys.short,
+        server=name_refusing_server,
         fate=describe_missing,
         domain=domain_name,
         rank_of=describe_rank,

@@ -4,10 +4,11 @@ The explanation of a placement: sentences and figures as one value, for terminal
 ``explain`` is the entry point. Its structs are the JSON output of ``evenspread explain``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.explain import sentences
 from webhook.policy.explain.caveats import ALWAYS_IGNORED
 from webhook.policy.explain.changes import SuggestedChange, find_changes
@@ -120,7 +121,13 @@ class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A violation of an API rule; ``field`` is its path, ``message`` kube-apiserver's text."""
+    """
+    A violation of an API rule, or of a policy rule that denies.
+
+    Attributes:
+        field: The path of the field.
+        message: kube-apiserver's text, or that of the policy rule.
+    """
 
     rule: str
     field: str
@@ -140,7 +147,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         daemon: The nodes of a DaemonSet; None for others. Then ``nodes`` are those that need a pod,
             ``rejected`` those that need none, and ``constraints`` those of the first missing pod
             that cannot be placed.
-        refused: Why kube-apiserver accepts no such pod, so that nothing is placed; usually empty.
+        refused: Why no such pod is accepted, so that nothing is placed; usually empty.
         bound_to: The node that the template names, so that kube-scheduler does not place the pod.
         scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
         gates: Scheduling gates, without which the rest holds.
@@ -172,13 +179,18 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     unknown_revision: str = ""
 
 
+def name_refusing_server(refused: Sequence[Refusal]) -> str:
+    """Name the server that refuses an object: evenspread for policy rules, else kube-apiserver."""
+    return "evenspread" if refused[0].rule in DEFAULT_ACTIONS else "kube-apiserver"
+
+
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
-    """Explain that kube-apiserver refuses an object or its pods; ``refused`` is not empty."""
+    """Explain that an object or its pods are refused; ``refused`` is not empty."""
     rules = ", ".join(dict.fromkeys(refusal.rule for refusal in refused))
-    first = refused[0]
+    first, server = refused[0], name_refusing_server(refused)
     return Explanation(
         subject=subject,
-        sentence=f"is refused by kube-apiserver: {first.field}: {first.message} ({rules})",
+        sentence=f"is refused by {server}: {first.field}: {first.message} ({rules})",
         placeable=False,
         not_modelled=(),
         refused=refused,
