@@ -6,6 +6,8 @@ import msgspec
 
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.scaledown.ranks import DELETION_COST
+from webhook.policy.scaledown.ranks import KEEP_SPREAD as KEEP
+from webhook.policy.scaledown.ranks import SCALE_DOWN_LABEL as RANKED
 
 NODES = ("n1", "n2", "n3")
 NOW = 1_767_312_000.0  # 2026-01-02T00:00:00Z
@@ -30,7 +32,7 @@ def make_pod(
             "name": name,
             "namespace": "shop",
             "uid": changes.get("uid"),
-            "labels": {"app": "web"},
+            "labels": {"app": "web", **({RANKED: KEEP} if changes.get("labelled") else {})},
             "creationTimestamp": created,
             "annotations": {DELETION_COST: cost} if cost is not None else None,
             "ownerReferences": [{"kind": "ReplicaSet", "name": owner, "controller": True}],

@@ -15,7 +15,7 @@ from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.explain.rollout import RemovedPod, Rollout, ScaleDownReport, roll_out
 from webhook.policy.explain.scenario import Scale
 from webhook.policy.model import HOSTNAME, ZONE
-from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.scaledown.ranks import cost_of_rank
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("c1", "c"))
@@ -38,7 +38,7 @@ def report(
     **changes: Any,
 ) -> ScaleDownReport | None:
     running = Counter(pod.spec.node_name or "" for pod in pods if pod.spec.node_name)
-    before = replace(scenario(NODES, spread_over(ZONE), pods=running), **changes)
+    before = replace(scenario(NODES, spread_over(ZONE)), census=Census(pods), **changes)
     workload = WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order, now=NOW)
     rollout, *_ = roll_out(before, [Scale(replicas)], replicas, running, workload)
     return report_ranks(rollout, before, running, workload, configured=configured).scale_down
@@ -65,7 +65,7 @@ def test_with_ranks_the_rest_is_even() -> None:
 def test_if_all_pods_have_ranks_there_is_nothing_to_compare_with() -> None:
     ranks = (1, 1, 1, 2, 2, 2)
     pods = [
-        make_pod(f"web-{number}", place, cost=f"{cost_of_rank(rank)}")
+        make_pod(f"web-{number}", place, cost=f"{cost_of_rank(rank)}", labelled=True)
         for number, (place, rank) in enumerate(zip(PLACES, ranks, strict=True))
     ]
 
@@ -77,15 +77,22 @@ def test_if_all_pods_have_ranks_there_is_nothing_to_compare_with() -> None:
     assert found.sentence == "6 of 6 pods have a rank by zone"
 
 
-def test_pods_with_another_cost_cannot_get_a_rank() -> None:
-    found = report(pods_on(cost="7"))
+# cost, whether the pods have the label
+OTHER_COSTS = {"no rank": ("7", True), "the cost of a rank without the label": ("999000", False)}
+
+
+@pytest.mark.parametrize(("cost", "labelled"), OTHER_COSTS.values(), ids=OTHER_COSTS.keys())
+def test_pods_with_another_cost_cannot_get_a_rank(cost: str, *, labelled: bool) -> None:
+    found = report(pods_on(cost=cost, labelled=labelled))
 
     assert found is not None
     assert found.sentence == "0 of 6 pods have a rank by zone, and the others cannot get one"
 
 
 def test_where_a_profile_gives_ranks_new_pods_get_one() -> None:
-    found = report([*pods_on()[:5], make_pod("web-6", "c1", cost="999000")], configured=True)
+    found = report(
+        [*pods_on()[:5], make_pod("web-6", "c1", cost="999000", labelled=True)], configured=True
+    )
 
     assert found is not None
     assert found.sentence.startswith("1 of 6 pods has a rank by zone, and new pods get one; ")

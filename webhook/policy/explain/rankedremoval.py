@@ -22,10 +22,9 @@ from webhook.policy.explain.rollout import (
     roll_out,
 )
 from webhook.policy.explain.scenario import Scenario
-from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.scaledown.domain import ranking_key
-from webhook.policy.scaledown.forecast import rank_of, rank_pods
+from webhook.policy.scaledown.forecast import ForecastRank, rank_of, rank_pods
 
 
 def report_ranks(
@@ -53,15 +52,17 @@ def report_ranks(
     if not (key and rollout.removed and pods and pods.order is RemovalOrder.REPLICA_SET):
         return rollout
     domains = {node.name: node.labels.get(key, "") for node in scenario.topology.nodes}
-    removed = _list_removed(rollout.removed, pods.pods, domains)
-    ranked = replace(pods, pods=rank_pods(pods.pods, domains))
+    present = [ForecastRank(pod, rank_of(pod)) for pod in pods.pods]
+    removed = _list_removed(rollout.removed, present, domains)
+    forecast = rank_pods(pods.pods, domains)
     after: RankedRemoval | None = None
-    if ranked.pods != pods.pods:
+    if forecast != present:
+        ranked = replace(pods, pods=tuple(one.pod for one in forecast))
         then, *_ = roll_out(scenario, rollout.edits, rollout.replicas, running, ranked)
         after = RankedRemoval(
-            _list_removed(then.removed, ranked.pods, domains), then.skews, then.notes
+            _list_removed(then.removed, forecast, domains), then.skews, then.notes
         )
-    has_rank = sum(rank_of(pod) is not None for pod in pods.pods)
+    has_rank = sum(one.rank is not None for one in present)
     report = ScaleDownReport(
         sentence=_summarize(
             (key, scenario.names),
@@ -90,17 +91,17 @@ def _find_key(spreads: SpreadConstraints) -> str:
 
 
 def _list_removed(
-    names: Sequence[str], pods: Sequence[ObservedPod], domains: Mapping[str, str]
+    names: Sequence[str], pods: Sequence[ForecastRank], domains: Mapping[str, str]
 ) -> tuple[RemovedPod, ...]:
-    some_are_ready = any(map(is_ready, pods))
-    known = {pod.metadata.name or "": pod for pod in pods}
+    some_are_ready = any(is_ready(one.pod) for one in pods)
+    known = {one.pod.metadata.name or "": one for one in pods}
     return tuple(
         RemovedPod(
             name=name,
-            node=(node := known[name].spec.node_name or ""),
+            node=(node := known[name].pod.spec.node_name or ""),
             domain=domains.get(node, ""),
-            rank=rank_of(known[name]),
-            goes_first=some_are_ready and not is_ready(known[name]),
+            rank=known[name].rank,
+            goes_first=some_are_ready and not is_ready(known[name].pod),
         )
         for name in names
     )
