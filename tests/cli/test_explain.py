@@ -199,6 +199,8 @@ ERRORS = {
     "a label without a value": (
         ["web-1", "--facts", "shop.yaml", "--without", "zone"], "--without", 2
     ),
+    "a file without -f": (["shop.yaml"], "shop.yaml: is a file: write -f before it", 2),
+    "a folder without -f": (["folder/"], "folder/: is a folder: write -f before it", 2),
     "no number of nodes": (
         ["web-1", "--facts", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
     ),
@@ -229,6 +231,7 @@ ERRORS = {
 @pytest.mark.parametrize(("arguments", "message", "code"), ERRORS.values(), ids=ERRORS.keys())
 def test_errors(shop: Path, run: Run, arguments: list[str], message: str, code: int) -> None:
     (shop / "empty.yaml").touch()
+    (shop / "folder").mkdir()
 
     ran = run("explain", *arguments)
 

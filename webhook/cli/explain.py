@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,6 +31,7 @@ from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
+from webhook.manifests.files import SUFFIXES
 from webhook.policy.escape import escape_json
 from webhook.policy.explain.awaited import judge_for_all, note_untried
 from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
@@ -98,6 +100,7 @@ def explain(
         raise ConfigError("nothing to explain: name a subject as pod/web-1, or a file with -f")
     _check_namespaces(namespace, selector, all_namespaces=all_namespaces)
     options.parse()  # reports errors before anything is read
+    _check_words(subject)
     requested = read_policy(scheduler_config=scheduler_config, project=project, **policy_options)
     inputs = Inputs(filename, project=project)
     sources = sources.or_current_context(filename)
@@ -123,6 +126,16 @@ def explain(
     return outcome(
         findings=any(result.is_bad for result in results), unfinished=bool(inputs.problems)
     )
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Check that no word is a file or folder, which -f names; a word names an object."""
+    for word in words:
+        path = Path(word)
+        if path.is_file() and path.suffix in SUFFIXES:
+            raise ConfigError("is a file: write -f before it", word)
+        if word.endswith("/") and path.is_dir():
+            raise ConfigError("is a folder: write -f before it", word)
 
 
 def _check_namespaces(namespace: str, selector: LabelSelector, *, all_namespaces: bool) -> None:

@@ -5,6 +5,7 @@ Entry points: ``find`` and ``find_in_manifests``. This module must not decide wh
 placed; see ``targets``.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import BUILT_IN_KINDS, POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, group_of
 from webhook.policy.paths import (
     FieldPath,
@@ -122,11 +123,11 @@ def find(
             return found
     require_namespace(namespace, cluster.namespaces())
     others = [other for kind in kinds for other in cluster.namespaces_of(kind, name)]
-    problem = (
-        f"not found here, but in namespace {others[0]}: add -n {others[0]}"
-        if others
-        else "not found: check its name and its namespace"
-    )
+    problem = "not found: check its name and its namespace"
+    if others:
+        problem = f"not found here, but in namespace {others[0]}: add -n {others[0]}"
+    elif "/" not in written:
+        problem += f"; {written!r} is not a kind with a pod template either"
     raise SourceError(f"{kinds[0].kind} {namespace}/{name}", problem)
 
 
@@ -254,11 +255,31 @@ def _metadata_of(value: Json) -> ObjectMeta:
 
 
 def find_kinds(word: str, templates: Templates) -> tuple[GroupKind, ...]:
-    """Find the kinds with a pod template that a word names, also by a short name or plural."""
-    called = SHORT_KINDS.get(word.lower(), word.lower())
-    return tuple(kind for kind in templates if _has_name(kind, called))
+    """
+    Find the kinds with a pod template that a word names, also by a short name or plural.
+
+    A group may follow the name, or a version and a group, as in ``deployments.v1.apps``.
+
+    Source: apimachinery runtime/schema ``ParseResourceArg``.
+    """
+    name, _, qualifier = word.lower().partition(".")
+    version, _, rest = qualifier.partition(".")
+    has_version = _is_version(version) is not None
+    group = rest if has_version else qualifier
+    called = SHORT_KINDS.get(name, name)
+    return tuple(
+        kind
+        for kind in templates
+        if called in (kind.kind.lower(), f"{kind.kind.lower()}s")
+        and (qualifier == "" or kind.group == group)
+        and (not has_version or _has_version(kind, version))
+    )
 
 
-def _has_name(kind: GroupKind, called: str) -> bool:
-    name = kind.kind.lower()
-    return called in (name, f"{name}s", f"{name}.{kind.group}", f"{name}s.{kind.group}")
+def _has_version(kind: GroupKind, version: str) -> bool:
+    """Whether a kind may have a version; that of a custom kind is not known."""
+    row = BUILT_IN_KINDS.get(kind)
+    return row is None or row.version == version
+
+
+_is_version = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?", re.ASCII).fullmatch
