@@ -59,7 +59,7 @@ def note_untried(changes: Iterable[SuggestedChange]) -> Iterator[str]:
 def _judge(
     change: SuggestedChange, scenario: Scenario, replicas: int, awaiting: PodSuccession
 ) -> SuggestedChange:
-    for edits in _widen(change.edits):
+    for edits in widen(change.edits):
         if place_pods(scenario, replicas, awaiting, edits).placed.total() == replicas:
             nodes = apply_all(edits, scenario).placement().passing
             sentence = describe_change(edits, scenario.names)
@@ -68,7 +68,7 @@ def _judge(
     return replace(change, placed=placed, awaited=replicas)
 
 
-def _widen(edits: Edits) -> Iterator[Edits]:
+def widen(edits: Edits) -> Iterator[Edits]:
     """Yield the edits, and if they are the raise of one maxSkew, larger ones."""
     yield edits
     if len(edits) == 1 and isinstance(edit := edits[0], RaiseMaxSkew):

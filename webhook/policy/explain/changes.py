@@ -48,7 +48,10 @@ def describe_change(edits: remedies.Edits, names: KeyNames) -> str:
 Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
 """Yields what to try for one kind of change, the smallest first."""
 
-CHANGE_SEARCHES: tuple[tuple[Candidates, int], ...] = (
+Searches: TypeAlias = tuple[tuple[Candidates, int], ...]
+"""Kinds of changes, with the most to report of each."""
+
+CHANGE_SEARCHES: Searches = (
     (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
@@ -66,16 +69,25 @@ In the order of the report: first what gives up least of what the user configure
 """
 
 
-def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
-    """Find at most 19 changes that let a pod be placed; none if it can be or none helps."""
+def find_changes(
+    scenario: Scenario, placement: PodPlacement, searches: Searches = CHANGE_SEARCHES
+) -> tuple[SuggestedChange, ...]:
+    """
+    Find at most 19 changes that let a pod be placed; none if it can be or none helps.
+
+    Args:
+        searches: The kinds of changes to try. Only if these are all, they are combined.
+    """
     if placement.passing:
         return ()
     found = [
         change
-        for candidates, most in CHANGE_SEARCHES
+        for candidates, most in searches
         for change in islice(_try_candidates(candidates, scenario, placement), most)
     ]
-    return tuple(found or islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
+    if found or searches is not CHANGE_SEARCHES:
+        return tuple(found)
+    return tuple(islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
 
 
 def _try_candidates(

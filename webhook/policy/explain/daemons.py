@@ -129,7 +129,7 @@ def _judge_together(
     if all(pod.reason for pod in judged) or not _is_interdependent(scenario):
         yield from judged
         return
-    end, placed = _fill(scenario, missing)
+    end, placed = fill(scenario, missing)
     for node, pod in zip(missing, judged, strict=True):
         if pod.reason or node.name in placed:
             yield pod
@@ -147,10 +147,10 @@ def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Sc
     """Return the scenario of the pod for one node once the missing pods are placed that can be."""
     names = {pod.node for pod in report.missing}
     missing = [one for one in scenario.topology.nodes if one.name in names]
-    return pin(_fill(scenario, missing)[0], node)
+    return pin(fill(scenario, missing)[0], node)
 
 
-def _fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
+def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
     """Place missing pods in a copy; also return what ``_place_missing`` does."""
     end = replace(scenario, census=scenario.census.copy())
     return end, _place_missing(end, missing)
@@ -187,7 +187,7 @@ def roll_out_daemons(
     changed = apply_all(edits, scenario)
     needing = _list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
-    end, placed = _fill(changed, missing)
+    end, placed = fill(changed, missing)
     pending = len(missing) - len(placed)
     running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
     before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))

@@ -12,6 +12,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.explain import sentences
 from webhook.policy.explain.caveats import ALWAYS_IGNORED
 from webhook.policy.explain.changes import SuggestedChange, find_changes
+from webhook.policy.explain.daemonchanges import find_daemon_changes
 from webhook.policy.explain.daemons import (
     DaemonPods,
     DaemonReport,
@@ -273,6 +274,7 @@ def explain_daemons(
             for name, exclusion in exclusions.items()
             if exclusion is not None
         ),
+        changes=find_daemon_changes(scenario, pinned, report) if pinned else (),
         daemon=report,
         not_modelled=not_modelled,
     )

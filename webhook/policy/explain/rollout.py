@@ -173,6 +173,7 @@ def roll_out(
         removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
         notes=(
             *surplus.notes,
+            *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
             *describe_succession(changed, missing, new_pods),
             *describe_choice(changed, missing, new_pods, placed),
         ),
