@@ -193,7 +193,7 @@ class InputFiles(Inputs):
         self.originals: dict[str, OriginalFile] = {}
         self.piped: bytes | None = None
         self.kinds: set[GroupKind] = set()
-        seen: set[Path] = set()
+        seen: set[str] = set()
         for path in self.paths:
             if isinstance(path, KustomizeFolder):
                 self._read_build(path)
@@ -201,7 +201,7 @@ class InputFiles(Inputs):
             for found in self._find_files(path):
                 if not isinstance(found, str):
                     self._note(found)
-                elif (at := Path(found).resolve()) not in seen:
+                elif (at := files.identify(found)) not in seen:
                     seen.add(at)
                     self._read(found)
 
