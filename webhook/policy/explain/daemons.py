@@ -150,6 +150,16 @@ def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Sc
     return pin(fill(scenario, missing)[0], node)
 
 
+def pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
+    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
+    for pod in report.missing:
+        if not pod.is_placeable:
+            nodes = scenario.topology.nodes
+            node = next(node for node in nodes if node.name == pod.node)
+            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
+    return None
+
+
 def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
     """Place missing pods in a copy; also return what ``_place_missing`` does."""
     end = replace(scenario, census=scenario.census.copy())

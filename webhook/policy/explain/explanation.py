@@ -17,8 +17,7 @@ from webhook.policy.explain.daemons import (
     DaemonPods,
     DaemonReport,
     find_missing,
-    pin,
-    pin_after_others,
+    pin_first,
     summarize_daemons,
 )
 from webhook.policy.explain.keynames import KeyNames
@@ -256,7 +255,7 @@ def explain_daemons(
     reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
     nodes = scenario.topology.nodes
     exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}
-    pinned = _pin_first(scenario, report)
+    pinned = pin_first(scenario, report)
     return Explanation(
         subject=subject,
         sentence=summarize_daemons(report),
@@ -278,16 +277,6 @@ def explain_daemons(
         daemon=report,
         not_modelled=not_modelled,
     )
-
-
-def _pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
-    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
-    for pod in report.missing:
-        if not pod.is_placeable:
-            nodes = scenario.topology.nodes
-            node = next(node for node in nodes if node.name == pod.node)
-            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
-    return None
 
 
 def _explain_node(
