@@ -85,7 +85,7 @@ def test_facts_come_from_the_files_themselves(run: Run) -> None:
 
     assert alone.out.startswith(
         "pod.yaml:1: Pod shop/web-1: allowed as it is, without defaults: "
-        "no Service selects it and its owner is unknown\n"
+        "no Service selects it, and no selector of an owner applies\n"
     )
     assert together.out.startswith("pod.yaml:1: Pod shop/web-1: patched by profile cluster\n")
 

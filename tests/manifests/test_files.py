@@ -19,6 +19,7 @@ from webhook.manifests.files import (
     NO_OBJECT,
     decode,
     encode,
+    identify,
     read_data,
     read_file,
 )
@@ -330,3 +331,12 @@ def test_a_text_is_written_as_it_was_read(data: bytes) -> None:
 
     assert text == "é: 1\n"
     assert encode(text, data) == data
+
+
+def test_links_lead_to_one_path_and_a_loop_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").touch()
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+
+    assert identify(str(tmp_path / "link.yaml")) == identify(str(tmp_path / "a.yaml"))
+    assert identify(str(tmp_path / "loop.yaml")).endswith("loop.yaml")

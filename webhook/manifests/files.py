@@ -234,6 +234,11 @@ def _is_template(path: Path) -> bool:
     )
 
 
+def identify(path: str) -> str:
+    """Return the path that links lead to; also for a loop of links, which cannot be read."""
+    return os.path.realpath(path)  # Path.resolve raises for a loop before Python 3.13
+
+
 def source_of(path: str) -> str:
     """Return the name of a file, or of the standard input, in messages."""
     return "stdin" if path == STDIN else encodable(path)

@@ -101,6 +101,7 @@ KIND_ROWS: tuple[KindRow, ...] = (
         _TEMPLATE, _SELECTOR, watched=True, short=("sts",),
     ),
     KindRow("apps", "v1", "DaemonSet", "daemonsets", _TEMPLATE, short=("ds",)),
+    KindRow("apps", "v1", "ControllerRevision", "controllerrevisions", audited=False),
     KindRow("batch", "v1", "Job", "jobs", _TEMPLATE),
     KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE, short=("cj",)),
     KindRow("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False),
@@ -175,6 +176,7 @@ DEPLOYMENT = GroupKind("apps", "Deployment")
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
+CONTROLLER_REVISION = GroupKind("apps", "ControllerRevision")
 JOB = GroupKind("batch", "Job")
 CRON_JOB = GroupKind("batch", "CronJob")
 ROLLOUT = GroupKind("argoproj.io", "Rollout")

@@ -89,6 +89,14 @@ def test_facts_are_read_likewise(folder: Path) -> None:
     assert (len(inputs.problems), len(inputs.skipped)) == (1, 1)
 
 
+def test_a_loop_of_links_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+
+    inputs = InputFiles([str(tmp_path / "loop.yaml")], strict=False)
+
+    assert ["symbolic links" in str(problem) for problem in inputs.problems] == [True]
+
+
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text(files.POD)

@@ -167,9 +167,20 @@ def test_new_pods_of_a_stateful_set_follow_its_ordinals(policy: str, parallel: b
 
     assert pods is not None
     assert pods.succession.is_parallel == parallel
-    first = next(pods.succession.follow(build("sts/web", text).situation)).pod.labels
+    first = next(pods.succession.follow(build("sts/web", text).situation))[1].pod.labels
     assert first["statefulset.kubernetes.io/pod-name"] == "web-5"
     assert first["apps.kubernetes.io/pod-index"] == "5"
+
+
+def test_a_job_has_as_many_replicas_as_its_controller_wants() -> None:
+    spec = "parallelism: 4, completions: 9, template"
+    job = WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job")
+    failed = "status: {conditions: [{type: Failed, status: 'True'}]}\n---\n"
+    ended = job.removesuffix("---\n") + failed
+
+    assert build("job/web", job.replace("template", spec)).replicas == 4
+    assert build("job/web", ended).replicas == 0
+    assert build("job/web", ended).terms.closed == "the Job has ended (Failed)"
 
 
 def test_a_workload_without_a_number_of_replicas_has_one() -> None:

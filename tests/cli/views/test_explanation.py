@@ -149,11 +149,18 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
     ]
 
 
-PLACED = {(1, 1): "", (2, 3): "; 2 of 3 missing replicas", (3, 3): "; all 3 missing replicas"}
+PLACED: dict[tuple[int | None, int], str] = {
+    (1, 1): "",
+    (2, 3): "; 2 of 3 missing replicas",
+    (3, 3): "; all 3 missing replicas",
+    (None, 3): "; tried for the next pod only",
+}
 
 
 @pytest.mark.parametrize(("numbers", "text"), PLACED.items())
-def test_changes_show_how_many_replicas_they_place(numbers: tuple[int, int], text: str) -> None:
+def test_changes_show_how_many_replicas_they_place(
+    numbers: tuple[int | None, int], text: str
+) -> None:
     assert describe_placed(SuggestedChange("uncordon node n1", (), ("n1",), *numbers)) == text
 
 

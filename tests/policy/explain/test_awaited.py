@@ -1,13 +1,15 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import blocked, scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from webhook.policy.explain.awaited import MOST_PLACEMENTS, judge_for_all
+from webhook.policy.explain.awaited import MOST_PLACEMENTS, judge_for_all, note_untried
 from webhook.policy.explain.changes import find_changes
+from webhook.policy.explain.newpods import NewPod, PodSuccession, place_pods
 from webhook.policy.explain.scenario import Scenario, apply_all
-from webhook.policy.model import HOSTNAME, Taint
+from webhook.policy.model import HOSTNAME, LabelSelector, Taint
 
 SPOT = Taint(key="spot", effect="NoSchedule")
 TAINTED = node("cp", "a", taints=[GPU])
@@ -20,7 +22,7 @@ DEADLOCK = scenario(
 )
 
 
-def judged(question: Scenario, replicas: int) -> list[tuple[str, int]]:
+def judged(question: Scenario, replicas: int) -> list[tuple[str, int | None]]:
     changes = find_changes(question, question.placement())
     return [
         (change.sentence, change.placed) for change in judge_for_all(changes, question, replicas)
@@ -66,11 +68,43 @@ def test_changes_that_place_some_replicas_come_last() -> None:
     ]
 
 
-@pytest.mark.parametrize("replicas", [0, 1, MOST_PLACEMENTS])
-def test_one_replica_or_too_many_are_not_tried(replicas: int) -> None:
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_the_next_pod_alone_is_placed_by_each_change(replicas: int) -> None:
     changes = find_changes(FULL, FULL.placement())
 
     assert judge_for_all(changes, FULL, replicas) == changes
+    assert list(note_untried(changes)) == []
+
+
+def test_too_many_replicas_are_not_tried_which_is_noted() -> None:
+    changes = judge_for_all(find_changes(FULL, FULL.placement()), FULL, MOST_PLACEMENTS)
+
+    assert {(change.placed, change.awaited) for change in changes} == {(None, MOST_PLACEMENTS)}
+    (note,) = note_untried(changes)
+    assert "for all 20000 replicas they are tried only up to 20000 nodes times" in note
+    assert list(note_untried(())) == []
+
+
+def test_the_pods_of_a_stateful_set_are_judged_by_their_own_constraints() -> None:
+    """Pods of odd ordinals count only themselves, so that one on each node suffices."""
+
+    def build(ordinal: int) -> NewPod:
+        labels = {"odd": str(ordinal % 2)}
+        spreads = scenario((), spread_over(label_selector=LabelSelector(labels))).spreads
+        return NewPod(replace(FULL.pod, labels=labels), spreads)
+
+    succession = PodSuccession(build, is_parallel=True)
+    end, placed, awaiting = place_pods(FULL, 6, succession)
+    changes = judge_for_all(find_changes(end, end.placement()), end, 4, awaiting)
+
+    assert placed == {"n1": 2}
+    assert [(change.sentence, change.placed) for change in changes] == [
+        ("set nodeTaintsPolicy of constraint 0 (zone) to Honor", 4),
+        ("raise maxSkew of constraint 0 (zone) from 1 to 3", 4),
+        ("tolerate taint gpu:NoSchedule", 4),
+        ("add 1 node with zone=b", 4),
+        ("make constraint 0 (zone) ScheduleAnyway", 4),
+    ]
 
 
 @settings(max_examples=40)
@@ -81,4 +115,4 @@ def test_a_change_places_as_many_replicas_as_it_promises(question: Scenario, rep
     for change in judge_for_all(changes, question, replicas):
         assert change.awaited == replicas
         assert change.nodes == apply_all(change.edits, question).placement().passing
-        assert 1 <= change.placed <= replicas
+        assert 1 <= (change.placed or 0) <= replicas

@@ -15,6 +15,7 @@ from webhook.policy.explain.daemons import (
     find_missing,
     pin,
     pin_after_others,
+    pin_first,
     roll_out_daemons,
     summarize_daemons,
 )
@@ -175,3 +176,26 @@ def test_pods_that_cannot_all_be_placed_are_marked() -> None:
     )
     end = pin_after_others(apart, NODES[1], report)
     assert end.placement().tallies.hard[0].pods == {"a": 1}
+
+
+def test_the_first_missing_pod_that_cannot_be_placed_is_pinned() -> None:
+    blocked, free = question(ALL, pods=["a1"]), question(ALL)
+
+    first = pin_first(blocked, find_missing(blocked, DaemonPods({"a1": "p"})))
+
+    assert first is not None
+    assert not first.placement().passing
+    assert (
+        pin_first(free, find_missing(free, DaemonPods({node.name: "p" for node in NODES}))) is None
+    )
+
+
+def test_a_pod_that_cannot_be_placed_after_the_others_is_pinned_after_them() -> None:
+    uneven = question(ALL, nodes=(*NODES[:2], node("a3", "a"), NODES[2]))
+    report = find_missing(uneven, DaemonPods())
+
+    first = pin_first(uneven, report)
+
+    assert [pod.node for pod in report.missing if pod.reason_after] == ["a3"]
+    assert first is not None
+    assert not first.placement().passing

@@ -178,3 +178,9 @@ def test_what_is_refused_is_not_placed() -> None:
         False,
     )
     assert (found.constraints, found.nodes) == ((), ())
+
+
+def test_what_a_policy_rule_denies_is_refused_by_evenspread() -> None:
+    found = explain_refusal("Pod shop/x", (Refusal("TSC101", "a", "b"),))
+
+    assert found.sentence == "is refused by evenspread: a: b (TSC101)"

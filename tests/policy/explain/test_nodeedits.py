@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
+from webhook.policy.explain.keynames import REGION, SHORT_NAMES
 from webhook.policy.explain.nodeedits import (
     AddNodes,
     Cordon,
@@ -12,7 +13,7 @@ from webhook.policy.explain.nodeedits import (
     render_labels,
     shared_labels,
 )
-from webhook.policy.explain.scenario import REGION, ScenarioEdit
+from webhook.policy.explain.scenario import ScenarioEdit
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
@@ -76,4 +77,4 @@ def test_labels_that_nodes_share() -> None:
 
 
 def test_labels_are_written_by_short_names() -> None:
-    assert render_labels({ZONE: "a", "rack": "r"}) == "zone=a, rack=r"
+    assert render_labels({ZONE: "a", "rack": "r"}, SHORT_NAMES) == "zone=a, rack=r"

@@ -15,7 +15,7 @@ from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.explain.rollout import RemovedPod, Rollout, ScaleDownReport, roll_out
 from webhook.policy.explain.scenario import Scale
 from webhook.policy.model import HOSTNAME, ZONE
-from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.census import Census, ObservedPod
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("c1", "c"))
 PLACES = ("a1", "b1", "c1", "a2", "b1", "c1")
@@ -37,9 +37,9 @@ def report(
     **changes: Any,
 ) -> ScaleDownReport | None:
     running = Counter(pod.spec.node_name or "" for pod in pods if pod.spec.node_name)
-    before = replace(scenario(NODES, spread_over(ZONE), pods=running), **changes)
+    before = replace(scenario(NODES, spread_over(ZONE)), census=Census(pods), **changes)
     workload = WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order, now=NOW)
-    rollout, _ = roll_out(before, [Scale(replicas)], replicas, running, workload)
+    rollout, *_ = roll_out(before, [Scale(replicas)], replicas, running, workload)
     return report_ranks(rollout, before, running, workload, configured=configured).scale_down
 
 

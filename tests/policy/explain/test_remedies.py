@@ -28,6 +28,7 @@ from webhook.policy.placement.place import PodPlacement
 
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
 TWO = (node("n1", "a"), node("n2", "b"))
 RACKED = (
     node("n1", "a", rack="r"),
@@ -115,6 +116,11 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ["tolerate taint gpu:NoSchedule", "tolerate taint spot:NoExecute"],
             ["tolerate taint spot:NoExecute", "tolerate taint gpu:NoSchedule"],
         ],
+    ),
+    "taints for a state that passes are not tolerated": (
+        tolerate,
+        scenario([node("n1", taints=[NOT_READY, GPU]), node("n2", taints=[SPOT])]),
+        [["tolerate taint spot:NoExecute"], ["tolerate taint spot:NoExecute"]],
     ),
     "no taint to tolerate": (tolerate, scenario(TWO), [[]]),
     "required labels, then affinity, then all": (
@@ -247,6 +253,11 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
                 "label node n1 with zone=new-zone-1",
             ],
         ],
+    ),
+    "a node in a state that passes is left out": (
+        combine_changes,
+        scenario([node("n1", "a", taints=[NOT_READY]), node("n2", "b", taints=[GPU])], demands=SSD),
+        [["tolerate taint gpu:NoSchedule", "take disk=ssd out of nodeSelector"]],
     ),
     "a node that requires nothing but a skew": (
         combine_changes,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.policy.explain.observed import DAY, HOUR, NODES, NOW
 from tests.policy.explain.observed import make_pod as pod
+from webhook.policy.explain.newpods import PodSuccession
 from webhook.policy.explain.removal import BURST, RemovalOrder, Surplus, WorkloadPods
 from webhook.policy.placement.census import ObservedPod
 
@@ -191,3 +192,40 @@ def test_new_pods_take_the_ordinals_without_a_pod_on_a_node_that_stays() -> None
 
     assert names(surplus) == ["web-3"]
     assert stateful_set.find_new_pods(surplus, NODES).taken - {-1} == {0}
+
+
+UNREADY = pod("web-0", ready="False")
+# pods, desired replicas, whether pods are created in parallel, whether there is a note
+WAITING: dict[str, tuple[tuple[ObservedPod, ...], int, bool, bool]] = {
+    "a later pod is missing": ((UNREADY, pod("web-2", "n2")), 3, False, True),
+    "a later pod is removed": ((UNREADY, pod("web-1", "n2")), 1, False, True),
+    "nothing is left to do": ((UNREADY, pod("web-1", "n2")), 2, False, False),
+    "all are ready": ((pod("web-0"),), 3, False, False),
+    "an earlier pod is missing": ((pod("web-1", ready="False"),), 2, False, False),
+    "the pod itself is removed": ((pod("web-1", ready="False"), pod("web-0")), 1, False, False),
+    "its node is lost": ((pod("web-0", "lost", ready="False"),), 2, False, False),
+    "in parallel": ((UNREADY,), 3, True, False),
+}
+
+
+@pytest.mark.parametrize("case", WAITING.values(), ids=WAITING.keys())
+def test_a_stateful_set_waits_for_a_pod_that_is_not_ready(
+    case: tuple[tuple[ObservedPod, ...], int, bool, bool],
+) -> None:
+    pods, replicas, is_parallel, is_noted = case
+    succession = PodSuccession(is_parallel=is_parallel)
+    found = workload(*pods, order=RemovalOrder.ORDINAL, succession=succession)
+    surplus = found.find_surplus(replicas, NODES)
+
+    notes = list(found.describe_waiting(replicas, surplus, found.find_new_pods(surplus, NODES)))
+
+    assert bool(notes) is is_noted
+    assert all(note.startswith("web-0 is not ready: with podManagementPolicy") for note in notes)
+
+
+def test_a_pod_without_the_condition_and_other_controllers_wait_for_nothing() -> None:
+    bare = msgspec.convert({"metadata": {"name": "web-0"}, "spec": {"nodeName": "n1"}}, ObservedPod)
+
+    for found in (workload(bare, order=RemovalOrder.ORDINAL), workload(UNREADY)):
+        new_pods = found.find_new_pods(Surplus(), NODES)
+        assert list(found.describe_waiting(3, Surplus(), new_pods)) == []

@@ -14,6 +14,7 @@ from webhook.policy.explain.removalorder import (
     RemovalGroup,
     deletion_cost,
     is_ready,
+    is_unready,
     order_pods,
 )
 from webhook.policy.placement.census import ObservedPod
@@ -57,6 +58,15 @@ def test_a_deletion_cost_is_parsed_as_go_does(written: str, cost: int) -> None:
 
 def test_a_pod_without_a_status_is_not_ready() -> None:
     assert not is_ready(ObservedPod())
+    assert not is_unready(ObservedPod())
+
+
+UNREADY = {"True": False, "False": True, "Unknown": True}
+
+
+@pytest.mark.parametrize(("status", "expected"), UNREADY.items())
+def test_the_condition_shows_that_a_pod_is_not_ready(status: str, *, expected: bool) -> None:
+    assert is_unready(pod("a", ready=status)) is expected
 
 
 def test_of_several_conditions_the_first_counts() -> None:

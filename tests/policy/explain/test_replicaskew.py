@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
+from webhook.policy.explain.keynames import SHORT_NAMES
 from webhook.policy.explain.replicaskew import (
     DomainReplicas,
     SkewChange,
@@ -41,7 +42,7 @@ def test_counted_pods_that_are_the_replicas() -> None:
 def test_skews_in_a_sentence() -> None:
     alike = replace(CHANGE, replicas_before=0, replicas_after=1)
 
-    assert describe_skews([alike]) == "; skew of zone 0 -> 1"
-    assert describe_skews([replace(CHANGE, replicas_after=3)]) == (
+    assert describe_skews([alike], SHORT_NAMES) == "; skew of zone 0 -> 1"
+    assert describe_skews([replace(CHANGE, replicas_after=3)], SHORT_NAMES) == (
         "; skew of its own pods by zone 0 -> 3, of the counted pods 0 -> 1"
     )

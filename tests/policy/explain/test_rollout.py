@@ -13,7 +13,7 @@ from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.explain.newpods import TRIED_TWICE
 from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
-from webhook.policy.explain.rollout import roll_out
+from webhook.policy.explain.rollout import count_lost, roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
@@ -50,16 +50,29 @@ def test_rollout(
 ) -> None:
     before = scenario(THREE, spread_over(), pods=EVEN)
 
-    rollout, _ = roll_out(before, edits, replicas, EVEN)
+    rollout, *_ = roll_out(before, edits, replicas, EVEN)
 
     assert (rollout.placed, rollout.pending) == (placed, pending)
     assert [counted.after for counted in rollout.skews] == [skew]
 
 
+def test_pods_on_removed_nodes_are_lost() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+
+    assert count_lost([RemoveNodes(ZONE, "c"), Cordon("n1")], before, {**EVEN, "other": 9}) == 2
+    assert count_lost([], before, EVEN) == 0
+
+
+def test_a_workload_without_replicas_runs_none() -> None:
+    rollout, *_ = roll_out(scenario(THREE, spread_over()), [], 0, {})
+
+    assert rollout.sentence == "as it is: no replica would run; skew of zone 0 -> 0"
+
+
 def test_a_rollout_in_a_sentence() -> None:
     before = scenario(THREE, spread_over(), pods=EVEN)
 
-    rollout, _ = roll_out(before, [RemoveNodes(ZONE, "a"), Cordon("n3")], 8, EVEN)
+    rollout, *_ = roll_out(before, [RemoveNodes(ZONE, "a"), Cordon("n3")], 8, EVEN)
 
     assert rollout.sentence == (
         "if you lose zone a, cordon node n3: 3 of 8 replicas would stay Pending; "
@@ -69,7 +82,7 @@ def test_a_rollout_in_a_sentence() -> None:
 
 @given(scenarios(), st.integers(0, 12))
 def test_replicas_run_or_wait(question: Scenario, replicas: int) -> None:
-    rollout, end = roll_out(question, [], replicas, {})
+    rollout, end, _ = roll_out(question, [], replicas, {})
 
     assert sum(rollout.placed.values()) + rollout.pending == replicas
     assert not (rollout.pending and end.placement().passing)
@@ -104,7 +117,7 @@ def test_a_pod_without_a_node_is_removed_first_and_not_counted() -> None:
     labels = {"app": "web"}
     pods = [observed(f"web-{name}", name, labels, 0) for name in ("n1", "n2", "")]
 
-    rollout, _ = roll_out(before, [Scale(2)], 2, {"n1": 1, "n2": 1}, workload(pods))
+    rollout, *_ = roll_out(before, [Scale(2)], 2, {"n1": 1, "n2": 1}, workload(pods))
 
     assert (rollout.running, rollout.removed, rollout.placed) == (2, ("web-",), {})
     assert [counted.after for counted in rollout.skews] == [
@@ -119,7 +132,7 @@ def test_pods_above_the_scale_are_removed() -> None:
         for number, name in enumerate(["n1", "n1", "n1", "n2", "n2", "n3", "n3"])
     ]
 
-    rollout, end = roll_out(before, [Scale(4)], 4, {"n1": 3, "n2": 2, "n3": 2}, workload(pods))
+    rollout, end, _ = roll_out(before, [Scale(4)], 4, {"n1": 3, "n2": 2, "n3": 2}, workload(pods))
 
     assert rollout.sentence == (
         "if you scale to 4 replicas: 3 pods would be removed, 4 would run; skew of zone 1 -> 2"
@@ -133,7 +146,7 @@ def test_a_stateful_set_fills_its_gaps() -> None:
     before = scenario(THREE, spread_over(), pods={"n1": 1, "n2": 1})
     pods = [observed("web-0", "n1", {"app": "web"}, 0), observed("web-9", "n2", {"app": "web"}, 0)]
 
-    rollout, _ = roll_out(before, [], 2, {"n1": 1, "n2": 1}, workload(pods, RemovalOrder.ORDINAL))
+    rollout, *_ = roll_out(before, [], 2, {"n1": 1, "n2": 1}, workload(pods, RemovalOrder.ORDINAL))
 
     assert (rollout.running, rollout.removed, rollout.pending) == (1, ("web-9",), 0)
     assert sum(rollout.placed.values()) == 1
@@ -218,7 +231,7 @@ def test_what_ifs_are_those_of_a_simulation_that_counts_anew(
     pods = [observed(f"p{restarts}", name, labels, restarts) for name, restarts in placed]
     before = count_anew(question, question.topology.nodes, names)
 
-    rollout, end = roll_out(
+    rollout, end, _ = roll_out(
         before, edits, replicas, {name: names.count(name) for name in names}, workload(pods)
     )
 
@@ -241,8 +254,8 @@ ARBITRARY = (
 
 
 def test_an_arbitrary_choice_is_named_where_it_matters() -> None:
-    one_each, _ = roll_out(scenario(THREE, spread_over()), [], 3, {})
-    any_of_them, _ = roll_out(scenario(THREE, spread_over()), [], 2, {})
+    one_each, *_ = roll_out(scenario(THREE, spread_over()), [], 3, {})
+    any_of_them, *_ = roll_out(scenario(THREE, spread_over()), [], 2, {})
 
     assert (one_each.notes, any_of_them.notes) == ((), (ARBITRARY,))
 
@@ -250,7 +263,7 @@ def test_an_arbitrary_choice_is_named_where_it_matters() -> None:
 def test_the_choices_of_very_many_replicas_are_not_tried() -> None:
     many = TRIED_TWICE + 1
 
-    rollout, _ = roll_out(scenario([node("n1", "a")], spread_over()), [], many, {})
+    rollout, *_ = roll_out(scenario([node("n1", "a")], spread_over()), [], many, {})
 
     assert (rollout.placed, rollout.notes) == ({"n1": many}, (ARBITRARY,))
 
@@ -258,7 +271,7 @@ def test_the_choices_of_very_many_replicas_are_not_tried() -> None:
 def test_a_constraint_that_does_not_count_the_replicas_does_not_hide_where_they_are() -> None:
     other = spread_over(label_selector=LabelSelector({"app": "other"}))
 
-    rollout, _ = roll_out(scenario(THREE, other), [], 3, {})
+    rollout, *_ = roll_out(scenario(THREE, other), [], 3, {})
 
     (skew,) = rollout.skews
     assert (skew.after, skew.replicas_after) == (0, 3)

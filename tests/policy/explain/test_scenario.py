@@ -7,8 +7,6 @@ from msgspec.structs import replace
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.policy.explain.scenario import (
-    REGION,
-    SHORT,
     DropAffinity,
     DropSelector,
     HonorPolicy,
@@ -20,10 +18,16 @@ from webhook.policy.explain.scenario import (
     Soften,
     Tolerate,
     apply_all,
-    full_key,
-    short_key,
+    list_used_keys,
 )
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Taint
+from webhook.policy.model import (
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    LabelSelectorRequirement,
+    Taint,
+)
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands, RejectionReason, Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
@@ -194,20 +198,34 @@ def test_a_pod_without_demands_goes_anywhere() -> None:
     assert scenario(NODES).placement().passing == ("n1", "n4", "n5")
 
 
-KEYS = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME, "rack": "rack"}
-
-
-@pytest.mark.parametrize(("short", "full"), KEYS.items())
-def test_well_known_keys_have_short_names(short: str, full: str) -> None:
-    assert full_key(short) == full
-    assert short_key(full) == short
-    assert full_key(full) == full
-
-
-def test_all_short_names_are_tested() -> None:
-    assert KEYS.keys() > SHORT.keys()
-
-
 def test_a_scale_changes_neither_the_pod_nor_the_cluster() -> None:
     assert Scale(3).apply(SCENARIO) is SCENARIO
     assert (str(Scale(1)), str(Scale(3))) == ("scale to 1 replica", "scale to 3 replicas")
+
+
+def test_a_pod_uses_the_keys_of_its_constraints_and_of_its_affinity() -> None:
+    requirement = LabelSelectorRequirement(key="cpu", operator="In", values=("fast",))
+    demands = Demands(
+        pairs=(("pool", "web"),),
+        terms=(NodeSelectorTerm(match_expressions=(requirement,)), NodeSelectorTerm()),
+    )
+
+    spreads = scenario((), spread_over("rack")).spreads
+
+    assert list(list_used_keys(demands, spreads)) == ["rack", "pool", "cpu"]
+    assert list(list_used_keys(Demands(), spreads)) == ["rack"]
+
+
+# edit, whether it changes the pod
+CHANGES: dict[str, tuple[ScenarioEdit, bool]] = {
+    "a constraint": (RaiseMaxSkew(0, ZONE, 1, 2), True),
+    "a constraint of another key": (RaiseMaxSkew(0, "rack", 1, 2), False),
+    "a soft constraint": (Soften(2, "rack"), False),
+    "a toleration": (Tolerate(TAINT), True),
+    "the number of pods": (Scale(3), False),
+}
+
+
+@pytest.mark.parametrize(("edit", "expected"), CHANGES.values(), ids=CHANGES.keys())
+def test_an_edit_changes_the_pod_or_not(edit: ScenarioEdit, *, expected: bool) -> None:
+    assert edit.changes_pod(SCENARIO) is expected

@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from tests.policy.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.policy.explain.keynames import SHORT_NAMES
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.sentences import explain_minimum, rejection_reason, summarize
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY
@@ -144,7 +145,7 @@ MINIMA: dict[str, tuple[Scenario, str]] = {
 def test_why_minimum(question: Scenario, sentence: str) -> None:
     (tally,) = question.placement().tallies.hard
 
-    assert explain_minimum(tally) == sentence
+    assert explain_minimum(tally, SHORT_NAMES) == sentence
 
 
 def test_unmet_demands_of_a_pod_are_rejections() -> None:
@@ -173,4 +174,4 @@ OBSTACLES = {
 
 @pytest.mark.parametrize(("name", "sentence"), OBSTACLES.values(), ids=OBSTACLES.keys())
 def test_why_a_node_does_not_pass(name: str, sentence: str) -> None:
-    assert rejection_reason(name, REASONS.placement()) == sentence
+    assert rejection_reason(name, REASONS.placement(), SHORT_NAMES) == sentence

@@ -68,6 +68,17 @@ SENTENCES = {
         PlacementTerms(phase="Failed", scheduler="volcano"),
         "has ended (Failed) and runs on no node; a new pod like it is placed by scheduler", CAN,
     ),
+    "an ended Job": (
+        PlacementTerms(closed="it has ended", gates=("a",)),
+        "is not created: it has ended; if it were, it waits for its", CAN,
+    ),
+    "a suspended Job": (
+        PlacementTerms(suspended=True), "is not created while the workload is suspended; then", CAN
+    ),
+    "an unknown template": (
+        PlacementTerms(revision="db-r1"), "has the pod template of revision db-r1, which is not",
+        f"with the present template, it {CAN}",
+    ),
     "a scheduler and gates": (
         PlacementTerms(scheduler="volcano", gates=("a",)), "waits for its scheduling gates", CAN
     ),
@@ -89,6 +100,8 @@ NOTES = {
     "another scheduler": (PlacementTerms(scheduler="volcano"), 1),
     "gates": (PlacementTerms(gates=("a",)), 1),
     "both": (PlacementTerms(scheduler="volcano", gates=("a",)), 2),
+    "an ended Job": (PlacementTerms(closed="it has ended"), 1),
+    "a suspended Job": (PlacementTerms(suspended=True), 1),
 }
 
 

@@ -19,7 +19,8 @@ _WHAT_IF = (
     options.repeated(
         "--without",
         "KEY=VALUE",
-        "Simulate the loss of the nodes with this label, for example zone=us-1c.",
+        "Simulate the loss of the nodes with this label, for example zone=us-1c. zone, region and "
+        "hostname stand for the well-known labels, unless a node or the pod uses such a key.",
     ),
     options.repeated("--cordon", "NODE", "Simulate that this node is unschedulable."),
     click.Option(

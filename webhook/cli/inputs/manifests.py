@@ -5,7 +5,6 @@ Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from pathlib import Path
 
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.kustomize import KustomizeFolder, build
@@ -208,7 +207,7 @@ class InputFiles(Inputs):
         self.originals: dict[str, OriginalFile] = {}
         self.piped: bytes | None = None
         self.kinds: set[GroupKind] = set()
-        seen: set[Path] = set()
+        seen: set[str] = set()
         for path in self.paths:
             if isinstance(path, KustomizeFolder):
                 self._read_build(path)
@@ -216,7 +215,7 @@ class InputFiles(Inputs):
             for found in self._find_files(path):
                 if not isinstance(found, str):
                     self._note(found)
-                elif (at := Path(found).resolve()) not in seen:
+                elif (at := files.identify(found)) not in seen:
                     seen.add(at)
                     self._read(found)
 

@@ -26,7 +26,7 @@ REASONS = {
     SkipReason.GANG: "it is part of a gang, and its profile does not have gangs: true",
     SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
-    SkipReason.NO_SELECTOR: "no Service selects it and its owner is unknown",
+    SkipReason.NO_SELECTOR: "no Service selects it, and no selector of an owner applies",
 }
 """Why a pod gets no defaults, as text."""
 

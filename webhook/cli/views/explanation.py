@@ -18,10 +18,11 @@ from webhook.policy.explain.explanation import (
     Explanation,
     NodeExplanation,
     NodeGroup,
+    name_refusing_server,
 )
+from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.replicaskew import SkewChange
 from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.scenario import short_key
 from webhook.policy.explain.sentences import domain_name
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
@@ -68,11 +69,17 @@ def show(
     what_if: Rollout | None,
     terminal: Terminal,
     layout: TableLayout = SHORT,
+    names: KeyNames = SHORT_NAMES,
 ) -> None:
-    """Write an explanation, after the simulated rollout if there is one."""
+    """
+    Write an explanation, after the simulated rollout if there is one.
+
+    Args:
+        names: The names of label keys.
+    """
     with terminal.together():
         if what_if is not None:
-            _show_rollout(what_if, terminal, layout)
+            _show_rollout(what_if, terminal, layout, names)
         good = Style.GOOD if explanation.placeable else Style.BAD
         terminal.line((explanation.subject, Style.PLACE), " ", (explanation.sentence, good))
         if explanation.refused:
@@ -82,7 +89,9 @@ def show(
             _show_daemon_set(explanation, explanation.daemon, terminal, layout)
         for part in explanation.constraints:
             terminal.line()
-            _show_constraint(part, explanation.defaulted, terminal, layout)
+            named = "default" if explanation.defaulted else "constraint"
+            title = f"{named} {part.index}: {names.short(part.topology_key)}"
+            _show_constraint(part, title, terminal, layout)
         if explanation.daemon is None:
             if not explanation.constraints:
                 terminal.line(f"  {describe_absence(explanation)}")
@@ -105,10 +114,13 @@ def describe_absence(explanation: Explanation) -> str:
 def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     for refusal in explanation.refused[1:]:
         terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
-    terminal.line(("nothing is placed: first correct what kube-apiserver refuses", Style.HINT))
+    server = name_refusing_server(explanation.refused)
+    terminal.line((f"nothing is placed: first correct what {server} refuses", Style.HINT))
 
 
-def _show_rollout(rollout: Rollout, terminal: Terminal, layout: TableLayout) -> None:
+def _show_rollout(
+    rollout: Rollout, terminal: Terminal, layout: TableLayout, names: KeyNames
+) -> None:
     terminal.line((rollout.sentence, Style.BAD if rollout.pending else Style.GOOD))
     terminal.line(f"  running  {rollout.running} stay where they are")
     placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
@@ -116,13 +128,13 @@ def _show_rollout(rollout: Rollout, terminal: Terminal, layout: TableLayout) -> 
     terminal.line(f"  pending  {rollout.pending}")
     for skew in rollout.skews:
         if skew.counts_others:
-            terminal.line(f"  {short_key(skew.topology_key):8} {_describe_domains(skew, layout)}")
+            terminal.line(f"  {names.short(skew.topology_key):8} {_describe_domains(skew, layout)}")
     if rollout.removed:
         terminal.line(f"  removed  {join_names(rollout.removed, most=layout.names)}")
     for note in rollout.notes:
         terminal.line(("  note     ", Style.DOUBTFUL), note)
     if rollout.scale_down is not None:
-        show_scale_down(rollout.scale_down, terminal, layout.pods)
+        show_scale_down(rollout.scale_down, terminal, layout.pods, names)
     terminal.line()
 
 
@@ -166,11 +178,10 @@ def describe_missing(pod: MissingPod) -> str:
 
 
 def _show_constraint(
-    part: ConstraintExplanation, defaulted: bool, terminal: Terminal, layout: TableLayout
+    part: ConstraintExplanation, title: str, terminal: Terminal, layout: TableLayout
 ) -> None:
-    name = "default" if defaulted else "constraint"
     terminal.line(
-        (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
+        (title, Style.PLACE),
         f", maxSkew {part.max_skew}, {part.when_unsatisfiable}, pods {part.selector or '{}'}",
     )
     for note in _describe_part(part):
@@ -275,6 +286,8 @@ def describe_placed(change: SuggestedChange) -> str:
     """Describe how many of several replicas a change places; empty for one."""
     if change.awaited == 1:
         return ""
+    if change.placed is None:
+        return "; tried for the next pod only"
     is_enough = change.placed == change.awaited
     number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
     return f"; {number} missing replicas"

@@ -3,23 +3,29 @@
 from collections.abc import Sequence
 
 from webhook.cli.terminal import Style, Terminal
+from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.explain.rollout import RemovedPod, ScaleDownReport
-from webhook.policy.explain.scenario import short_key
 
 MOST_PODS = 10  # rows of a table; there may be two of them before the explanation
 
 
-def show_scale_down(report: ScaleDownReport, terminal: Terminal, most: int = MOST_PODS) -> None:
+def show_scale_down(
+    report: ScaleDownReport,
+    terminal: Terminal,
+    most: int = MOST_PODS,
+    names: KeyNames = SHORT_NAMES,
+) -> None:
     """
     Write the pods that are removed, in order, as they are and with ranks for all.
 
     Args:
         most: Rows of a table.
+        names: The names of label keys.
     """
     terminal.line(f"  ranks    {report.sentence}")
     for note in report.notes:
         terminal.line(("  note     ", Style.DOUBTFUL), note)
-    key = report.topology_key
+    key = names.short(report.topology_key)
     _show_removed("removed, as the pods are", report.removed[:most], key, terminal)
     _show_rest(report.removed, most, terminal)
     if report.with_ranks is not None:
@@ -34,7 +40,7 @@ def _show_removed(title: str, pods: Sequence[RemovedPod], key: str, terminal: Te
     terminal.line()
     terminal.line((title, Style.PLACE))
     rows = [(pod.name, pod.node or "-", pod.domain or "-", describe_rank(pod)) for pod in pods]
-    terminal.table(("pod", "node", short_key(key), "rank"), rows)
+    terminal.table(("pod", "node", key, "rank"), rows)
 
 
 def _show_rest(pods: Sequence[RemovedPod], most: int, terminal: Terminal) -> None:

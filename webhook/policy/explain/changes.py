@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.policy.explain import remedies
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.place import PodPlacement
 
@@ -27,26 +28,30 @@ class SuggestedChange(msgspec.Struct, frozen=True):
     Attributes:
         edits: The same for programs; all of them are needed.
         nodes: Names of the nodes that then pass, in order; at least one.
-        placed: How many of the replicas that await a node are then placed; at least the next one.
-        awaited: Number of those replicas; 1 if only the next one was tried.
+        placed: How many of the replicas that await a node are then placed; None if only the next
+            one was tried.
+        awaited: Number of those replicas.
     """
 
     sentence: str
     edits: remedies.Edits
     nodes: tuple[str, ...]
-    placed: int = 1
+    placed: int | None = 1
     awaited: int = 1
 
 
-def describe_change(edits: remedies.Edits) -> str:
-    """Describe edits that belong together."""
-    return ", and ".join(map(str, edits))
+def describe_change(edits: remedies.Edits, names: KeyNames) -> str:
+    """Describe edits that belong together; ``names`` are those of label keys."""
+    return ", and ".join(edit.describe(names) for edit in edits)
 
 
 Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
 """Yields what to try for one kind of change, the smallest first."""
 
-CHANGE_SEARCHES: tuple[tuple[Candidates, int], ...] = (
+Searches: TypeAlias = tuple[tuple[Candidates, int], ...]
+"""Kinds of changes, with the most to report of each."""
+
+CHANGE_SEARCHES: Searches = (
     (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
@@ -64,16 +69,25 @@ In the order of the report: first what gives up least of what the user configure
 """
 
 
-def find_changes(scenario: Scenario, placement: PodPlacement) -> tuple[SuggestedChange, ...]:
-    """Find at most 19 changes that let a pod be placed; none if it can be or none helps."""
+def find_changes(
+    scenario: Scenario, placement: PodPlacement, searches: Searches = CHANGE_SEARCHES
+) -> tuple[SuggestedChange, ...]:
+    """
+    Find at most 19 changes that let a pod be placed; none if it can be or none helps.
+
+    Args:
+        searches: The kinds of changes to try. Only if these are all, they are combined.
+    """
     if placement.passing:
         return ()
     found = [
         change
-        for candidates, most in CHANGE_SEARCHES
+        for candidates, most in searches
         for change in islice(_try_candidates(candidates, scenario, placement), most)
     ]
-    return tuple(found or islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
+    if found or searches is not CHANGE_SEARCHES:
+        return tuple(found)
+    return tuple(islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
 
 
 def _try_candidates(
@@ -86,7 +100,8 @@ def _try_candidates(
             continue
         least = _minimize(edits, scenario)
         found.append(least)
-        yield SuggestedChange(describe_change(least), least, _passing_nodes(least, scenario))
+        sentence = describe_change(least, scenario.names)
+        yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
 
 
 def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:

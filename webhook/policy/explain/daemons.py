@@ -129,7 +129,7 @@ def _judge_together(
     if all(pod.reason for pod in judged) or not _is_interdependent(scenario):
         yield from judged
         return
-    end, placed = _fill(scenario, missing)
+    end, placed = fill(scenario, missing)
     for node, pod in zip(missing, judged, strict=True):
         if pod.reason or node.name in placed:
             yield pod
@@ -147,10 +147,20 @@ def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Sc
     """Return the scenario of the pod for one node once the missing pods are placed that can be."""
     names = {pod.node for pod in report.missing}
     missing = [one for one in scenario.topology.nodes if one.name in names]
-    return pin(_fill(scenario, missing)[0], node)
+    return pin(fill(scenario, missing)[0], node)
 
 
-def _fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
+def pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
+    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
+    for pod in report.missing:
+        if not pod.is_placeable:
+            nodes = scenario.topology.nodes
+            node = next(node for node in nodes if node.name == pod.node)
+            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
+    return None
+
+
+def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
     """Place missing pods in a copy; also return what ``_place_missing`` does."""
     end = replace(scenario, census=scenario.census.copy())
     return end, _place_missing(end, missing)
@@ -172,7 +182,7 @@ def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
 
 
 def _find_reason(scenario: Scenario, node: Node) -> str:
-    return sentences.rejection_reason(node.name, pin(scenario, node).placement())
+    return sentences.rejection_reason(node.name, pin(scenario, node).placement(), scenario.names)
 
 
 def roll_out_daemons(
@@ -187,15 +197,15 @@ def roll_out_daemons(
     changed = apply_all(edits, scenario)
     needing = _list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
-    end, placed = _fill(changed, missing)
+    end, placed = fill(changed, missing)
     pending = len(missing) - len(placed)
     running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
     before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))
     skews = compare_skews(scenario, end, before, after)
     fate = f"{pending} would stay Pending" if pending else "all would run"
     rollout = Rollout(
-        sentence=f"{describe_edits(edits)}: {count_of(len(needing), 'node')} would need a pod; "
-        f"{fate}{describe_skews(skews)}",
+        sentence=f"{describe_edits(edits, scenario.names)}: {count_of(len(needing), 'node')} would "
+        f"need a pod; {fate}{describe_skews(skews, scenario.names)}",
         edits=tuple(edits),
         replicas=len(needing),
         running=len(running),

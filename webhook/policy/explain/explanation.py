@@ -4,21 +4,23 @@ The explanation of a placement: sentences and figures as one value, for terminal
 ``explain`` is the entry point. Its structs are the JSON output of ``evenspread explain``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.explain import sentences
 from webhook.policy.explain.caveats import ALWAYS_IGNORED
 from webhook.policy.explain.changes import SuggestedChange, find_changes
+from webhook.policy.explain.daemonchanges import find_daemon_changes
 from webhook.policy.explain.daemons import (
     DaemonPods,
     DaemonReport,
     find_missing,
-    pin,
-    pin_after_others,
+    pin_first,
     summarize_daemons,
 )
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.rollout import unevenness
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.explain.terms import NO_TERMS, PlacementTerms
@@ -119,7 +121,13 @@ class NodeExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A violation of an API rule; ``field`` is its path, ``message`` kube-apiserver's text."""
+    """
+    A violation of an API rule, or of a policy rule that denies.
+
+    Attributes:
+        field: The path of the field.
+        message: kube-apiserver's text, or that of the policy rule.
+    """
 
     rule: str
     field: str
@@ -139,11 +147,15 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         daemon: The nodes of a DaemonSet; None for others. Then ``nodes`` are those that need a pod,
             ``rejected`` those that need none, and ``constraints`` those of the first missing pod
             that cannot be placed.
-        refused: Why kube-apiserver accepts no such pod, so that nothing is placed; usually empty.
+        refused: Why no such pod is accepted, so that nothing is placed; usually empty.
         bound_to: The node that the template names, so that kube-scheduler does not place the pod.
         scheduler: Another scheduler, of which nothing is known; empty for kube-scheduler.
         gates: Scheduling gates, without which the rest holds.
         phase: The phase of a pod that has ended, so that the rest holds for a new pod like it.
+        closed: Why the Job that would create the pod creates no pod any more; usually empty.
+        suspended: Whether that Job is suspended.
+        unknown_revision: The revision of the pod, if its template is not known and the rest holds
+            for the present template.
     """
 
     subject: str
@@ -162,15 +174,23 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     scheduler: str = ""
     gates: tuple[str, ...] = ()
     phase: str = ""
+    closed: str = ""
+    suspended: bool = False
+    unknown_revision: str = ""
+
+
+def name_refusing_server(refused: Sequence[Refusal]) -> str:
+    """Name the server that refuses an object: evenspread for policy rules, else kube-apiserver."""
+    return "evenspread" if refused[0].rule in DEFAULT_ACTIONS else "kube-apiserver"
 
 
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
-    """Explain that kube-apiserver refuses an object or its pods; ``refused`` is not empty."""
+    """Explain that an object or its pods are refused; ``refused`` is not empty."""
     rules = ", ".join(dict.fromkeys(refusal.rule for refusal in refused))
-    first = refused[0]
+    first, server = refused[0], name_refusing_server(refused)
     return Explanation(
         subject=subject,
-        sentence=f"is refused by kube-apiserver: {first.field}: {first.message} ({rules})",
+        sentence=f"is refused by {server}: {first.field}: {first.message} ({rules})",
         placeable=False,
         not_modelled=(),
         refused=refused,
@@ -199,7 +219,8 @@ def explain(
     placement = scenario.placement()
     sentence = sentences.summarize(scenario, placement, runs_on)
     best = frozenset(placement.best)
-    nodes = tuple(_explain_node(name, placement, best) for name in placement.statuses)
+    names = scenario.names
+    nodes = tuple(_explain_node(name, placement, best, names) for name in placement.statuses)
     constraints = _explain_constraints(scenario, placement)
     return Explanation(
         subject=subject,
@@ -210,12 +231,15 @@ def explain(
         constraints=constraints,
         nodes=nodes,
         rejected=_group_nodes((node.name, node.reason) for node in nodes if not node.passes),
-        changes=() if terms.node else find_changes(scenario, placement),
+        changes=() if terms.node or terms.closed else find_changes(scenario, placement),
         not_modelled=not_modelled,
         bound_to=terms.node,
         scheduler=terms.scheduler,
         gates=terms.gates,
         phase=terms.phase,
+        closed=terms.closed,
+        suspended=terms.suspended,
+        unknown_revision=terms.revision,
     )
 
 
@@ -231,7 +255,7 @@ def explain_daemons(
     reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
     nodes = scenario.topology.nodes
     exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}
-    pinned = _pin_first(scenario, report)
+    pinned = pin_first(scenario, report)
     return Explanation(
         subject=subject,
         sentence=summarize_daemons(report),
@@ -249,23 +273,16 @@ def explain_daemons(
             for name, exclusion in exclusions.items()
             if exclusion is not None
         ),
+        changes=find_daemon_changes(scenario, pinned, report) if pinned else (),
         daemon=report,
         not_modelled=not_modelled,
     )
 
 
-def _pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
-    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
-    for pod in report.missing:
-        if not pod.is_placeable:
-            nodes = scenario.topology.nodes
-            node = next(node for node in nodes if node.name == pod.node)
-            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
-    return None
-
-
-def _explain_node(name: str, placement: PodPlacement, best: frozenset[str]) -> NodeExplanation:
-    reason, scores = sentences.rejection_reason(name, placement), placement.scores
+def _explain_node(
+    name: str, placement: PodPlacement, best: frozenset[str], names: KeyNames
+) -> NodeExplanation:
+    reason, scores = sentences.rejection_reason(name, placement, names), placement.scores
     return NodeExplanation(
         name=name,
         passes=not reason,
@@ -295,7 +312,7 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         node_taints_policy=HONOR if spread.honors_taints else IGNORE,
         selects_pod=tally.matches_pod,
         global_minimum=tally.minimum,
-        minimum_because=sentences.explain_minimum(tally),
+        minimum_because=sentences.explain_minimum(tally, scenario.names),
         pods=sum(tally.pods.values()),
         unevenness=unevenness(tally),
         domains=tuple(_list_domains(tally, scenario.topology)),

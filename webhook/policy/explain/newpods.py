@@ -13,14 +13,14 @@ Source: kubernetes pkg/controller/statefulset stateful_set_control.go ``processR
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice, repeat
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.explain.scenario import Scenario
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod
@@ -55,12 +55,13 @@ class PodSuccession(msgspec.Struct, frozen=True):
     is_parallel: bool = False
     taken: frozenset[int] = frozenset()
 
-    def follow(self, scenario: Scenario) -> Iterator[Scenario]:
-        """Iterate over the scenarios of the new pods, without end."""
+    def follow(self, scenario: Scenario) -> Iterator[tuple[int, Scenario]]:
+        """Iterate over the ordinals of the new pods and their scenarios, without end."""
         if self.build is None:
-            return repeat(scenario)
+            return repeat((0, scenario))
         free = (ordinal for ordinal in count(self.start) if ordinal not in self.taken)
-        return (new.enter(scenario) for new in map(self.build, free))
+        build = self.build
+        return ((ordinal, build(ordinal).enter(scenario)) for ordinal in free)
 
 
 ALIKE = PodSuccession()
@@ -69,37 +70,69 @@ _Choice: TypeAlias = Callable[[PodPlacement], str]
 """Chooses one of the best nodes."""
 
 
+class PlacedPods(NamedTuple):
+    """
+    The new pods that were placed, and those that were not.
+
+    Attributes:
+        end: The scenario of the first pod without a node, or else of the next one.
+        placed: Node name -> pods placed there, at least 1.
+        awaiting: The pods without a node, and those after them.
+    """
+
+    end: Scenario
+    placed: Counter[str]
+    awaiting: PodSuccession
+
+
 def place_pods(
-    scenario: Scenario, number: int, succession: PodSuccession = ALIKE
-) -> tuple[Scenario, Counter[str]]:
+    scenario: Scenario,
+    number: int,
+    succession: PodSuccession = ALIKE,
+    edits: Sequence[ScenarioEdit] = (),
+) -> PlacedPods:
     """
     Place new pods until all run, or one has no node and keeps the others from being placed.
 
-    Returns:
-        The scenario of the first pod without a node, or else of the next one; and node name ->
-        pods placed there, at least 1.
+    Args:
+        edits: Changes of the cluster and of the pods.
     """
-    return _place_pods(scenario, number, succession, _choose_node)
+    return _place_pods(scenario, number, succession, edits, _choose_node)
 
 
 def _place_pods(
-    scenario: Scenario, number: int, succession: PodSuccession, choose: _Choice
-) -> tuple[Scenario, Counter[str]]:
-    placed = Counter[str]()
+    scenario: Scenario,
+    number: int,
+    succession: PodSuccession,
+    edits: Sequence[ScenarioEdit],
+    choose: _Choice,
+) -> PlacedPods:
+    placed, taken = Counter[str](), set(succession.taken)
     census = scenario.census.copy()
-    upcoming = succession.follow(replace(scenario, census=census))
+    changed = apply_all(edits, replace(scenario, census=census))
+    upcoming = ((at, _apply(edits, one, changed)) for at, one in succession.follow(changed))
     pending: Scenario | None = None
-    for following in islice(upcoming, number):
+    for ordinal, following in islice(upcoming, number):
         placement = following.placement()
         if placement.passing:
             node = choose(placement)
             census.add(following.pod.namespace, following.pod.labels, node)
             placed[node] += 1
-        elif succession.is_parallel:
+            taken.add(ordinal)
+        else:
             pending = pending or following
-        else:  # the next one would have no node either, or is not created before this one runs
-            return following, placed
-    return pending or next(upcoming), placed
+            if not succession.is_parallel:
+                # the next one would have no node either, or is not created before this one runs
+                break
+    awaiting = replace(succession, taken=frozenset(taken))
+    return PlacedPods(pending or next(upcoming)[1], placed, awaiting)
+
+
+def _apply(edits: Sequence[ScenarioEdit], following: Scenario, changed: Scenario) -> Scenario:
+    """Apply the edits to a new pod, unless it is that of ``changed``, where they are applied."""
+    if following is changed:
+        return following
+    return apply_all((edit for edit in edits if edit.changes_pod(following)), following)
 
 
 def describe_choice(
@@ -107,7 +140,7 @@ def describe_choice(
 ) -> Iterator[str]:
     """Yield a note if another choice among equally good nodes has another result than this."""
     many = placed.total() > TRIED_TWICE
-    if many or _place_pods(scenario, number, succession, _choose_otherwise)[1] != placed:
+    if many or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed:
         yield (
             "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
             "on other nodes"
@@ -119,7 +152,7 @@ def describe_succession(
 ) -> Iterator[str]:
     """Yield a note if the constraints of new pods, and of the one after them, count other pods."""
     upcoming = islice(succession.follow(scenario), number + 1)
-    if succession.build and len({msgspec.json.encode(new.spreads) for new in upcoming}) > 1:
+    if succession.build and len({msgspec.json.encode(new.spreads) for _, new in upcoming}) > 1:
         yield (
             "the constraints of these replicas count different pods, since their labels differ: "
             "the skew shown is that of the pods that the constraints of the next pod count"

@@ -7,7 +7,8 @@ from itertools import count, islice
 from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.explain.scenario import Scenario, ScenarioEdit, short_key
+from webhook.policy.explain.keynames import KeyNames
+from webhook.policy.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE, uncordon
 from webhook.policy.placement.topology import Topology
@@ -32,7 +33,9 @@ class NodeEdit(ScenarioEdit, frozen=True):
 class Uncordon(NodeEdit, frozen=True):
     """Uncordon a node, so that it takes new pods again."""
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return f"uncordon node {self.node}"
 
     def change(self, node: Node) -> Node:
@@ -43,7 +46,9 @@ class Uncordon(NodeEdit, frozen=True):
 class Cordon(NodeEdit, frozen=True):
     """Cordon a node, so that it takes no new pods."""
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return f"cordon node {self.node}"
 
     def change(self, node: Node) -> Node:
@@ -57,8 +62,9 @@ class LabelNode(NodeEdit, frozen=True):
 
     labels: dict[str, str]
 
-    def __str__(self) -> str:
-        return f"label node {self.node} with {render_labels(self.labels)}"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"label node {self.node} with {render_labels(self.labels, names)}"
 
     def change(self, node: Node) -> Node:
         """Add the labels."""
@@ -77,10 +83,11 @@ class AddNodes(ScenarioEdit, frozen=True):
     labels: dict[str, str]
     number: int = 1
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
         nodes = count_of(self.number, "node")
         labels = {key: value for key, value in self.labels.items() if key != HOSTNAME}
-        return f"add {nodes} with {render_labels(labels)}" if labels else f"add {nodes}"
+        return f"add {nodes} with {render_labels(labels, names)}" if labels else f"add {nodes}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -97,8 +104,9 @@ class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
     key: str
     value: str
 
-    def __str__(self) -> str:
-        return f"lose {short_key(self.key)} {self.value}"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"lose {names.short(self.key)} {self.value}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit; pods on nodes that are gone no longer count."""
@@ -112,9 +120,9 @@ def shared_labels(nodes: Sequence[Node]) -> dict[str, str]:
     return dict(set(pairs[0]).intersection(*pairs[1:])) if pairs else {}
 
 
-def render_labels(labels: Mapping[str, str]) -> str:
+def render_labels(labels: Mapping[str, str], names: KeyNames) -> str:
     """Format labels with short keys, as ``zone=us-1a, disk=ssd``."""
-    return ", ".join(f"{short_key(key)}={value}" for key, value in labels.items())
+    return ", ".join(f"{names.short(key)}={value}" for key, value in labels.items())
 
 
 def _free_names(nodes: Sequence[Node]) -> Iterator[str]:

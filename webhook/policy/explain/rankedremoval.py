@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.explain.removalorder import is_ready
 from webhook.policy.explain.replicaskew import SkewChange
@@ -20,11 +21,10 @@ from webhook.policy.explain.rollout import (
     ScaleDownReport,
     roll_out,
 )
-from webhook.policy.explain.scenario import Scenario, short_key
-from webhook.policy.placement.census import ObservedPod
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.scaledown.domain import ranking_key
-from webhook.policy.scaledown.forecast import rank_of, rank_pods
+from webhook.policy.scaledown.forecast import ForecastRank, rank_of, rank_pods
 
 
 def report_ranks(
@@ -52,17 +52,25 @@ def report_ranks(
     if not (key and rollout.removed and pods and pods.order is RemovalOrder.REPLICA_SET):
         return rollout
     domains = {node.name: node.labels.get(key, "") for node in scenario.topology.nodes}
-    removed = _list_removed(rollout.removed, pods.pods, domains)
-    ranked = replace(pods, pods=rank_pods(pods.pods, domains))
+    present = [ForecastRank(pod, rank_of(pod)) for pod in pods.pods]
+    removed = _list_removed(rollout.removed, present, domains)
+    forecast = rank_pods(pods.pods, domains)
     after: RankedRemoval | None = None
-    if ranked.pods != pods.pods:
-        then, _ = roll_out(scenario, rollout.edits, rollout.replicas, running, ranked)
+    if forecast != present:
+        ranked = replace(pods, pods=tuple(one.pod for one in forecast))
+        then, *_ = roll_out(scenario, rollout.edits, rollout.replicas, running, ranked)
         after = RankedRemoval(
-            _list_removed(then.removed, ranked.pods, domains), then.skews, then.notes
+            _list_removed(then.removed, forecast, domains), then.skews, then.notes
         )
-    has_rank = sum(rank_of(pod) is not None for pod in pods.pods)
+    has_rank = sum(one.rank is not None for one in present)
     report = ScaleDownReport(
-        sentence=_summarize(key, rollout, after, (has_rank, len(pods.pods)), configured=configured),
+        sentence=_summarize(
+            (key, scenario.names),
+            rollout,
+            after,
+            (has_rank, len(pods.pods)),
+            configured=configured,
+        ),
         topology_key=key,
         configured=configured,
         pods=len(pods.pods),
@@ -83,45 +91,45 @@ def _find_key(spreads: SpreadConstraints) -> str:
 
 
 def _list_removed(
-    names: Sequence[str], pods: Sequence[ObservedPod], domains: Mapping[str, str]
+    names: Sequence[str], pods: Sequence[ForecastRank], domains: Mapping[str, str]
 ) -> tuple[RemovedPod, ...]:
-    some_are_ready = any(map(is_ready, pods))
-    known = {pod.metadata.name or "": pod for pod in pods}
+    some_are_ready = any(is_ready(one.pod) for one in pods)
+    known = {one.pod.metadata.name or "": one for one in pods}
     return tuple(
         RemovedPod(
             name=name,
-            node=(node := known[name].spec.node_name or ""),
+            node=(node := known[name].pod.spec.node_name or ""),
             domain=domains.get(node, ""),
-            rank=rank_of(known[name]),
-            goes_first=some_are_ready and not is_ready(known[name]),
+            rank=known[name].rank,
+            goes_first=some_are_ready and not is_ready(known[name].pod),
         )
         for name in names
     )
 
 
 def _summarize(
-    key: str,
+    named: tuple[str, KeyNames],
     rollout: Rollout,
     after: RankedRemoval | None,
     counts: tuple[int, int],
     *,
     configured: bool,
 ) -> str:
-    """Summarize the ranks; ``counts`` are the pods that have one, and all pods."""
-    ranked, pods = counts
+    """Summarize the ranks by a key; ``counts`` are the pods that have one, and all pods."""
+    (key, names), (ranked, pods) = named, counts
     have = f"{ranked} of {count_of(pods, 'pod')} {'has' if ranked == 1 else 'have'} a rank"
-    have = f"{have} by {short_key(key)}"
+    have = f"{have} by {names.short(key)}"
     if after is None:
         return have if ranked == pods else f"{have}, and the others cannot get one"
     source = "new pods get one" if configured else "scaleDown: KeepSpread gives new pods one"
     pairs = zip(rollout.skews, after.skews, strict=True)
-    skews = ", ".join(_compare_skews(now, then) for now, then in pairs)
+    skews = ", ".join(_compare_skews(now, then, names) for now, then in pairs)
     return f"{have}, and {source}; if all had one, {skews}"
 
 
-def _compare_skews(now: SkewChange, then: SkewChange) -> str:
+def _compare_skews(now: SkewChange, then: SkewChange, names: KeyNames) -> str:
     rest = " as well" if now.after == then.after else f" instead of {now.after}"
-    return f"skew of {short_key(then.topology_key)} {then.before} -> {then.after}{rest}"
+    return f"skew of {names.short(then.topology_key)} {then.before} -> {then.after}{rest}"
 
 
 def _describe_unready(removed: Sequence[RemovedPod]) -> Iterator[str]:

@@ -8,6 +8,7 @@ node pass. ``combine_changes`` joins changes of the pod with changes of one node
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from webhook.policy.explain.keynames import SHORT_NAMES
 from webhook.policy.explain.nodeedits import AddNodes, LabelNode, Uncordon
 from webhook.policy.explain.scenario import (
     DropAffinity,
@@ -20,11 +21,15 @@ from webhook.policy.explain.scenario import (
     Soften,
     Tolerate,
     apply_all,
-    short_key,
 )
 from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
 from webhook.policy.placement.nodeaffinity import term_matches
-from webhook.policy.placement.nodes import UNSCHEDULABLE, RejectionReason, find_untolerated
+from webhook.policy.placement.nodes import (
+    PASSING_TAINTS,
+    UNSCHEDULABLE,
+    RejectionReason,
+    find_untolerated,
+)
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
@@ -99,12 +104,18 @@ def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     """
     Tolerate the taints of one node, those with few taints first; then all taints.
 
-    Cordoned nodes are skipped: ``uncordon`` is the remedy for them.
+    Nodes with a taint for a state that passes are skipped, such as one that is not ready. For
+    cordoned nodes, ``uncordon`` is the remedy.
     """
     sets = {untolerated_taints(node, scenario): None for node in scenario.topology.nodes}
-    ordered = sorted((taints for taints in sets if taints and UNSCHEDULABLE not in taints), key=len)
+    ordered = sorted((taints for taints in sets if taints and not _has_passing(taints)), key=len)
     yield from (tuple(map(Tolerate, taints)) for taints in ordered)
     yield tuple(map(Tolerate, dict.fromkeys(taint for taints in ordered for taint in taints)))
+
+
+def _has_passing(taints: Iterable[Taint]) -> bool:
+    """Whether a taint is for a state of the node that passes, which no pod should tolerate."""
+    return any(taint.key in PASSING_TAINTS for taint in taints)
 
 
 def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
@@ -189,7 +200,9 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
     chosen = _distinct_nodes(scenario.topology.nodes, placement)
     needed = [
-        (_list_changes(node, scenario, keys, _find_emptiest(hard)), node.name) for node in chosen
+        (edits, node.name)
+        for node in chosen
+        if (edits := _list_changes(node, scenario, keys, _find_emptiest(hard))) is not None
     ]
     for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
         # The edits change what counts, so the skew has to be calculated again before maxSkew is
@@ -201,13 +214,16 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
 
 def _list_changes(
     node: Node, scenario: Scenario, keys: Iterable[str], values: Mapping[str, str]
-) -> Edits:
+) -> Edits | None:
+    """List the changes that a node needs; None if a taint of it is for a state that passes."""
     demands = scenario.pod.demands
     taints = untolerated_taints(node, scenario)
     edits: list[ScenarioEdit] = []
     if node.unschedulable:
         edits.append(Uncordon(node.name))
         taints = tuple(taint for taint in taints if taint.key != UNSCHEDULABLE.key)
+    if _has_passing(taints):
+        return None
     edits += map(Tolerate, taints)
     edits += (
         DropSelector(key, value) for key, value in demands.pairs if node.labels.get(key) != value
@@ -268,4 +284,4 @@ def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> di
 
 
 def _make_value(key: str, number: int) -> str:
-    return f"new-{short_key(key).rpartition('/')[2]}-{number}"
+    return f"new-{SHORT_NAMES.short(key).rpartition('/')[2]}-{number}"

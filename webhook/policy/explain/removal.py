@@ -10,7 +10,7 @@ pkg/controller/statefulset stateful_set_control.go.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.findings import join_names
 from webhook.policy.explain.newpods import ALIKE, PodSuccession
-from webhook.policy.explain.removalorder import RemovalGroup, is_older, order_pods
+from webhook.policy.explain.removalorder import RemovalGroup, is_older, is_unready, order_pods
 from webhook.policy.placement.census import ObservedPod
 
 BURST = 500
@@ -107,6 +107,31 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         kept = (pod for pod in self.pods if pod.metadata.name not in removed)
         taken = frozenset(self._ordinal_of(pod) for pod in kept if pod.spec.node_name in known)
         return replace(self.succession, taken=taken)
+
+    def describe_waiting(
+        self, replicas: int, surplus: Surplus, succession: PodSuccession
+    ) -> Iterator[str]:
+        """
+        Yield a note if a pod that is not ready keeps the controller from further steps.
+
+        Args:
+            replicas: Desired number of pods.
+            surplus: The pods to remove.
+            succession: The pods to create, from ``find_new_pods``.
+
+        Source: stateful_set_control.go ``processReplica``.
+        """
+        if self.order is not RemovalOrder.ORDINAL or succession.is_parallel:
+            return
+        wanted = range(self.start, self.start + replicas)
+        unready = {self._ordinal_of(pod) for pod in self.pods if is_unready(pod)}
+        first = min(unready & succession.taken & {*wanted}, default=-1)
+        missing = any(one not in succession.taken for one in wanted if one > first)
+        if first >= 0 and (missing or surplus.pods):
+            yield (
+                f"{self.name}-{first} is not ready: with podManagementPolicy OrderedReady, no "
+                "later pod is created and none is removed before it is"
+            )
 
     def _ordinal_of(self, pod: ObservedPod) -> int:
         """Return the ordinal of a pod of this StatefulSet; -1 for other names."""

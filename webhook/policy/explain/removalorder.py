@@ -198,6 +198,11 @@ def is_ready(pod: ObservedPod) -> bool:
     return _ready_condition(pod)[0] == "True"
 
 
+def is_unready(pod: ObservedPod) -> bool:
+    """Whether a pod has the condition Ready, and it is not True."""
+    return _ready_condition(pod)[0] not in (None, "True")
+
+
 def _ready_condition(pod: ObservedPod) -> tuple[str | None, str | None]:
     """Source: pkg/api/v1/pod/util.go ``GetPodConditionFromList``."""
     conditions = (pod.status.conditions if pod.status else None) or ()

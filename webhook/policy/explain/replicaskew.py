@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from webhook.policy.explain.scenario import short_key
+from webhook.policy.explain.keynames import KeyNames
 from webhook.policy.model import Node
 from webhook.policy.placement.tallies import PodTally
 
@@ -99,13 +99,18 @@ def _measure_skew(pods: Mapping[str, int], domains: Mapping[str, int]) -> int:
     return max(pods.values(), default=0) - least if pods else 0
 
 
-def describe_skews(skews: Iterable[SkewChange]) -> str:
-    """Describe changes of the skew as the end of a sentence: ``; skew of zone 0 -> 1``."""
-    return "".join(map(_describe_skew, skews))
+def describe_skews(skews: Iterable[SkewChange], names: KeyNames) -> str:
+    """
+    Describe changes of the skew as the end of a sentence: ``; skew of zone 0 -> 1``.
+
+    Args:
+        names: The names of label keys.
+    """
+    return "".join(_describe_skew(skew, names.short(skew.topology_key)) for skew in skews)
 
 
-def _describe_skew(skew: SkewChange) -> str:
-    name, counted = short_key(skew.topology_key), f"{skew.before} -> {skew.after}"
+def _describe_skew(skew: SkewChange, name: str) -> str:
+    counted = f"{skew.before} -> {skew.after}"
     own = f"{skew.replicas_before} -> {skew.replicas_after}"
     if own == counted:
         return f"; skew of {name} {counted}"

@@ -8,11 +8,19 @@ nodes are placed again, as ``newpods`` describes.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.explain.newpods import ALIKE, describe_choice, describe_succession, place_pods
+from webhook.policy.explain.keynames import KeyNames
+from webhook.policy.explain.newpods import (
+    ALIKE,
+    PodSuccession,
+    describe_choice,
+    describe_succession,
+    place_pods,
+)
 from webhook.policy.explain.removal import Surplus, WorkloadPods
 from webhook.policy.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.policy.explain.scenario import Scenario, ScenarioEdit, apply_all
@@ -104,13 +112,27 @@ class Rollout(msgspec.Struct, frozen=True, rename="camel"):
     scale_down: ScaleDownReport | None = None
 
 
+class RolledOut(NamedTuple):
+    """
+    A rollout, and what is left to do after it.
+
+    Attributes:
+        end: The scenario of the next pod.
+        awaiting: The pods without a node, which that is the first of, and those after them.
+    """
+
+    rollout: Rollout
+    end: Scenario
+    awaiting: PodSuccession
+
+
 def roll_out(
     scenario: Scenario,
     edits: Sequence[ScenarioEdit],
     replicas: int,
     running: Mapping[str, int],
     pods: WorkloadPods | None = None,
-) -> tuple[Rollout, Scenario]:
+) -> RolledOut:
     """
     Edit a cluster, and remove surplus replicas of a workload or place missing ones.
 
@@ -121,8 +143,6 @@ def roll_out(
         pods: The same pods and those without a node, with what decides on their removal; None if
             none is ever removed.
 
-    Returns:
-        The result, and the scenario of the next pod after it.
     """
     changed = apply_all(edits, scenario)
     left = {node.name for node in changed.topology.nodes}
@@ -132,14 +152,18 @@ def roll_out(
     remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
     missing = max(0, replicas - remaining)
     new_pods = pods.find_new_pods(surplus, left) if pods else ALIKE
-    end, placed = place_pods(changed, missing, new_pods)
+    end, placed, awaiting = place_pods(changed, missing, new_pods)
     pending = missing - placed.total()
     after = Counter({node: pods for node, pods in running.items() if node in left}) + placed
     after.subtract(pod.spec.node_name or "" for pod in bound)
     before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
     skews = compare_skews(before, end, running, after)
     rollout = Rollout(
-        sentence=_summarize(edits, replicas, len(surplus.pods), pending, skews),
+        sentence=(
+            f"{describe_edits(edits, scenario.names)}: "
+            f"{_summarize(replicas, len(surplus.pods), pending)}"
+            f"{describe_skews(skews, scenario.names)}"
+        ),
         edits=tuple(edits),
         replicas=replicas,
         running=remaining,
@@ -149,11 +173,21 @@ def roll_out(
         removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
         notes=(
             *surplus.notes,
+            *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
             *describe_succession(changed, missing, new_pods),
             *describe_choice(changed, missing, new_pods, placed),
         ),
     )
-    return rollout, end
+    return RolledOut(rollout, end, awaiting)
+
+
+def count_lost(
+    edits: Sequence[ScenarioEdit], scenario: Scenario, running: Mapping[str, int]
+) -> int:
+    """Count the running pods on nodes that edits remove; ``running`` as for ``roll_out``."""
+    left = {node.name for node in apply_all(edits, scenario).topology.nodes}
+    known = {node.name for node in scenario.topology.nodes}
+    return sum(pods for node, pods in running.items() if node in known - left)
 
 
 def _remove(scenario: Scenario, pods: Sequence[ObservedPod]) -> Scenario:
@@ -201,22 +235,19 @@ def unevenness(tally: PodTally) -> int:
     return max(pods, default=0) - min(pods, default=0)
 
 
-def _summarize(
-    edits: Sequence[ScenarioEdit],
-    replicas: int,
-    removed: int,
-    pending: int,
-    skews: Sequence[SkewChange],
-) -> str:
+def _summarize(replicas: int, removed: int, pending: int) -> str:
     fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
-    if not pending:
+    if not replicas:
+        fate = "no replica would run"
+    elif not pending:
         fate = f"all {replicas} replicas would run" if replicas != 1 else "the replica would run"
     if removed:
         kept = f"{replicas} would run" if not pending else fate
         fate = f"{count_of(removed, 'pod')} would be removed, {kept}"
-    return f"{describe_edits(edits)}: {fate}{describe_skews(skews)}"
+    return fate
 
 
-def describe_edits(edits: Sequence[ScenarioEdit]) -> str:
-    """Describe edits, as ``if you lose zone a, cordon node n1``."""
-    return f"if you {', '.join(map(str, edits))}" if edits else "as it is"
+def describe_edits(edits: Sequence[ScenarioEdit], names: KeyNames) -> str:
+    """Describe edits, as ``if you lose zone a, cordon node n1``; ``names`` of label keys."""
+    described = ", ".join(edit.describe(names) for edit in edits)
+    return f"if you {described}" if edits else "as it is"

@@ -2,19 +2,19 @@
 The scenario to explain: a pod to place, and the cluster to place it in; and edits of the pod.
 
 An edit is a change that the pod's author could make, with its sentence. It turns a scenario into
-another one; whether that helps is decided in ``changes``. Here are also the short names of
-well-known topology keys, which sentences and the command line use.
+another one; whether that helps is decided in ``changes``.
 """
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.findings import count_of
-from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Taint
+from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Taint
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
@@ -31,6 +31,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
     Attributes:
         node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
+        names: The names of label keys in sentences.
     """
 
     pod: IncomingPod
@@ -38,6 +39,7 @@ class Scenario(msgspec.Struct, frozen=True):
     topology: Topology
     census: Census
     node_policies: bool = True
+    names: KeyNames = SHORT_NAMES
 
     def placement(self) -> place.PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
@@ -48,22 +50,15 @@ class Scenario(msgspec.Struct, frozen=True):
         )
 
 
-REGION = "topology.kubernetes.io/region"  # Source: k8s.io/api core/v1 well_known_labels.go
-
-SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}
-"""Short name -> label key; other keys have no short name."""
-
-_NAMES = {key: name for name, key in SHORT.items()}
-
-
-def full_key(name: str) -> str:
-    """Return the label key of a short name; any other text is a label key itself."""
-    return SHORT.get(name, name)
-
-
-def short_key(key: str) -> str:
-    """Return the short name of a label key, or the key if it has none."""
-    return _NAMES.get(key, key)
+def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str]:
+    """Yield the label keys of nodes that a pod uses; keys may recur."""
+    for spread in (*spreads.hard, *spreads.soft):
+        yield spread.topology_key
+    for key, _ in demands.pairs:
+        yield key
+    for term in demands.terms or ():
+        for requirement in term.match_expressions or ():
+            yield requirement.key
 
 
 class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
@@ -80,13 +75,22 @@ class ScenarioEdit(
 ):
     """One change of a scenario."""
 
-    @abstractmethod
     def __str__(self) -> str:
-        """Describe the edit."""
+        """Describe the edit with the short names of label keys."""
+        return self.describe(SHORT_NAMES)
+
+    @abstractmethod
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit; ``names`` are those of label keys."""
 
     @abstractmethod
     def apply(self, scenario: Scenario) -> Scenario:
         """Return the scenario with the edit applied."""
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario, and not its cluster."""
+        del scenario
+        return False
 
 
 class Scale(ScenarioEdit, frozen=True):
@@ -94,7 +98,9 @@ class Scale(ScenarioEdit, frozen=True):
 
     replicas: int
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return f"scale to {count_of(self.replicas, 'replica')}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -108,10 +114,14 @@ class ConstraintEdit(ScenarioEdit, frozen=True):
     index: int
     topology_key: str
 
-    @property
-    def constraint(self) -> str:
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the pod has this hard constraint, as pods of another revision may not."""
+        hard = {spread.index: spread.topology_key for spread in scenario.spreads.hard}
+        return hard.get(self.index) == self.topology_key
+
+    def name_constraint(self, names: KeyNames) -> str:
         """Name the constraint, as ``constraint 0 (zone)``."""
-        return f"constraint {self.index} ({short_key(self.topology_key)})"
+        return f"constraint {self.index} ({names.short(self.topology_key)})"
 
 
 class RaiseMaxSkew(ConstraintEdit, frozen=True):
@@ -120,8 +130,9 @@ class RaiseMaxSkew(ConstraintEdit, frozen=True):
     before: int
     after: int
 
-    def __str__(self) -> str:
-        return f"raise maxSkew of {self.constraint} from {self.before} to {self.after}"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"raise maxSkew of {self.name_constraint(names)} from {self.before} to {self.after}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -134,8 +145,10 @@ class LowerMinDomains(ConstraintEdit, frozen=True):
     before: int
     after: int
 
-    def __str__(self) -> str:
-        return f"drop minDomains of {self.constraint} from {self.before} to {self.after}"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        constraint = self.name_constraint(names)
+        return f"drop minDomains of {constraint} from {self.before} to {self.after}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -147,8 +160,9 @@ class HonorPolicy(ConstraintEdit, frozen=True):
 
     policy: str
 
-    def __str__(self) -> str:
-        return f"set {self.policy} of {self.constraint} to Honor"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"set {self.policy} of {self.name_constraint(names)} to Honor"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -160,8 +174,9 @@ class HonorPolicy(ConstraintEdit, frozen=True):
 class Soften(ConstraintEdit, frozen=True):
     """Make a hard constraint soft."""
 
-    def __str__(self) -> str:
-        return f"make {self.constraint} ScheduleAnyway"
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"make {self.name_constraint(names)} ScheduleAnyway"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit; minDomains has no effect on a soft constraint."""
@@ -174,12 +189,23 @@ class Soften(ConstraintEdit, frozen=True):
         return replace(scenario, spreads=changed)
 
 
-class Tolerate(ScenarioEdit, frozen=True):
+class PodEdit(ScenarioEdit, frozen=True):
+    """An edit of a pod that is none of a constraint."""
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario: always."""
+        del scenario
+        return True
+
+
+class Tolerate(PodEdit, frozen=True):
     """Let the pod tolerate a taint."""
 
     taint: Taint
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return f"tolerate taint {render_taint(self.taint)}"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -190,13 +216,15 @@ class Tolerate(ScenarioEdit, frozen=True):
         return _with_demands(scenario, replace(demands, tolerations=tolerations))
 
 
-class DropSelector(ScenarioEdit, frozen=True):
+class DropSelector(PodEdit, frozen=True):
     """Remove a label from the pod's nodeSelector."""
 
     key: str
     value: str
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return f"take {self.key}={self.value} out of nodeSelector"
 
     def apply(self, scenario: Scenario) -> Scenario:
@@ -206,10 +234,12 @@ class DropSelector(ScenarioEdit, frozen=True):
         return _with_demands(scenario, replace(demands, pairs=pairs))
 
 
-class DropAffinity(ScenarioEdit, frozen=True):
+class DropAffinity(PodEdit, frozen=True):
     """Remove the pod's required node affinity."""
 
-    def __str__(self) -> str:
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
         return "take the required node affinity out of the pod"
 
     def apply(self, scenario: Scenario) -> Scenario:

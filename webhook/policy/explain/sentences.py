@@ -7,7 +7,8 @@ Sentences about a placement: its summary, and the reasons for single numbers.
 from collections import Counter
 
 from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.explain.scenario import Scenario, short_key
+from webhook.policy.explain.keynames import KeyNames
+from webhook.policy.explain.scenario import Scenario
 from webhook.policy.placement.nodes import NodeRejection, RejectionReason, admits_node
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
@@ -41,8 +42,13 @@ def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     return f"runs on {runs_on}; it {can}{kept}"
 
 
-def rejection_reason(node: str, placement: PodPlacement) -> str:
-    """Explain why a node does not pass; empty if it does. Other filters come first."""
+def rejection_reason(node: str, placement: PodPlacement, names: KeyNames) -> str:
+    """
+    Explain why a node does not pass; empty if it does. Other filters come first.
+
+    Args:
+        names: The names of label keys.
+    """
     rejection = placement.refused.get(node)
     if rejection is not None:
         return render_rejection(rejection)
@@ -52,7 +58,7 @@ def rejection_reason(node: str, placement: PodPlacement) -> str:
     key = status.spread.topology_key
     if status.skew is None:
         return render_rejection(NodeRejection(RejectionReason.MISSING_KEY, key))
-    return f"{short_key(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
+    return f"{names.short(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
 
 
 def render_rejection(rejection: NodeRejection) -> str:
@@ -60,13 +66,13 @@ def render_rejection(rejection: NodeRejection) -> str:
     return f"{rejection.reason} {rejection.about}".rstrip()
 
 
-def explain_minimum(tally: PodTally) -> str:
-    """Explain why the global minimum is what it is."""
+def explain_minimum(tally: PodTally, names: KeyNames) -> str:
+    """Explain why the global minimum is what it is; ``names`` are those of label keys."""
     sizes, pods = tally.domains.sizes, tally.pods
     least = tuple(domain_name(one) for one in sizes if pods.get(one, 0) == tally.minimum)
     match tally.minimum_reason:
         case MinimumReason.NO_DOMAIN:
-            return f"no node counts for {short_key(tally.spread.topology_key)}"
+            return f"no node counts for {names.short(tally.spread.topology_key)}"
         case MinimumReason.TOO_FEW_DOMAINS:
             return f"minDomains {tally.spread.min_domains}, found {len(sizes)}"
         case MinimumReason.EMPTY_DOMAIN:
@@ -84,18 +90,18 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     hard = placement.tallies.hard
     for tally in hard:
         if not any(map(tally.fits, tally.domains.sizes)):
-            return _explain_closed(tally)
+            return _explain_closed(tally, scenario.names)
     for tally in hard:
-        allowed = set(filter(tally.fits, tally.domains.sizes))
-        inside = [node for node in nodes if node.labels.get(tally.spread.topology_key) in allowed]
+        fitting = set(filter(tally.fits, tally.domains.sizes))
+        inside = [node for node in nodes if node.labels.get(tally.spread.topology_key) in fitting]
         refused = [
             placement.refused[node.name] for node in inside if node.name in placement.refused
         ]
         if inside and len(refused) == len(inside):
-            return (
-                f"{_describe_allowed(tally)}, where no node takes it: {_count_rejections(refused)}"
-            )
-    return f"{'; '.join(map(_describe_allowed, hard))}; {_explain_together(scenario, placement)}"
+            allowed = _describe_allowed(tally, scenario.names)
+            return f"{allowed}, where no node takes it: {_count_rejections(refused)}"
+    allowing = "; ".join(_describe_allowed(tally, scenario.names) for tally in hard)
+    return f"{allowing}; {_explain_together(scenario, placement)}"
 
 
 def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
@@ -112,9 +118,9 @@ def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
     return f"only {join_names(names)} {verbs} it: {refused}"
 
 
-def _explain_closed(tally: PodTally) -> str:
+def _explain_closed(tally: PodTally, names: KeyNames) -> str:
     name, found = (
-        short_key(tally.spread.topology_key),
+        names.short(tally.spread.topology_key),
         tuple(map(domain_name, sorted(tally.domains.sizes))),
     )
     if not found:
@@ -127,9 +133,9 @@ def _explain_closed(tally: PodTally) -> str:
     return f"{name} needs {missing} (minDomains {tally.spread.min_domains}, found {there})"
 
 
-def _describe_allowed(tally: PodTally) -> str:
+def _describe_allowed(tally: PodTally, names: KeyNames) -> str:
     fitting = tuple(map(domain_name, sorted(filter(tally.fits, tally.domains.sizes))))
-    name = short_key(tally.spread.topology_key)
+    name = names.short(tally.spread.topology_key)
     return f"{name} (maxSkew {tally.spread.max_skew}) allows only {join_names(fitting)}"
 
 

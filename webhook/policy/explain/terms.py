@@ -33,12 +33,18 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         scheduler: Another scheduler, of which nothing is known.
         gates: Names of the scheduling gates.
         phase: The phase of a pod that has ended, ``Succeeded`` or ``Failed``.
+        revision: Name of its revision if the template of that one is not known.
+        closed: Why the Job that would create it creates no pod any more.
+        suspended: Whether that Job is suspended.
     """
 
     node: str = ""
     scheduler: str = ""
     gates: tuple[str, ...] = ()
     phase: str = ""
+    revision: str = ""
+    closed: str = ""
+    suspended: bool = False
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -50,6 +56,11 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         if self.phase:
             rest = self.of_new_pods.describe(sentence, nodes)
             return f"has ended ({self.phase}) and runs on no node; a new pod like it {rest}"
+        if self.closed or self.suspended:
+            rest = replace(self, closed="", suspended=False).describe(sentence, nodes)
+            if self.closed:
+                return f"is not created: {self.closed}; if it were, it {rest}"
+            return f"is not created while the workload is suspended; then it {rest}"
         if self.node:
             absent = "" if self.node in nodes else "; this node does not exist"
             return (
@@ -62,9 +73,14 @@ class PlacementTerms(msgspec.Struct, frozen=True):
                 f"known; by those of kube-scheduler: {sentence}"
             )
         if self.gates:
-            return (
+            sentence = (
                 f"waits for its scheduling gates ({join_names(self.gates)}); without them, it "
                 f"{sentence}"
+            )
+        if self.revision:
+            return (
+                f"has the pod template of revision {self.revision}, which is not known; with the "
+                f"present template, it {sentence}"
             )
         return sentence
 
@@ -85,6 +101,10 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         if self.gates and not self.node:
             names = join_names(self.gates)
             found.append(f"replicas wait for their scheduling gates ({names}) before that")
+        if self.closed:
+            found.append(f"no further pod is created: {self.closed}")
+        if self.suspended:
+            found.append("the workload is suspended: it has no pods until it is resumed")
         return tuple(found)
 
     def restrict(self, scenario: Scenario) -> Scenario:
