@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import click
@@ -134,3 +135,12 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones(
 
     assert ran.code == 2
     assert ran.err.endswith(f"'jsonpath' is not one of {', '.join(map(repr, formats))}.\n")
+
+
+def test_the_variable_of_the_namespace_is_the_option_of_every_command(
+    shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENSPREAD_NAMESPACE", "shop")
+
+    assert run("explain", "deploy/web", "--facts", "shop.yaml").code == 1
+    assert run("explain", "deploy/web", "--facts", "shop.yaml", "-n", "ops").code == 2
