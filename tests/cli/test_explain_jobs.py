@@ -18,6 +18,7 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec:
+      containers: [{name: c, image: web}]
       topologySpreadConstraints:
       - maxSkew: 1
         topologyKey: topology.kubernetes.io/zone

@@ -170,3 +170,14 @@ def test_an_unknown_template_of_the_old_revision_is_not_promised_a_place(
         "the partition have, is not known: name the file of its ControllerRevision with --facts\n"
     )
     assert "note     the pod template of revision web-r1 is not known: new pods" in ran.out
+
+
+def test_a_snapshot_has_only_what_placement_looks_at(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(deployment())
+    run("audit", "-f", "all.yaml", "--save-snapshot", "facts.yaml")
+    (folder / "git.yaml").write_text(WORKLOAD % ("Deployment", "", "", "1", hard(HASH)))
+
+    explanation, _, err = explain(run, "-f", "git.yaml")
+
+    assert explanation["constraints"][0]["selector"] == f"app=web,{HASH}=abc"
+    assert err == ""

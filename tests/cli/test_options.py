@@ -178,3 +178,12 @@ def test_every_format_of_a_command_is_in_its_help(run: Run) -> None:
         out = run(*command.split(), "--help").out
 
         assert f"[{'|'.join(formats)}]" in out.replace("\n", "").replace(" ", "")
+
+
+def test_the_variable_of_the_namespace_is_the_option_of_every_command(
+    shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENSPREAD_NAMESPACE", "shop")
+
+    assert run("explain", "deploy/web", "--facts", "shop.yaml").code == 1
+    assert run("explain", "deploy/web", "--facts", "shop.yaml", "-n", "ops").code == 2

@@ -149,6 +149,20 @@ def test_the_order_of_a_list_matters() -> None:
     assert not is_same_template(stored, change(WRITTEN, "container", env=[second, first]))
 
 
+ABRIDGED: dict[str, Any] = {
+    "metadata": {"labels": {"app": "web", "pod-template-hash": "1"}},
+    "spec": {"tolerations": [{"key": "x", "operator": "Exists", "value": None}]},
+}
+
+
+def test_of_an_abridged_template_only_what_placement_looks_at_is_compared() -> None:
+    assert is_same_template(ABRIDGED, WRITTEN)
+    assert is_same_template(ABRIDGED, change(WRITTEN, "container", image="web:2"))
+    assert not is_same_template(ABRIDGED, change(WRITTEN, "spec", nodeSelector={"a": "b"}))
+    assert not is_same_template(ABRIDGED, change(WRITTEN, "metadata", labels={"app": "x"}))
+    assert not is_same_template({**ABRIDGED, "spec": {"tolerations": 7}}, WRITTEN)
+
+
 def test_what_is_no_template_equals_only_itself() -> None:
     assert is_same_template(None, None)
     assert not is_same_template(None, WRITTEN)

@@ -27,7 +27,7 @@ from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import SHORT, WIDE, show
+from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
@@ -275,6 +275,9 @@ def _write(
             titles = [target.name for target in targets]
             click.echo(render_page(answers, titles, KeyNames(literal)), nl=False)
         case _:
-            terminal, layout = Terminal(), WIDE if output is OutputFormat.WIDE else SHORT
+            terminal, layout = (
+                Terminal(),
+                WIDE_TABLES if output is OutputFormat.WIDE else SHORT_TABLES,
+            )
             for result, keys in zip(results, names, strict=True):
                 show(result.explanation, result.what_if, terminal, layout, keys)

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from webhook.policy.paths import find_value, is_array, is_object
+from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.podlabels import ROLLOUT_HASH, TEMPLATE_HASH
 from webhook.policy.templatedefaults import CONTAINER_LISTS, complete_template
 
@@ -60,6 +63,8 @@ def is_same_template(stored: Any, written: Any, applied: Any = None) -> bool:
     was last applied; another client added it otherwise. If that is not known, a field that has no
     default was removed, and any other counts as a default of another version of Kubernetes.
 
+    Of an abridged template, only what placement looks at is compared.
+
     Args:
         stored: The template as kube-apiserver returns it, decoded from JSON.
         written: The template of the manifest, or a stored one.
@@ -67,8 +72,25 @@ def is_same_template(stored: Any, written: Any, applied: Any = None) -> bool:
 
     Source: kubectl pkg/cmd/apply patcher.go, which merges the three.
     """
-    templates = map(complete_template, (stored, written, applied))
-    return _equals("", *map(_drop_hashes, templates))
+    templates = map(_drop_hashes, map(complete_template, (stored, written, applied)))
+    if is_abridged(stored) and not is_abridged(written):
+        first, second, _ = map(_read_scheduling, templates)
+        return first is not None and first == second
+    return _equals("", *templates)
+
+
+def is_abridged(template: Any) -> bool:
+    """Whether a template is that of a snapshot, which has only the fields that rules read."""
+    return not find_value(template, ("spec", "containers"))
+
+
+def _read_scheduling(template: Any) -> object:
+    """Read what placement looks at; None for a value of a wrong type."""
+    try:
+        pod = msgspec.convert(template, SchedulingPod)
+    except msgspec.ValidationError:
+        return None
+    return pod.labels, pod.spec
 
 
 def _equals(name: str, stored: Any, written: Any, applied: Any) -> bool:

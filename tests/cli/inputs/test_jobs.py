@@ -16,7 +16,7 @@ from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.census import ObservedPod
 
-SPEC = {"parallelism": 3, "completions": 4, "template": {"spec": {}}}
+SPEC = {"parallelism": 3, "completions": 4, "template": {"spec": {"containers": [{"name": "c"}]}}}
 
 
 def job(**members: Any) -> Any:
@@ -64,6 +64,10 @@ def test_terminating_pods_are_those_that_have_not_ended() -> None:
     pods = tuple(pod(phase, deletionTimestamp="x") for phase in ("Running", "Failed"))
 
     assert find(JOB, late, pods=pods) == JobDemand(2)
+
+
+def test_the_demand_of_a_job_of_a_snapshot_is_not_known() -> None:
+    assert find(JOB, job(spec={**SPEC, "template": {"spec": {}}})) is None
 
 
 def test_other_workloads_have_no_demand_of_their_own() -> None:

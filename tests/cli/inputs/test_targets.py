@@ -174,7 +174,9 @@ def test_new_pods_of_a_stateful_set_follow_its_ordinals(policy: str, parallel: b
 
 def test_a_job_has_as_many_replicas_as_its_controller_wants() -> None:
     spec = "parallelism: 4, completions: 9, template"
-    job = WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job")
+    job = WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job").replace(
+        "containers: []", "containers: [{name: c}]"
+    )
     failed = "status: {conditions: [{type: Failed, status: 'True'}]}\n---\n"
     ended = job.removesuffix("---\n") + failed
 

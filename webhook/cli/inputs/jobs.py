@@ -12,8 +12,10 @@ from webhook.cli.inputs.revisions import find_stored
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.jobdemand import JobDemand, JobPods, read_job_demand
-from webhook.policy.kinds import JOB_SET
+from webhook.policy.kinds import JOB, JOB_SET
+from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod
+from webhook.policy.templatematch import is_abridged
 
 
 def find_job_demand(
@@ -27,6 +29,8 @@ def find_job_demand(
     """
     if subject.kind not in (*JOBS, JOB_SET):
         return None
+    if subject.kind == JOB and is_abridged(find_value(subject.value, subject.path)):
+        return None  # a snapshot has neither its completions nor its status
     stored = find_stored(subject, cluster) or subject.value
     return read_job_demand(
         subject.kind, {**stored, "spec": subject.value.get("spec")}, _count_pods(pods)
