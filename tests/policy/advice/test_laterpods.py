@@ -41,7 +41,9 @@ LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], [HONOR]
     ),
     "a cordon without its taint": (
-        deployed(spread()), [*zones("a1", "b1"), cordon(*zones("c1"), tainted=False)], [WAIT_FOR_NODES]
+        deployed(spread()),
+        [*zones("a1", "b1"), cordon(*zones("c1"), tainted=False)],
+        [WAIT_FOR_NODES],
     ),
     "a drained node of a zone": (deployed(spread()), [*THREE, cordon(*zones("a3"))], []),
     "taints are honored": (deployed(spread(nodeTaintsPolicy="Honor")), DRAINED, []),
