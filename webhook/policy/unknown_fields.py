@@ -9,7 +9,7 @@ object, since a newer API server may know the field.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
@@ -23,10 +23,10 @@ from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import (
+    CACHED_PATHS,
     CONSTRAINTS_IN_POD,
     LIST_NAME,
     FieldPath,
-    TemplatePath,
     is_array,
     is_object,
 )
@@ -62,9 +62,20 @@ def find_unknown_in_object(
         places: Where objects of this kind hold pod templates.
     """
     paths = _find_templates(value, places)
-    known = _list_known_places(kind)
-    custom = [path for path in paths if not any(fits_pattern(path, one) for one in known)]
+    custom = [path for path in paths if _has_own_fields(kind, path)]
     return find_unknown_fields(value, paths, custom=custom)
+
+
+@lru_cache(CACHED_PATHS)
+def _has_own_fields(kind: GroupKind, path: FieldPath) -> bool:
+    """
+    Whether fields of an object outside of the pod template at a path are not known.
+
+    One of them may be a list of constraints: in a configured kind, or of a configured template.
+    """
+    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
+    known = () if row is None or row.template is None else list_patterns(row.template)
+    return not any(fits_pattern(path, pattern) for pattern in known)
 
 
 def _find_templates(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
@@ -72,12 +83,6 @@ def _find_templates(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]
         return find_places(value, places)
     except msgspec.ValidationError:
         return (places,) if isinstance(places, tuple) else ()
-
-
-def _list_known_places(kind: GroupKind) -> tuple[TemplatePath, ...]:
-    """List the pod templates of a kind whose other fields are known: no list is among them."""
-    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
-    return () if row is None or row.template is None else list_patterns(row.template)
 
 
 def select_findings(
