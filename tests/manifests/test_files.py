@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import resource
 from collections.abc import Iterable
@@ -259,6 +260,22 @@ def test_bytes_become_text(tmp_path: Path, data: bytes, expected: list[str]) -> 
     (tmp_path / "x.yaml").write_bytes(data)
 
     assert names(tmp_path / "x.yaml") == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["web", "w\u00e9b", "\U0001f600"])
+def test_items_of_a_list_have_their_lines_in_any_encoding(
+    tmp_path: Path, encoding: str, name: str
+) -> None:
+    labels = {"a": name, "b": name}
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels}} for _ in "ab"]
+    text = json.dumps({"kind": "List", "items": pods}, indent=1, ensure_ascii=False)
+    (tmp_path / "pods.json").write_bytes(text.encode(encoding))
+
+    found = list(read_documents([str(tmp_path)]))
+
+    lines = [item.line(("metadata", "labels", "b")) for item in found if isinstance(item, Document)]
+    assert lines == [number for number, line in enumerate(text.split("\n"), 1) if '"b"' in line]
 
 
 def test_the_standard_input_is_read() -> None:

@@ -112,16 +112,20 @@ def parse(
 
 
 def read_objects(
-    text: str, source: str, *, unique_keys: bool = False
+    text: str, source: str, *, unique_keys: bool = False, data: bytes | None = None
 ) -> Iterator[Document | ManifestError]:
     """
     Read the documents of a text, those of a ``List`` one by one; arguments as for ``parse``.
 
     The items of a ``List`` in JSON are decoded when they are reached: memory is bounded by the text
     and the largest item. An invalid item is an error in its place.
+
+    Args:
+        data: The text in UTF-8, if it is known, which saves time.
     """
     for chunk in _chunks(text):
-        items = read_items(chunk.content) if _starts_as_json(chunk.content) else None
+        whole = data if chunk.content is text else None
+        items = read_items(chunk.content, whole) if _starts_as_json(chunk.content) else None
         if items is not None:
             chunk.items = items.spans
             yield from _json_items(chunk, items, source)

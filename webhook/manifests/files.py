@@ -115,7 +115,10 @@ def _read_path(
             continue
         source = source_of(found)
         try:
-            parsed = read_objects(read_text(found, stdin), source)
+            data = read_data(found, stdin)
+            text = decode(data, source)
+            is_ascii = len(data) == len(text)  # in UTF-8, and without a byte order mark
+            parsed = read_objects(text, source, data=data if is_ascii else None)
         except SourceError as error:
             yield error
         else:

@@ -122,11 +122,11 @@ class DocumentText:
 
     def _split(self, path: FieldPath) -> tuple[Span | None, FieldPath]:
         """Split a path after the item of a ``List``; None if it does not lead into one."""
-        match path:
-            case (str() as step, int(index), *_) if step == ITEMS and index < len(self._items):
-                return self._items[index], path[2:]
-            case _:
-                return None, path
+        if len(path) > 1 and path[0] == ITEMS:
+            index, items = path[1], self._items
+            if isinstance(index, int) and index < len(items):
+                return items[index], path[2:]
+        return None, path
 
     def _read(self, path: FieldPath) -> tuple[Tree, int, FieldPath]:
         """

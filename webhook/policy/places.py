@@ -83,6 +83,8 @@ def find_places(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
         msgspec.ValidationError: A member on a path has the wrong type, or there are more than
             ``MOST_TEMPLATES`` places.
     """
+    if places == ():
+        return ((),)  # a Pod
     existing = (path for pattern in list_patterns(places) for path in _expand(value, pattern, ()))
     found = tuple(islice(existing, MOST_TEMPLATES + 1))
     if len(found) > MOST_TEMPLATES:

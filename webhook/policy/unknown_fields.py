@@ -8,7 +8,7 @@ keep them. The hooks never deny such an object, since a newer API server may kno
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,7 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS
 from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import FieldPath, TemplatePath
+from webhook.policy.paths import CACHED_PATHS, FieldPath
 from webhook.policy.places import TemplatePlaces, find_places, fits_pattern, list_patterns
 from webhook.policy.request import AdmissionRequest
 
@@ -52,9 +52,20 @@ def find_unknown_in_object(
         places: Where objects of this kind hold pod templates.
     """
     paths = _find_templates(value, places)
-    known = _list_known_places(kind)
-    custom = [path for path in paths if not any(fits_pattern(path, one) for one in known)]
+    custom = [path for path in paths if _has_own_fields(kind, path)]
     return find_unknown_fields(value, paths, custom=custom)
+
+
+@lru_cache(CACHED_PATHS)
+def _has_own_fields(kind: GroupKind, path: FieldPath) -> bool:
+    """
+    Whether fields of an object outside of the pod template at a path are not known.
+
+    One of them may be a list of constraints: in a configured kind, or of a configured template.
+    """
+    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
+    known = () if row is None or row.template is None else list_patterns(row.template)
+    return not any(fits_pattern(path, pattern) for pattern in known)
 
 
 def _find_templates(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
@@ -62,12 +73,6 @@ def _find_templates(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]
         return find_places(value, places)
     except msgspec.ValidationError:
         return (places,) if isinstance(places, tuple) else ()
-
-
-def _list_known_places(kind: GroupKind) -> tuple[TemplatePath, ...]:
-    """List the pod templates of a kind whose other fields are known: no list is among them."""
-    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
-    return () if row is None or row.template is None else list_patterns(row.template)
 
 
 def select_findings(

@@ -139,6 +139,11 @@ PLACES = {
         "spec.template.spec.maxSkew",
         "it belongs in an entry of topologySpreadConstraints",
     ),
+    "a list that lost its constraint": (
+        "spec: {template: {spec: {matchLabelKeys: [a]}}}",
+        "spec.template.spec.matchLabelKeys",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
     "a field that lost its constraint": (
         "spec: {template: {spec: {labelSelector: {}}}}",
         "spec.template.spec.labelSelector",

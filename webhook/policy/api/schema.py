@@ -41,6 +41,7 @@ REQUIREMENT_FIELDS: tuple[str, ...] = LabelSelectorRequirement.__struct_encode_f
 SIMILARITY = 0.8
 """Similarity, from 0 to 1, from which on a word is taken for a misspelled name; a guess below."""
 
+_FIELDS_OF_ENTRIES = frozenset(CONSTRAINT_FIELDS)
 _SYNONYMS = {"selector": "labelSelector", "skew": "maxSkew", "key": "topologyKey"}
 _NOT_NAMES = frozenset("${}<>%")  # of placeholders, and of directives such as $patch
 _LONGEST_NAME = 64  # characters that are compared; the longest known name has 25
@@ -134,12 +135,14 @@ def _find_misplaced(
     }
     for path, place, specs in _list_places(value, firsts):
         is_spec = path == specs[0]
+        # Most names are short, and most values no arrays: no function is called for them.
         for name, inner in place.items():
-            if _holds_list(name, inner):
-                if not is_spec or name != LIST_NAME:
+            may_hold = len(name) >= _SHORTEST_LIST_NAME or isinstance(inner, list)
+            if may_hold and _holds_list(name, inner):
+                if not (is_spec and name == LIST_NAME):
                     yield _report_list((*path, name), specs)
                     yield from _check_entries((*path, name), inner)
-            elif is_spec and name in CONSTRAINT_FIELDS:
+            elif is_spec and name in _FIELDS_OF_ENTRIES:
                 yield _find_dedented((*path, name), place)
 
 
@@ -200,7 +203,7 @@ def _holds_list(name: str, value: Any) -> bool:
 
     The terms of a pod affinity have a ``topologyKey`` as well.
     """
-    if len(name) >= _SHORTEST_LIST_NAME and is_list_name(name):
+    if is_list_name(name):
         # A text is a label, or a placeholder.
         return value is None or is_array(value) or is_object(value)
     return (
