@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.explain.scenarios import scenario
+from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
 from webhook.cli.inputs.targets import PlacementTarget
 from webhook.cli.whatif import WhatIfOptions, check_edits, parse_edits
 from webhook.errors import ConfigError
-from webhook.policy.explain.keynames import KeyNames
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
-from webhook.policy.explain.scenario import Scale, ScenarioEdit
+from webhook.explain.keynames import KeyNames
+from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.explain.scenario import Scale, ScenarioEdit
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, POD
 from webhook.policy.model import HOSTNAME, GroupKind, LabelSelectorRequirement, Node
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm

@@ -32,20 +32,20 @@ from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
-from webhook.manifests.files import SUFFIXES
-from webhook.policy.escape import escape_json
-from webhook.policy.explain.awaited import judge_for_all, note_untried
-from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
-from webhook.policy.explain.explanation import (
+from webhook.explain.awaited import judge_for_all, note_untried
+from webhook.explain.daemons import DaemonPods, roll_out_daemons
+from webhook.explain.explanation import (
     Explanation,
     explain_daemons,
     explain_refusal,
 )
-from webhook.policy.explain.explanation import explain as explain_placement
-from webhook.policy.explain.keynames import KeyNames
-from webhook.policy.explain.rankedremoval import report_ranks
-from webhook.policy.explain.rollout import Rollout, count_lost, roll_out
-from webhook.policy.explain.scenario import Scale, ScenarioEdit
+from webhook.explain.explanation import explain as explain_placement
+from webhook.explain.keynames import KeyNames
+from webhook.explain.rankedremoval import report_ranks
+from webhook.explain.rollout import Rollout, count_lost, roll_out
+from webhook.explain.scenario import Scale, ScenarioEdit
+from webhook.manifests.files import SUFFIXES
+from webhook.policy.escape import escape_json
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL

@@ -15,12 +15,12 @@ import msgspec
 from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.targets import PlacementTarget
 from webhook.errors import ConfigError
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.explain.scenario import Scenario, ScenarioEdit, list_used_keys
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
-from webhook.policy.explain.scenario import Scenario, ScenarioEdit, list_used_keys
 from webhook.policy.kinds import DAEMON_SET, POD
 from webhook.policy.model import HOSTNAME
 

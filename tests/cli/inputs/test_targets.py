@@ -9,9 +9,9 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
+from webhook.explain.caveats import ALWAYS_IGNORED, VOLUMES
+from webhook.explain.daemons import DaemonPods
 from webhook.manifests import Document, parse
-from webhook.policy.explain.caveats import ALWAYS_IGNORED, VOLUMES
-from webhook.policy.explain.daemons import DaemonPods
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import LabelSelector

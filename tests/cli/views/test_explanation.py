@@ -12,9 +12,9 @@ from webhook.cli.views.explanation import (
     describe_placed,
     show,
 )
-from webhook.policy.explain.changes import SuggestedChange
-from webhook.policy.explain.daemons import DaemonReport, MissingPod
-from webhook.policy.explain.explanation import (
+from webhook.explain.changes import SuggestedChange
+from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.explanation import (
     DomainRow,
     Explanation,
     NodeExplanation,
@@ -22,8 +22,8 @@ from webhook.policy.explain.explanation import (
     Refusal,
     explain_refusal,
 )
-from webhook.policy.explain.replicaskew import DomainReplicas, SkewChange
-from webhook.policy.explain.rollout import Rollout, ScaleDownReport
+from webhook.explain.replicaskew import DomainReplicas, SkewChange
+from webhook.explain.rollout import Rollout, ScaleDownReport
 
 FULL = "█" * BAR
 

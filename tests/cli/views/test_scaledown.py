@@ -9,7 +9,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
-from webhook.policy.explain.rollout import RankedRemoval, RemovedPod, Rollout, ScaleDownReport
+from webhook.explain.rollout import RankedRemoval, RemovedPod, Rollout, ScaleDownReport
 from webhook.policy.model import ZONE
 
 READY = RemovedPod("web-1", "n1", "a", 2, goes_first=False)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policy.explain.observed import make_pod
+from tests.explain.observed import make_pod
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.scaledown.forecast import rank_pods
 from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank

@@ -7,7 +7,7 @@ from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
 from webhook.cli.projectoptions import project_options
-from webhook.policy.explain.rollout import PLACED_REPLICAS
+from webhook.explain.rollout import PLACED_REPLICAS
 
 _WHAT_IF = (
     click.Option(

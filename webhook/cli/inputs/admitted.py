@@ -14,12 +14,12 @@ from webhook.admission.apply_patch import apply_patch
 from webhook.admission.offline import answer_in_turn, build_creation
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ReviewError, SourceError
+from webhook.explain.explanation import Refusal
 from webhook.manifests import Document
 from webhook.manifests.positions import DocumentText
 from webhook.policy.api.predict import is_stored_object
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.explain.explanation import Refusal
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 from webhook.policy.paths import is_object

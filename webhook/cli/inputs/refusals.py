@@ -6,9 +6,9 @@ Entry point: ``find_refusals``. What is refused is never placed. The rules are t
 """
 
 from webhook.cli.inputs import subjects
+from webhook.explain.explanation import Refusal
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import Request, is_stored_object, predict_response
-from webhook.policy.explain.explanation import Refusal
 from webhook.policy.kinds import POD
 from webhook.policy.model import PodTemplate
 

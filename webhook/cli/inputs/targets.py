@@ -23,19 +23,19 @@ from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.revisions import find_revision
 from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
+from webhook.explain.daemons import DaemonPods
+from webhook.explain.explanation import Refusal
+from webhook.explain.keynames import find_key_names
+from webhook.explain.newpods import NewPod, PodSuccession
+from webhook.explain.removal import WorkloadPods
+from webhook.explain.scenario import Scenario, list_used_keys
+from webhook.explain.terms import PlacementTerms, find_terms
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.defaulting.inject import profile_of
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
-from webhook.policy.explain.caveats import ALWAYS_IGNORED, find_caveats
-from webhook.policy.explain.daemons import DaemonPods
-from webhook.policy.explain.explanation import Refusal
-from webhook.policy.explain.keynames import find_key_names
-from webhook.policy.explain.newpods import NewPod, PodSuccession
-from webhook.policy.explain.removal import WorkloadPods
-from webhook.policy.explain.scenario import Scenario, list_used_keys
-from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET

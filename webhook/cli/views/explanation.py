@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
-from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.explain.changes import SuggestedChange
-from webhook.policy.explain.daemons import DaemonReport, MissingPod
-from webhook.policy.explain.explanation import (
+from webhook.explain.changes import SuggestedChange
+from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
     Explanation,
@@ -20,10 +19,11 @@ from webhook.policy.explain.explanation import (
     NodeGroup,
     name_refusing_server,
 )
-from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
-from webhook.policy.explain.replicaskew import SkewChange
-from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.sentences import domain_name
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.replicaskew import SkewChange
+from webhook.explain.rollout import Rollout
+from webhook.explain.sentences import domain_name
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers

@@ -11,16 +11,16 @@ from typing import Any
 from webhook.audit.renderers.html import load_template
 from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
 from webhook.cli.views.scaledown import describe_rank
-from webhook.policy.advice.findings import join_names
-from webhook.policy.explain.explanation import (
+from webhook.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
     Explanation,
     name_refusing_server,
 )
-from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
-from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.sentences import domain_name
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.rollout import Rollout
+from webhook.explain.sentences import domain_name
+from webhook.policy.advice.findings import join_names
 from webhook.policy.model import DO_NOT_SCHEDULE
 
 HEIGHT = 120  # pixels of the tallest column of a diagram

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.policy.explain.keynames import SHORT_NAMES
+from webhook.explain.keynames import SHORT_NAMES
 from webhook.policy.scaledown.domainranks import DomainRanks
 
 

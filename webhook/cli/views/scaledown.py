@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.policy.explain.keynames import SHORT_NAMES, KeyNames
-from webhook.policy.explain.rollout import RemovedPod, ScaleDownReport
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.rollout import RemovedPod, ScaleDownReport
 
 MOST_PODS = 10  # rows of a table; there may be two of them before the explanation
 

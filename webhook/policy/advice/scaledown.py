@@ -2,7 +2,7 @@
 Rule TSC118: a scale-down keeps hard constraints.
 
 The ReplicaSet controller does not look at the spread when it removes pods, unless their profile
-gives them ranks. Which pods it removes is the subject of ``policy.explain.removalorder``; here only
+gives them ranks. Which pods it removes is the subject of ``explain.removalorder``; here only
 what can happen counts.
 """
 
