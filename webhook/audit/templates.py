@@ -17,7 +17,7 @@ from webhook.audit.snapshot import Snapshot, SnapshotWorkload
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.model import ObjectMeta
 
-ALL_NAMESPACES = ""  # in place of a name
+EVERY_NAMESPACE = ""  # in place of a name
 
 OwnedPods: TypeAlias = Mapping[ObjectKey, tuple[RunningPods, ...]]
 """Controller or workload -> the groups of its pods."""
@@ -40,7 +40,7 @@ def _follow(
 ) -> Subject:
     found = referring.get(key_of(subject))
     if found is None:
-        is_known = subject.namespace in known or ALL_NAMESPACES in known
+        is_known = subject.namespace in known or EVERY_NAMESPACE in known
         return replace(subject, is_unreferred=True) if is_known else subject
     return replace(
         subject,

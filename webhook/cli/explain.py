@@ -26,7 +26,7 @@ from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import SHORT, WIDE, show
+from webhook.cli.views.explanation import SHORT_LAYOUT, WIDE_LAYOUT, show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
@@ -241,6 +241,9 @@ def _write(
             answers = [(result.explanation, result.what_if) for result in results]
             click.echo(render_page(answers, [target.name for target in targets]), nl=False)
         case _:
-            terminal, layout = Terminal(), WIDE if output is OutputFormat.WIDE else SHORT
+            terminal, layout = (
+                Terminal(),
+                (WIDE_LAYOUT if output is OutputFormat.WIDE else SHORT_LAYOUT),
+            )
             for result in results:
                 show(result.explanation, result.what_if, terminal, layout)

@@ -6,7 +6,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
     MOST_TABLE_ROWS,
-    WIDE,
+    WIDE_LAYOUT,
     bar,
     describe_absence,
     describe_placed,
@@ -118,7 +118,7 @@ def test_wide_tables_are_not_shortened(capsys: pytest.CaptureFixture[str]) -> No
         NodeExplanation(name=f"{name}{i:02}", passes=True, best=False, score=i) for i in range(many)
     )
 
-    show(explanation(constraint(*domains), nodes=nodes), None, Terminal(), WIDE)
+    show(explanation(constraint(*domains), nodes=nodes), None, Terminal(), WIDE_LAYOUT)
 
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("  d") for line in lines) == many + 1  # and the headings

@@ -29,7 +29,7 @@ BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
 MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
 WIDEST = 28  # cells of a name; longer host names are cut off
 MOST_NAMES = 6  # in a line
-UNLIMITED = 10**9
+NO_LIMIT = 10**9
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
@@ -59,15 +59,15 @@ class TableLayout:
         return name if len(name) <= self.cells else f"{name[: self.cells - 1]}…"
 
 
-SHORT = TableLayout()
-WIDE = TableLayout(*[UNLIMITED] * 5)
+SHORT_LAYOUT = TableLayout()
+WIDE_LAYOUT = TableLayout(*[NO_LIMIT] * 5)
 
 
 def show(
     explanation: Explanation,
     what_if: Rollout | None,
     terminal: Terminal,
-    layout: TableLayout = SHORT,
+    layout: TableLayout = SHORT_LAYOUT,
 ) -> None:
     """Write an explanation, after the simulated rollout if there is one."""
     with terminal.together():
