@@ -112,7 +112,8 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 # The tests of e2e-long whose results depend on rules and gates, which a new version may change.
 NEXT_VERSION := 1.37
 VERSIONED := $(addprefix tests/e2e/test_,differential.py gates_differential.py gates_guarded.py \
-	gates_rollout.py rules.py defaulting.py patches.py reinvocation.py explain.py doctor.py serve.py)
+	gates_rollout.py rules.py defaulting.py patches.py reinvocation.py explain.py doctor.py serve.py \
+	pod_groups.py)
 LONG := EVENSPREAD_E2E=long EVENSPREAD_REQUIRE_ENVTEST=1 PYTEST_TIMEOUT=7200
 
 .PHONY: e2e-long
@@ -128,7 +129,7 @@ faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" fo
 .PHONY: hostile
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long PYTEST_TIMEOUT=7200 EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
-		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py -k generated
+		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py tests/e2e/test_hostile_ranks.py -k generated
 
 .PHONY: fuzz
 fuzz: $(SETUP)  ## search for inputs that a reader mishandles: ten minutes; SECONDS=N

@@ -29,8 +29,11 @@ from tests.docs.rule_sections import (
     strict_rules,
 )
 from tests.docs.sections import code, table
+from webhook.audit.renderers import AUDIT_FORMATS
 from webhook.cli.inputs.facts import FACTS_BY_DEFAULT
 from webhook.cli.options import FACTS_SOURCES
+from webhook.cli.output import OUTPUT_FORMATS
+from webhook.cli.program import program
 from webhook.cli.views.diffs import REASONS
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.projectschema import ExemptionModel, SpreadProject
@@ -73,6 +76,37 @@ def facts_by_default() -> str:
     """The facts of each command without an option that names a source."""
     rows = ((code(name), facts) for name, facts in FACTS_BY_DEFAULT.items())
     return table(("command", "facts without `-f` and these options"), rows)
+
+
+OF_OBJECTS = ("validate", "review", "audit", "fix", "explain", "config check", "scaledown")
+"""The commands that work on objects."""
+
+
+def command_options() -> str:
+    """The options of kubectl that each command takes, and its output formats."""
+    headings = ("command", "files", *(code(flag) for flag in _SELECTING), "cluster", "`-o`")
+    return table(headings, map(_command_row, OF_OBJECTS))
+
+
+_SELECTING = ("-n", "-l", "-A")
+_SERVER = "--kubeconfig"
+
+
+def _command_row(name: str) -> tuple[str, ...]:
+    command: click.Command | None = program
+    for part in name.split():
+        assert isinstance(command, click.Group), "its parts are commands"
+        command = command.get_command(click.Context(command), part)
+    assert command is not None, "it is a command"
+    flags = {flag for option in command.params for flag in option.opts}
+    files = [form for form in ("files", "-f", "-k") if form in flags]
+    return (
+        code(name),
+        ", ".join("`FILE`" if form == "files" else code(form) for form in files),
+        *("yes" if flag in flags else "" for flag in _SELECTING),
+        "yes" if _SERVER in flags else "",
+        ", ".join(OUTPUT_FORMATS.get(name, AUDIT_FORMATS)),
+    )
 
 
 def server_limits() -> str:
@@ -200,6 +234,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "facts sources": facts_sources,
     "facts by default": facts_by_default,
+    "command options": command_options,
     "limits": server_limits,
     "metrics": metrics,
     "skips": skips,

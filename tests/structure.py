@@ -15,8 +15,8 @@ import grimp
 
 ROOT = Path(__file__).parents[1]
 
-MOST_PARTS = 18  # a newcomer keeps about as many in mind
-MOST_ARROWS = 60
+MOST_PARTS = 20  # a newcomer keeps about as many in mind
+MOST_ARROWS = 75
 LARGEST_SHARE = 0.3  # of all lines, in one part
 LONGEST_MODULE = 350  # lines
 

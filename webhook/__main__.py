@@ -16,6 +16,13 @@ ESCAPE_ERRORS = "evenspread.readable"
 _BLOCKS = frozenset(map(chr, range(0x2580, 0x25A0)))
 """Block Elements, the characters of bars. Source: Unicode Standard, block "Block Elements"."""
 
+_STREAMS = (
+    ("stdin", "r", os.O_RDONLY),
+    ("stdout", "w", os.O_RDONLY),
+    ("stderr", "w", os.O_WRONLY),
+)
+"""The standard streams, and how they are opened on /dev/null."""
+
 PLUGIN_PREFIX = "kubectl-"  # kubectl runs `kubectl evenspread` as `kubectl-evenspread`
 
 
@@ -44,10 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Reopen closed standard streams on /dev/null, before a file gets their descriptors."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    """
+    Reopen closed standard streams on /dev/null, before a file gets their descriptors.
+
+    Writing to a closed stdout stays an error, because nobody gets what was to be written.
+    """
+    for name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode))
 
 
 def _escape_unencodable() -> None:

@@ -89,9 +89,8 @@ class RestApi(ObjectStore):
     def _discover(self, path: str) -> Json | None:
         if path == "/version":
             return {"gitVersion": self.version}
-        groups = [version for version in self.kinds if "/" in version]
         if path == "/apis":
-            return {"groups": [_group(version) for version in groups]}
+            return {"groups": _groups([version for version in self.kinds if "/" in version])}
         for version, kinds in self.kinds.items():
             if path == root_of(version):
                 return {"resources": [{"name": plural_of(kind), "kind": kind} for kind in kinds]}
@@ -202,10 +201,16 @@ class RestApi(ObjectStore):
                 yield encode(change.event) + b"\n"
 
 
-def _group(version: str) -> Json:
-    name, _, number = version.partition("/")
-    preferred = {"groupVersion": version, "version": number}
-    return {"name": name, "versions": [preferred], "preferredVersion": preferred}
+def _groups(versions: Iterable[str]) -> list[Json]:
+    """Group API versions; the first one of a group is the preferred one."""
+    groups: dict[str, list[Json]] = {}
+    for version in versions:
+        name, _, number = version.partition("/")
+        groups.setdefault(name, []).append({"groupVersion": version, "version": number})
+    return [
+        {"name": name, "versions": found, "preferredVersion": found[0]}
+        for name, found in groups.items()
+    ]
 
 
 def select(objects: Iterable[Json], query: Mapping[str, str]) -> Iterable[Json]:

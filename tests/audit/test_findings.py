@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from tests.build import deployment, spread, template
 from webhook.audit.findings import FINGERPRINT_DIGITS, FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.origins import Origin
@@ -10,10 +11,12 @@ from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice, ExemptFinding
 from webhook.policy.advice.findings import AdviceFinding
-from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.api.predict import ApiWarning
+from webhook.policy.advice.subject import Subject, SubjectPod, SubjectSpec
+from webhook.policy.api import rules
+from webhook.policy.api.predict import APART, ApiWarning
 from webhook.policy.api.rules import too_many
 from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD, StrictFinding
+from webhook.policy.kinds import DEPLOYMENT
 from webhook.policy.model import GroupKind, ObjectMeta
 
 FIELD = "spec.topologySpreadConstraints[0]"
@@ -75,6 +78,19 @@ def test_the_action_of_a_rule_is_the_severity_of_its_findings(
     )  # fmt: skip
 
 
+def test_a_violation_has_one_finding_whose_fix_depends_on_the_constraint() -> None:
+    listed = template(deployment(spread(matchLabelKeys=["app"])))
+    pod = SubjectPod(spec=SubjectSpec(topology_spread_constraints=listed.constraints))
+    subject = Subject(kind=DEPLOYMENT, path=("spec", "template"), pod=pod)
+    violations = rules.check(subject.constraints, subject.list_path, APART)
+
+    found = FindingBuilder(AuditSubject("apps/v1", subject, None)).build_violations(
+        violations * 2, AuditSeverity.DENY
+    )
+
+    assert [one.instead for one in found] == ["remove matchLabelKeys[0], or app from labelSelector"]
+
+
 def test_an_exempted_finding_has_its_reason() -> None:
     finding = builder().build(AuditSeverity.AUDIT, *ExemptFinding(ADVICE, "known"))
 
@@ -104,6 +120,7 @@ def test_an_object_of_wrong_types_is_a_workload_with_one_denial() -> None:
     assert report.title == "Deployment shop/web"
     assert (finding.severity, finding.line) == (AuditSeverity.DENY, 2)
     assert finding.read_on == "kubectl explain deployment"
+    assert finding.instead == "leave out the dash: there is only one"
 
 
 STRICT = StrictFinding(UNKNOWN_FIELD, ("spec", "minDomain"), instead="# minDomains", line=4)

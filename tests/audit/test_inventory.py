@@ -4,8 +4,12 @@ from msgspec.structs import replace
 from tests.audit import customs, world
 from tests.audit.world import LIVE, gather, inventory, pod
 from webhook.audit.inventory import AuditSubject, Inventory
+from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.gangs import group_name
+from webhook.policy.model import LabelSelector, LabelSelectorRequirement, OwnerReference
+
+SELECTOR = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Exists"),))
 
 
 def audited(text: str, neighbours: str = "") -> Inventory:
@@ -14,6 +18,11 @@ def audited(text: str, neighbours: str = "") -> Inventory:
 
 def names(found: Inventory) -> list[str]:
     return [str(item.subject) for item in found.audited]
+
+
+def count_members(found: Inventory) -> dict[str, int]:
+    """Count the pods with a label ``app``, by their workload."""
+    return found.state.members.count("shop", SELECTOR)
 
 
 def test_pods_belong_to_the_outermost_controller_that_is_known() -> None:
@@ -88,6 +97,41 @@ def test_a_workload_has_the_range_of_its_autoscaler(
     (*_, database) = (audited(LIVE, text) if is_neighbour else audited(LIVE + text)).audited
 
     assert (str(database.subject), database.subject.scaling) == ("StatefulSet/db", scaling)
+
+
+POD_GROUP = """\
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers, namespace: shop}
+spec:
+  schedulingPolicy: {gang: {minCount: 2}}
+  schedulingConstraints: {topology: [{key: rack}]}
+"""
+GANG = LIVE.replace("    spec:\n", "    spec:\n      schedulingGroup: {podGroupName: workers}\n")
+KNOWN_GROUP = PodGroup(namespace="shop", name="workers", keys=("rack",))
+
+GROUPS = {
+    "the group of the pods": (POD_GROUP, KNOWN_GROUP),
+    "one of another name": (POD_GROUP.replace("workers", "others"), None),
+    "one of another namespace": (POD_GROUP.replace("shop", "else"), None),
+    "none": ("", None),
+}
+
+
+@pytest.mark.parametrize(("text", "group"), GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize("is_neighbour", [False, True])
+def test_a_workload_has_the_pod_group_of_its_pods(
+    text: str, group: PodGroup | None, is_neighbour: bool
+) -> None:
+    found = audited(GANG, text) if is_neighbour else audited(GANG + text)
+
+    groups = {item.subject.group for item in found.audited if group_name(item.subject.pod)}
+    assert groups == {group}
+
+
+def test_pods_of_no_gang_have_no_group() -> None:
+    assert {item.subject.group for item in audited(LIVE + POD_GROUP).audited} == {None}
 
 
 def test_the_state_of_the_cluster_has_its_storage_classes() -> None:
@@ -166,7 +210,7 @@ PENDING = {
 def test_what_no_node_runs_is_not_counted(text: str) -> None:
     found = audited(world.REPLICA_SET.replace("replicas: 4", "replicas: 0") + text)
 
-    assert found.state.members.count("shop", LabelSelector()) == {}
+    assert count_members(found) == {}
 
 
 def test_owners_that_the_configuration_does_not_name_are_left_out() -> None:
@@ -257,3 +301,63 @@ def test_the_newest_replica_set_shows_the_revision() -> None:
 
     (audited,) = found.audited
     assert audited.subject.revision == {"pod-template-hash": "h1"}
+
+
+JOB = """\
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: load, namespace: shop}
+spec:
+  parallelism: 4
+  completions: 6
+  template: {metadata: {labels: {app: load}}, spec: {containers: []}}
+"""
+CRON_JOB = """\
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: load, namespace: shop}
+spec:
+  jobTemplate: {spec: {template: {metadata: {labels: {app: load}}, spec: {containers: []}}}}
+"""
+SUSPENDED = "spec:\n  suspend: true\n"
+ENDED = 'status: {succeeded: 6, conditions: [{type: %s, status: "True"}]}\n'
+
+# object -> its replicas, whether rules apply, and the pods that others count
+JOBS: dict[str, tuple[str, int, bool, int]] = {
+    "a Job": (JOB, 4, True, 4),
+    "a Job that is complete": (JOB + ENDED % "Complete", 0, False, 0),
+    "a Job that has failed": (JOB + ENDED % "Failed", 0, False, 0),
+    "a Job with two pods left": (JOB + "status: {succeeded: 4}\n", 2, True, 2),
+    "a suspended Job": (JOB.replace("spec:\n", SUSPENDED, 1), 4, True, 0),
+    "a CronJob": (CRON_JOB, 1, True, 1),
+    "a suspended CronJob": (CRON_JOB.replace("spec:\n", SUSPENDED, 1), 1, True, 0),
+}
+
+
+@pytest.mark.parametrize(("text", "replicas", "is_judged", "counted"), JOBS.values(), ids=JOBS)
+def test_a_job_counts_as_the_pods_that_it_runs(
+    text: str, replicas: int, is_judged: bool, counted: int
+) -> None:
+    found = audited(text)
+
+    (item,) = found.audited
+    assert (item.subject.replicas, item.is_judged) == (replicas, is_judged)
+    assert sum(count_members(found).values()) == counted
+
+
+JOB_SETS = {
+    "complete": (customs.JOB_SET, 'status: {conditions: [{type: Completed, status: "True"}]}', 0),
+    "suspended": (customs.JOB_SET.replace("spec:\n", SUSPENDED, 1), "", 0),
+    "running": (customs.JOB_SET, "", 7),
+}
+
+
+@pytest.mark.parametrize(("text", "status", "counted"), JOB_SETS.values(), ids=JOB_SETS)
+def test_a_job_set_counts_likewise(text: str, status: str, counted: int) -> None:
+    (job_set, job) = text.split("---\napiVersion: batch/v1")
+
+    found = audited(f"{job_set}{status}\n---\napiVersion: batch/v1{job}")
+
+    assert sum(count_members(found).values()) == counted

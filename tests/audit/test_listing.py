@@ -42,6 +42,42 @@ async def test_custom_kinds_are_found_and_listed() -> None:
     assert listing.snapshot.owners[0].kind == "Rollout"
 
 
+async def test_pod_groups_are_listed_where_a_version_has_them() -> None:
+    text = """\
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+---
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers, namespace: shop}
+"""
+
+    with_groups, without = await listed(serve_objects(text)), await listed(serve_objects(LIVE))
+
+    assert [group.name for group in with_groups.snapshot.pod_groups] == ["workers"]
+    assert (without.snapshot.pod_groups, without.problems) == ([], [])
+
+
+@pytest.mark.parametrize("namespace", ["", "shop"])
+async def test_all_references_of_the_namespaces_are_known(namespace: str) -> None:
+    listing = await listed(serve_objects(LIVE), namespace)
+
+    assert listing.snapshot.reference_namespaces == [namespace]
+
+
+async def test_references_are_not_known_if_a_custom_kind_cannot_be_listed() -> None:
+    rollout = world.DEPLOYMENT.replace("apps/v1", "argoproj.io/v1").replace("Deployment", "Rollout")
+    refused = ApiError("api", "no", FailureReason.FORBIDDEN, 403)
+
+    listing = await listed(
+        serve_objects(rollout, {"/apis/argoproj.io/v1/rollouts": [refused] * LIST_TRIES})
+    )
+
+    assert listing.problems == [refused]
+    assert listing.snapshot.reference_namespaces == []
+
+
 async def test_one_namespace() -> None:
     server = serve_objects(LIVE)
 

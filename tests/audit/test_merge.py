@@ -18,6 +18,12 @@ def sizes(found: Snapshot) -> dict[str, int]:
     }
 
 
+def test_namespaces_of_known_references_are_united() -> None:
+    parts = [Snapshot(reference_namespaces=names) for names in (["shop"], ["shop", "ops"])]
+
+    assert merge_snapshots(parts).reference_namespaces == ["shop", "ops"]
+
+
 def test_an_object_in_two_snapshots_is_taken_from_the_first() -> None:
     own = snapshot(world.DEPLOYMENT.replace("replicas: 4", "replicas: 7"))
 

@@ -23,6 +23,11 @@ KINDS: tuple[VersionKind, ...] = (
     ("apps/v1", "Deployment"),
     ("apps/v1", "ReplicaSet"),
     ("batch/v1", "CronJob"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("keda.sh/v1alpha1", "ScaledObject"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("scheduling.k8s.io/v1alpha2", "PodGroup"),
+    ("argoproj.io/v1alpha1", "Rollout"),
 )
 
 
@@ -64,17 +69,52 @@ def test_only_a_pod_without_a_controller_is_a_workload(pod: dict[str, Any], work
 
 
 @pytest.mark.parametrize(
-    ("metadata", "stored"), [({"uid": "u1", "resourceVersion": "7"}, True), ({"uid": "u1"}, False)]
+    ("metadata", "stored"),
+    [
+        ({"uid": "u1", "resourceVersion": "7"}, True),
+        ({"uid": "u1"}, False),
+        ({"ownerReferences": OWNED}, True),
+    ],
 )
 def test_a_pod_keeps_only_the_mark_that_it_was_stored(
     metadata: dict[str, Any], stored: bool
 ) -> None:
-    snapshot = put(("v1", "Pod"), json.dumps({"metadata": {"name": "a", **metadata}}))
+    obj = {"metadata": {"name": "a", **metadata}, "status": {"phase": "Running"}}
+    snapshot = put(("v1", "Pod"), json.dumps(obj))
 
-    (pod,), (workload,) = snapshot.pods, snapshot.workloads
-    assert (pod.stored, workload.subject.stored) == (stored, stored)
+    (pod,) = snapshot.pods
+    assert pod.stored == stored
+    assert all(workload.subject.stored == stored for workload in snapshot.workloads)
     assert pod.metadata is not None
     assert (pod.metadata.uid, pod.metadata.resource_version) == (None, None)
+
+
+COMPLETE = {"conditions": [{"type": "Complete", "status": "True"}]}
+RUNS = {"parallelism": 4, "completions": 6, "template": {}}
+
+JOB, BROADCAST_JOB = ("batch/v1", "Job"), ("apps.kruise.io/v1", "BroadcastJob")
+
+# kind, spec, status, then its replicas, whether it is suspended, whether it has finished
+JOBS: dict[str, tuple[VersionKind, Any, Any, tuple[int | None, bool, bool]]] = {
+    "a Job": (JOB, RUNS, None, (4, False, False)),
+    "a Job with two pods left": (JOB, RUNS, {"succeeded": 4}, (2, False, False)),
+    "a suspended Job": (JOB, RUNS | {"suspend": True}, None, (4, True, False)),
+    "a Job that is complete": (JOB, RUNS, COMPLETE, (0, False, True)),
+    "a BroadcastJob": (BROADCAST_JOB, RUNS, None, (None, False, False)),
+    "a BroadcastJob that is complete": (BROADCAST_JOB, RUNS, COMPLETE, (0, False, True)),
+}
+
+
+@pytest.mark.parametrize(("version_kind", "spec", "status", "shown"), JOBS.values(), ids=JOBS)
+def test_the_status_of_a_job_shows_the_pods_that_are_left(
+    version_kind: VersionKind, spec: Any, status: Any, shown: tuple[int | None, bool, bool]
+) -> None:
+    obj = {"metadata": {"name": "load"}, "spec": spec, "status": status}
+
+    (workload,) = put(version_kind, json.dumps(obj)).workloads
+
+    job = workload.subject
+    assert (job.replicas, job.suspended, job.finished) == shown
 
 
 def test_the_selector_of_a_controller_is_an_owner() -> None:

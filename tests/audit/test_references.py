@@ -24,6 +24,14 @@ def test_a_reference_names_the_template() -> None:
     )
 
 
+def test_the_strategy_of_the_object_decides_on_surge() -> None:
+    without = REFERRING.replace("canary: {", "canary: {maxSurge: 0, maxUnavailable: 1, ")
+
+    found = [*gather(REFERRING).snapshot.references, *gather(without).snapshot.references]
+
+    assert [one.no_surge for one in found] == [False, True]
+
+
 @pytest.mark.parametrize("text", ["{}", '{"spec": {}}', '{"spec": {"workloadRef": null}}'])
 def test_an_object_without_a_reference_names_none(text: str) -> None:
     assert decode_reference(text.encode(), ROLLOUT) is None

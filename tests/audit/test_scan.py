@@ -99,6 +99,51 @@ def test_a_broken_constraint_gets_advice_on_its_readable_fields(
     assert [rule for _, rule in rules(audit(text))] == found
 
 
+IN_ONE_ZONE = {
+    "spec:\n      containers": (
+        "spec:\n      nodeSelector: {topology.kubernetes.io/zone: zone-a}\n      containers"
+    )
+}
+IGNORING = {"maxSkew: 1": "maxSkew: 1\n        nodeAffinityPolicy: Ignore"}
+
+# changes of a workload on the nodes of three zones -> rules of all findings about it
+BROKEN_ON_NODES = {
+    "a broken number, and one domain": (
+        {**IN_ONE_ZONE, "maxSkew: 1": "maxSkew: 0"}, ["TSC001", "TSC120"]
+    ),
+    "a broken minDomains, and closed domains": (
+        {**IN_ONE_ZONE, "maxSkew: 1": "minDomains: 0\n        nodeAffinityPolicy: Ignore\n"
+         "        maxSkew: 1"},
+        ["TSC005", "TSC116"],
+    ),
+    "a misspelled minDomains, and closed domains": (
+        {**IN_ONE_ZONE, "maxSkew: 1": "minDomain: 2\n        nodeAffinityPolicy: Ignore\n"
+         "        maxSkew: 1"},
+        ["TSC011", "TSC116"],
+    ),
+    "a broken policy, and too few domains": (
+        {"maxSkew: 1": "maxSkew: 1\n        minDomains: 5\n        nodeTaintsPolicy: honor"},
+        ["TSC007", "TSC104"],
+    ),
+    "a broken number, and closed domains": (
+        {**IN_ONE_ZONE, "maxSkew: 1": "maxSkew: 0\n        nodeAffinityPolicy: Ignore"},
+        ["TSC001"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "found"), BROKEN_ON_NODES.values(), ids=BROKEN_ON_NODES.keys())
+def test_a_broken_constraint_gets_advice_about_nodes(
+    changes: dict[str, str], found: list[str]
+) -> None:
+    text = world.DEPLOYMENT
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+
+    assert [rule for _, rule in rules(audit(world.NODES + text))] == found
+
+
 def test_strictness_makes_unknown_fields_denials() -> None:
     text = world.DEPLOYMENT.replace("topologySpreadConstraints", "topologySpreadConstraint")
 

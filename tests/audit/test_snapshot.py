@@ -63,6 +63,10 @@ apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: fast}
 ---
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: workers, namespace: shop}
+---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: store, namespace: shop}
@@ -72,31 +76,29 @@ spec:
 """
 
 
-def test_a_snapshot_keeps_autoscalers_and_storage_classes(tmp_path: Path) -> None:
+def test_a_snapshot_keeps_autoscalers_storage_classes_and_pod_groups(tmp_path: Path) -> None:
     gathered = gather(EVERYTHING + SCALED).snapshot
 
     write_snapshot(gathered, str(tmp_path / "all"))
     loaded = load_snapshot(str(tmp_path / "all"))
 
-    assert (loaded.autoscalers, loaded.storage_classes) == (
-        gathered.autoscalers,
-        gathered.storage_classes,
-    )
-    assert (len(loaded.autoscalers), len(loaded.storage_classes)) == (1, 1)
+    for name in ("autoscalers", "storage_classes", "pod_groups"):
+        assert getattr(loaded, name) == getattr(gathered, name)
+        assert len(getattr(loaded, name)) == 1
     assert loaded.workloads[-1].subject.claim_classes == (None, "fast")
 
 
-def test_a_snapshot_of_an_earlier_version_has_neither(tmp_path: Path) -> None:
+def test_a_snapshot_of_an_earlier_version_has_none_of_them(tmp_path: Path) -> None:
     write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
     value = msgspec.json.decode(gzip.decompress((tmp_path / "all").read_bytes()))
-    del value["autoscalers"], value["storageClasses"]
+    del value["autoscalers"], value["storageClasses"], value["podGroups"]
     for pod in value["pods"]:
         del pod["stored"]
     (tmp_path / "old").write_bytes(msgspec.json.encode(value))
 
     loaded = load_snapshot(str(tmp_path / "old"))
 
-    assert (loaded.autoscalers, loaded.storage_classes) == ([], [])
+    assert (loaded.autoscalers, loaded.storage_classes, loaded.pod_groups) == ([], [], [])
     assert report_on(loaded) == report_on(gather(EVERYTHING).snapshot)
 
 

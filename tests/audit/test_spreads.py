@@ -39,8 +39,8 @@ def test_pods_without_a_constraint_are_counted_by_zone() -> None:
 
     assert (spread.topology_key, spread.max_skew) == ("topology.kubernetes.io/zone", None)
     assert spread.cells == (
-        DomainCount("zone-a", 1, 3, 3), DomainCount("zone-b", 1, 1, 1),
-        DomainCount("zone-c", 1, 0, 0),
+        DomainCount("zone-a", 1, 3, 3, 1), DomainCount("zone-b", 1, 1, 1, 1),
+        DomainCount("zone-c", 1, 0, 0, 1),
     )  # fmt: skip
     assert (spread.minimum, spread.skew, spread.excess) == (0, 3, 0)
 
@@ -125,8 +125,8 @@ def test_pods_on_nodes_that_are_not_eligible_are_in_a_value_that_is_no_domain() 
     ((spread,),) = spreads(nodes + selecting + world.REPLICA_SET + pods)
 
     assert spread.cells == (
-        DomainCount("zone-a", 1, 1, 1), DomainCount("zone-b", 1, 1, 1),
-        DomainCount("zone-c", 0, 0, 1),
+        DomainCount("zone-a", 1, 1, 1, 1), DomainCount("zone-b", 1, 1, 1, 1),
+        DomainCount("zone-c", 0, 0, 1, 1),
     )  # fmt: skip
     assert (spread.domains, spread.uncounted) == (2, UncountedPods(ineligible=1))
 

@@ -1,15 +1,8 @@
 import pytest
 
-from webhook.audit.strict import (
-    drop_exempted,
-    find_strict_errors,
-    name_lines,
-    select_findings,
-)
+from webhook.audit.strict import drop_exempted, find_strict_errors, name_lines
 from webhook.manifests import Document, parse
 from webhook.manifests.duplicates import DuplicateKey
-from webhook.policy.api.schema import StrictFinding
-from webhook.policy.paths import FieldPath
 
 TEXT = """\
 kind: Deployment
@@ -88,13 +81,3 @@ def test_of_many_lines_the_first_ones_are_named() -> None:
     assert name_lines(DuplicateKey(("a",), tuple(range(1, 10_001)))) == (
         "lines 1, 2, 3 and 9997 more"
     )
-
-
-def test_findings_belong_to_the_template_that_they_are_in() -> None:
-    at: FieldPath = ("spec", "template")
-    other: FieldPath = ("spec", "other", 0)
-    found = [StrictFinding("TSC011", path) for path in ((*at, "x"), (*other, "x"), ("spec", "x"))]
-
-    assert select_findings(found, at, [at, other]) == (found[0], found[2])
-    assert select_findings(found, other, [at, other]) == (found[1],)
-    assert select_findings((), other, []) == ()

@@ -233,6 +233,16 @@ async def test_a_list_that_expires_again_and_again_is_given_up() -> None:
         await names_of(server)
 
 
+async def test_the_hash_of_rollouts_is_reported_where_no_rollout_refers_to_the_deployment() -> None:
+    text = DEPLOYMENT.replace("[pod-template-hash]", "[rollouts-pod-template-hash]")
+
+    (workload,) = await swept(serve_objects(text))
+    (listed,) = await at_once(serve_objects(text))
+
+    assert [finding.rule for finding in workload.findings] == ["TSC117"]
+    assert listed == workload
+
+
 async def test_a_namespace_without_a_workload_has_no_report() -> None:
     service = "---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: empty}}\n"
 

@@ -1,11 +1,13 @@
 """A Rollout with a workloadRef creates its pods from the template of a Deployment."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.audit.world import DEPLOYMENT as WEB
 from tests.audit.world import REFERRING, audit, gather, inventory, pod, rules
 from tests.audit.world import REPLICA_SET as STORED_SET
 from tests.fix.fixed import options, run_fix
+from webhook.audit.templates import find_unknown, list_templates
 from webhook.policy.kinds import ROLLOUT
 
 TEMPLATE = (
@@ -41,6 +43,16 @@ def test_a_deployment_with_replicas_has_pods_beside_those_of_the_rollout(
     ).audited
 
     assert judged.subject.is_shared == is_shared
+
+
+@pytest.mark.parametrize("max_surge", [0, 1])
+def test_the_strategy_is_that_of_the_rollout(max_surge: int) -> None:
+    rollout = REFERRING.replace("canary: {", f"canary: {{maxSurge: {max_surge}, ")
+    template = TEMPLATE.replace("replicas: 0", "replicas: 0\n  strategy: {type: Recreate}")
+
+    judged, _ = inventory(gather(rollout + template).snapshot).audited
+
+    assert (judged.subject.recreates, judged.subject.no_surge) == (False, max_surge == 0)
 
 
 OWN = "".join(pod(f"template-1-{name}", "node-b", "ReplicaSet/template-1") for name in "ab")
@@ -113,6 +125,28 @@ def test_replicas_of_the_rollout_count_where_no_pod_runs() -> None:
     assert members.count("shop", selector) == {"Deployment/template": 5}
 
 
+KNOWN = {
+    "of no namespace": ([], False),
+    "of all namespaces": ([""], True),
+    "of its namespace": (["other", "shop"], True),
+    "of another namespace": (["other"], False),
+}
+
+
+@pytest.mark.parametrize(("namespaces", "expected"), KNOWN.values(), ids=KNOWN.keys())
+def test_a_template_has_no_rollout_where_all_references_are_known(
+    namespaces: list[str], *, expected: bool
+) -> None:
+    snapshot = replace(gather(TEMPLATE).snapshot, reference_namespaces=namespaces)
+    referred = replace(gather(TEMPLATE + REFERRING).snapshot, reference_namespaces=namespaces)
+
+    (alone,) = inventory(snapshot).audited
+    judged, _ = inventory(referred).audited
+
+    assert alone.subject.is_unreferred is expected
+    assert not judged.subject.is_unreferred
+
+
 @pytest.mark.parametrize("rollout", [REFERRING, ""], ids=["with its Rollout", "without it"])
 def test_the_pods_of_the_rollout_carry_its_hash(rollout: str) -> None:
     found = [rule for _, rule in rules(audit(TEMPLATE + rollout))]
@@ -125,3 +159,12 @@ def test_the_deployment_is_fixed() -> None:
 
     assert "matchLabelKeys: [rollouts-pod-template-hash]" in outcome.texts["web.yaml"]
     assert (len(outcome.fixed), outcome.left) == (1, ())
+
+
+def test_templates_that_no_source_has_are_found() -> None:
+    known, unknown = (gather(REFERRING + text).snapshot for text in (TEMPLATE, ""))
+
+    assert list(find_unknown(known)) == []
+    ((reference, key),) = find_unknown(unknown)
+    assert (reference.name, key.name) == ("web", "template")
+    assert [one.name for one in list_templates(known)] == ["template"]

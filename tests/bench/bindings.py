@@ -32,10 +32,13 @@ from tests.build import binding_body
 from tests.cli.conftest import in_background
 from tests.cluster.objects import labelled_pod
 from webhook.policy.model import ZONE
+from webhook.server.http.limits import MIB
 
 AGAINST_VALIDATE = Must(1.5)  # CPU of a binding, as a multiple of that of a pod that is validated
-MEMORY = Must(64, "MiB")  # more than without labelled pods
 COUNT = 150_000
+BYTES_A_POD, MOST_MIB = 300, 64
+MEMORY = Must(min(COUNT * BYTES_A_POD // MIB, MOST_MIB), "MiB")
+"""More than without labelled pods: both bounds, of which that of each pod is the stricter one."""
 MEMORY_ROUNDS = 3  # at most: each lists all pods anew
 
 PODS = "GET /api/v1/pods"

@@ -314,3 +314,19 @@ def test_a_named_rule_that_is_off_is_a_warning(manifests: Path, run: Run) -> Non
     assert run(*audit, "--rules", "tsc112").err == warning
     assert run(*audit, "--rules", "TSC11*").err == ""
     assert run(*audit, "--rules", "TSC112", "--exclude-rules", "TSC112").err == ""
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_an_unknown_pod_template_is_noted(
+    folder: Path, run: Run, api: ApiServer, *, is_live: bool
+) -> None:
+    (folder / "rollout.yaml").write_text(world.REFERRING)
+    api.add(*filter(None, yaml.safe_load_all(world.REFERRING)))
+    source = ("--kubeconfig", "kubeconfig") if is_live else ("-f", "rollout.yaml")
+
+    ran, other = run("audit", *source), run("audit", *source, "-n", "default")
+
+    place = "" if is_live else "rollout.yaml:2: "
+    note = f"note: {place}Rollout shop/web: its pod template is in Deployment/template"
+    assert note in ran.err
+    assert "its pod template" not in other.err

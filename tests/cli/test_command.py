@@ -7,7 +7,7 @@ from webhook.cli.command import Command, ImportedFunction
 MISSING_FLAGS = {
     "no argument at all": (("fix",), "Name what to read, as in `-f manifests/`"),
     "files that a shell expanded": (
-        ("config", "check", "-f", "a.yaml", "b.yaml"),
+        ("scaledown", "-f", "a.yaml", "b.yaml"),
         "unexpected extra argument (b.yaml). Write -f before every file, or name their folder.",
     ),
 }

@@ -198,11 +198,7 @@ def test_an_absent_namespace_is_an_error(source: list[str], folder: Path, run: R
 
 # file of -f, exit code, message
 EXAMPLES = {
-    "no pod": (
-        files.SERVICE,
-        2,
-        "error: --filename: contains no Pod: name the",
-    ),
+    "a configuration": (files.CONFIG, 2, "error: pod.yaml: is a SpreadConfiguration: name it wi"),
     "a pod that cannot be read": (files.POD + files.TYPE_ERROR, 2, "error: pod.yaml:1: the object"),
     "no YAML": ("kind: [", 3, "error: pod.yaml:1: invalid YAML"),
 }
@@ -372,3 +368,38 @@ def test_configured_kinds_are_shown(folder: Path, run: Run) -> None:
     assert "configured kinds\n  K.g: spec.jobs[*].pod\n" in table.out
     (shown,) = document.documents
     assert shown["kinds"] == [{"kind": "K.g", "paths": ["spec.jobs[*].pod"]}]
+
+
+# text of the standard input, arguments -> warning
+WITHOUT_POD = {
+    "nothing": ("", (), "warning: stdin: contains no Pod\n"),
+    "no object": ("a: 1", (), "warning: stdin: contains no Pod\n"),
+    "another kind": (files.SERVICE, (), "warning: stdin: contains no Pod\n"),
+    "no selected pod": (
+        files.POD, ("-l", "app=db"), "warning: stdin: contains no Pod that -l selects\n"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "warning"), WITHOUT_POD.values(), ids=WITHOUT_POD.keys()
+)
+def test_without_a_pod_there_is_a_warning_and_an_error_if_strict(
+    text: str, arguments: tuple[str, ...], warning: str, run: Run
+) -> None:
+    loose = run("config", "check", "-f", "-", *arguments, stdin=text.encode())
+    strict = run("config", "check", "-", "--strict", *arguments, stdin=text.encode())
+
+    assert (loose.code, strict.code) == (0, 3)
+    assert loose.err.startswith(warning)
+    assert EXAMPLE in loose.out
+    assert strict.err.startswith("error: stdin: ")
+
+
+def test_labels_select_the_example(configured: Path, run: Run) -> None:
+    other = files.POD.replace("app: web", "app: db").replace("web-1", "db-1")
+    (configured / "pods.yaml").write_text(f"{files.POD}---\n{other}")
+
+    ran = run("config", "check", "pods.yaml", "--config", "config.yaml", "-l", "app=db")
+
+    assert "defaults of Pod shop/db-1: " in ran.out

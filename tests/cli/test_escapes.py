@@ -31,9 +31,9 @@ from webhook.cli.views import explanation, findings
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.validationreport import ValidationReport
 from webhook.doctor.findings import CheckResult
+from webhook.explain.explanation import Explanation
+from webhook.explain.rollout import Rollout
 from webhook.fix.report import FixReport
-from webhook.policy.explain.explanation import Explanation
-from webhook.policy.explain.rollout import Rollout
 from webhook.spreadtest.results import TEST_FORMATS, SuiteReport
 
 MARK = "\n!"

@@ -134,10 +134,15 @@ def test_the_next_pod_is_of_the_current_revision(shop: Path, run: Run) -> None:
     assert constraint["pods"] == 0
 
 
+def write_plain(shop: Path) -> None:
+    """Write the Deployment without constraints, as the cluster has it too."""
+    plain = re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
+    (shop / "plain.yaml").write_text(plain)
+    (shop / "shop.yaml").write_text(f"{NODES}{plain}{PODS}")
+
+
 def test_the_defaults_of_kube_scheduler_apply(shop: Path, run: Run) -> None:
-    (shop / "plain.yaml").write_text(
-        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
-    )
+    write_plain(shop)
 
     explanation = explain(run, "-f", "plain.yaml")["explanation"]
 
@@ -149,9 +154,7 @@ def test_the_defaults_of_kube_scheduler_apply(shop: Path, run: Run) -> None:
 
 
 def test_a_configuration_of_kube_scheduler_replaces_its_defaults(shop: Path, run: Run) -> None:
-    (shop / "plain.yaml").write_text(
-        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
-    )
+    write_plain(shop)
     (shop / "scheduler.yaml").write_text(
         "{apiVersion: kubescheduler.config.k8s.io/v1, kind: PodTopologySpreadArgs, "
         "defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: "
@@ -165,9 +168,7 @@ def test_a_configuration_of_kube_scheduler_replaces_its_defaults(shop: Path, run
 
 
 def test_the_defaults_of_the_server_are_injected_first(shop: Path, run: Run) -> None:
-    (shop / "plain.yaml").write_text(
-        re.sub(r"      topologySpread[^~]*", "      containers: []\n", WEB)
-    )
+    write_plain(shop)
     (shop / "config.yaml").write_text(
         "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nprofiles:\n- name: all\n"
         "  defaultConstraints:\n  - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
@@ -198,6 +199,8 @@ ERRORS = {
     "a label without a value": (
         ["web-1", "--facts", "shop.yaml", "--without", "zone"], "--without", 2
     ),
+    "a file without -f": (["shop.yaml"], "shop.yaml: is a file: write -f before it", 2),
+    "a folder without -f": (["folder/"], "folder/: is a folder: write -f before it", 2),
     "no number of nodes": (
         ["web-1", "--facts", "shop.yaml", "--add-nodes", "zone=a:x"], "zone=us-1d:3", 2
     ),
@@ -228,6 +231,7 @@ ERRORS = {
 @pytest.mark.parametrize(("arguments", "message", "code"), ERRORS.values(), ids=ERRORS.keys())
 def test_errors(shop: Path, run: Run, arguments: list[str], message: str, code: int) -> None:
     (shop / "empty.yaml").touch()
+    (shop / "folder").mkdir()
 
     ran = run("explain", *arguments)
 

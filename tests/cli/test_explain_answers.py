@@ -132,3 +132,24 @@ def test_pods_may_be_refused_although_their_template_is_accepted(shop: Path, run
     assert sentence.startswith("the next pod of Deployment shop/web is refused by kube-apiserver: ")
     assert "kube-apiserver accepts this object, and refuses all its pods (TSC008)" in sentence
     assert hint == "nothing is placed: first correct what kube-apiserver refuses"
+
+
+def test_names_are_those_of_objects_whose_pods_find_no_node(shop: Path, run: Run) -> None:
+    other = WEB.replace("name: web,", "name: free,", 1).partition("      topologySpread")[0]
+    (shop / "shop.yaml").write_text(f"{NODES}{WEB}---\n{other}      containers: []\n")
+    (shop / "pods.yaml").write_text(PODS)
+
+    ran = run("explain", "-f", "shop.yaml", "--facts", "pods.yaml", "-o", "name")
+
+    assert (ran.code, ran.out) == (1, "deployment.apps/web\n")
+
+
+def test_wide_is_not_shortened(shop: Path, run: Run) -> None:
+    nodes = "".join(NODES.replace("name: n", f"name: n{i}") for i in range(30))
+    plain = WEB.partition("      topologySpread")[0] + "      containers: []\n"
+    (shop / "shop.yaml").write_text(f"{nodes}{plain}")
+
+    short, wide = (run("explain", "deploy/web", *FACTS, "-o", form) for form in ("table", "wide"))
+
+    assert "... and" in short.out
+    assert "... and" not in wide.out

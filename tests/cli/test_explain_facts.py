@@ -108,6 +108,22 @@ def test_the_namespace_is_that_of_the_context(shop: Path, run: Run, api: ApiServ
     assert run("explain", "deploy/web", "--kubeconfig", "kubeconfig") == (1, BLOCKED, "")
 
 
+def test_the_context_has_no_effect_where_no_live_cluster_is_read(
+    shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch, api: ApiServer
+) -> None:
+    kubeconfig = yaml.safe_load((shop / "kubeconfig").read_text())
+    kubeconfig["contexts"][0]["context"]["namespace"] = "shop"
+    (shop / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    monkeypatch.setenv("KUBECONFIG", str(shop / "kubeconfig"))
+
+    ran = run("explain", "deploy/web", "--facts", "shop.yaml")
+
+    assert (ran.code, ran.out, api.paths) == (3, "", [])
+    assert ran.err.startswith(
+        "error: Deployment default/web: not found here, but in namespace shop: add -n shop"
+    )
+
+
 @pytest.mark.parametrize("options", [("deploy/web", "--facts", "shop.yaml"), ("-f", "shop.yaml")])
 def test_an_absent_namespace_is_an_error(options: list[str], shop: Path, run: Run) -> None:
     ran = run("explain", *options, "-n", "shopp")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
+from webhook.policy.catalogue import CATALOGUE
 
 POD = files.POD + files.VALID.replace("maxSkew: 1", "maxSkew: 0  # even")
 FIXED = POD.replace("maxSkew: 0", "maxSkew: 1")
@@ -147,11 +149,32 @@ def test_the_report_is_json(web: Path, run: Run) -> None:
                 "object": "Pod shop/web-1",
                 "field": "spec.topologySpreadConstraints[0].maxSkew",
                 "problem": "Invalid value: 0: must be greater than zero",
+                "instead": CATALOGUE["TSC001"].fix,
                 "wrote": "wrote maxSkew: 1, not 0",
+                "resource": "pod/web-1",
             }
         ],
         "left": [],
     }
+
+
+def test_the_report_has_the_diff_that_is_not_written(web: Path, run: Run) -> None:
+    ran = run("fix", "-f", "web.yaml", "--diff", "-o", "json")
+
+    (report,) = ran.documents
+    assert (ran.code, ran.err) == (1, "")
+    assert (report["written"], report["changed"], report["diff"]) == (False, ["web.yaml"], DIFF)
+
+
+@pytest.mark.parametrize(("options", "is_on_stdout"), [((), False), (("--diff",), True)])
+def test_the_report_is_on_stderr_only_beside_the_manifest(
+    options: tuple[str, ...], is_on_stdout: bool, run: Run
+) -> None:
+    ran = run("fix", "-f", "-", "-o", "json", *options, stdin=POD.encode())
+
+    report = msgspec.json.decode(ran.out if is_on_stdout else ran.err)
+    assert report["kind"] == "FixReport"
+    assert (ran.err if is_on_stdout else ran.out) == ("" if is_on_stdout else FIXED)
 
 
 def test_a_remaining_finding_has_a_reason_and_makes_the_exit_code(web: Path, run: Run) -> None:
@@ -240,9 +263,34 @@ def test_a_read_only_file_is_reported_and_the_others_are_written(web: Path, run:
     ran = run("fix", "-f", ".")
 
     assert (ran.code, ran.err) == (3, "error: web.yaml: cannot be written: it is read-only\n")
-    assert "1 finding fixed in 1 file" in ran.out
-    assert "web.yaml:11" not in ran.out
+    assert ran.out.splitlines()[1:] == [
+        (
+            "web.yaml:11: TSC001 Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew: "
+            "Invalid value: 0: must be greater than zero"
+        ),
+        "    left: the file could not be written",
+        "1 finding fixed in 1 file, 1 left",
+    ]
     assert web.read_text() == POD
+
+
+def test_findings_in_a_file_that_could_not_be_written_have_the_lines_as_it_is(
+    web: Path, run: Run
+) -> None:
+    web.write_text(
+        POD.replace("    labelSelector: {matchLabels: {app: web}}\n", "").replace("0  # even", "0")
+        + "  - maxSkew: 0\n    topologyKey: zone\n    whenUnsatisfiable: Never\n"
+    )
+    web.chmod(0o444)
+
+    (report,) = run("fix", "-f", "web.yaml", "-o", "json").documents
+
+    lines = web.read_text().splitlines()
+    skews = [one["line"] for one in report["left"] if one["rule"] == "TSC001"]
+    assert [lines[line - 1].strip() for line in skews] == ["- maxSkew: 0"] * 2
+    (unknown,) = (one for one in report["left"] if one["rule"] == "TSC003")
+    assert lines[unknown["line"] - 1].strip() == "whenUnsatisfiable: Never"
+    assert (report["fixed"], report["changed"]) == ([], [])
 
 
 def test_an_unreadable_file_is_reported_and_the_others_are_fixed(web: Path, run: Run) -> None:
@@ -268,7 +316,7 @@ def test_files_without_manifests_are_skipped_or_errors(web: Path, run: Run) -> N
 INVALID = {
     "no file": ([], "Missing option '-f'"),
     "no such rule": (["-f", ".", "--rules", "TSC999"], "'TSC999' is not a rule: use some of"),
-    "no such format": (["-f", ".", "-o", "yaml"], "'yaml' is not one of 'table', 'json'"),
+    "no such format": (["-f", ".", "-o", "wide"], "'wide' is not one of 'table', 'name', 'json'"),
 }
 
 
@@ -341,7 +389,7 @@ def test_labels_select_the_objects_to_fix(folder: Path, run: Run) -> None:
 
     ran = run("fix", "two.yaml", "-l", "tier=data", "--rules", "TSC001", "--diff", "-o", "json")
 
-    report = msgspec.json.decode(ran.err)
+    (report,) = ran.documents
     assert {found["object"] for found in report["fixed"]} == {"Deployment default/db"}
 
 
@@ -372,7 +420,7 @@ def test_only_objects_of_the_namespace_are_fixed(folder: Path, run: Run) -> None
 
     ops, own = (run("fix", "two.yaml", "-n", name, *options) for name in ("ops", "shop"))
 
-    reports = [msgspec.json.decode(ran.err) for ran in (ops, own)]
+    reports = [report for ran in (ops, own) for report in ran.documents]
     assert [[found["object"] for found in report["fixed"]] for report in reports] == [
         ["Deployment ops/web", "Deployment ops/db"],
         ["Deployment shop/web"],
@@ -409,3 +457,19 @@ def test_only_a_document_that_cannot_be_parsed_protects_its_file(
 
     assert ran.code == 3
     assert web.read_text() == f"{FIXED if changed else POD}---\n{other}\n"
+
+
+def test_the_report_is_yaml(web: Path, run: Run) -> None:
+    ran = run("fix", "-f", "web.yaml", "-o", "yaml")
+
+    report = yaml.safe_load(ran.out)
+    assert (ran.code, report["kind"], report["changed"]) == (0, "FixReport", ["web.yaml"])
+    assert report["fixed"][0]["resource"] == "pod/web-1"
+
+
+def test_names_are_those_of_fixed_objects(web: Path, run: Run) -> None:
+    web.write_text(f"{POD}---\n{POD.replace('web-1', 'db')}---\n{FIXED}")
+
+    ran = run("fix", "-f", "web.yaml", "-o", "name")
+
+    assert (ran.code, ran.out) == (0, "pod/web-1\npod/db\n")

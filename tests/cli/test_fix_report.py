@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.cli.conftest import Screen
 from webhook.audit.report import AuditSeverity
-from webhook.cli.fix import show, show_difference
+from webhook.cli.fix import format_difference, show, show_diff
 from webhook.cli.terminal import Terminal
 from webhook.fix.report import BELOW_LEVEL, FixedFinding, FixReport, RemainingFinding
 
@@ -19,7 +19,9 @@ FINDING = FixedFinding(
     object="Pod shop/web",
     field="maxSkew",
     problem="Invalid value: 0",
+    instead="write 1",
     wrote="wrote maxSkew: 1, not 0",
+    resource="pod/web",
 )
 LEFT = RemainingFinding(
     rule="TSC003",
@@ -103,7 +105,7 @@ DIFFS = {
 def test_a_diff_is_written_as_bytes(
     before: str, after: str, diff: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    show_difference("web.yaml", before, after)
+    show_diff(format_difference("web.yaml", before, after))
 
     assert capsysbinary.readouterr().out == diff.encode()
 
@@ -114,6 +116,6 @@ def test_a_diff_on_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> No
     screen = Screen()
     monkeypatch.setattr(sys, "stdout", screen)
 
-    show_difference("web.yaml", "a: 1\nb: 2\n", "a: 1\nb: 3\n")
+    show_diff(format_difference("web.yaml", "a: 1\nb: 2\n", "a: 1\nb: 3\n"))
 
     assert screen.getvalue().splitlines()[-2:] == ["\x1b[31m-b: 2\x1b[0m", "\x1b[32m+b: 3\x1b[0m"]

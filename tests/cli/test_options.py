@@ -1,12 +1,14 @@
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.audit.report import AuditSeverity
 from webhook.cli import options
-from webhook.cli.output import OutputFormat
+from webhook.cli.output import OUTPUT_FORMATS, OutputFormat
 from webhook.errors import ConfigError
 
 
@@ -17,7 +19,7 @@ def parse(option: click.Option, *arguments: str) -> Any:
         return value
 
 
-TABLE_OR_JSON = options.output((OutputFormat.TABLE, OutputFormat.JSON))
+DOCUMENTS = options.output("doctor")
 
 # option, arguments, value
 VALUES: dict[str, tuple[click.Option, list[str], Any]] = {
@@ -29,8 +31,8 @@ VALUES: dict[str, tuple[click.Option, list[str], Any]] = {
         ["--node", "a", "--node", "b"],
         ("a", "b"),
     ),
-    "a format by default": (options.output(), [], OutputFormat.TABLE),
-    "a format": (options.output(), ["-o", "yaml"], OutputFormat.YAML),
+    "a format by default": (DOCUMENTS, [], OutputFormat.TABLE),
+    "a format": (DOCUMENTS, ["-o", "yaml"], OutputFormat.YAML),
     "a severity by default": (options.fail_on(), [], AuditSeverity.DENY),
     "a severity": (options.fail_on(), ["--fail-on", "warn"], AuditSeverity.WARN),
     "never": (options.fail_on(options.AUDIT_LEVELS), ["--fail-on", "never"], None),
@@ -45,9 +47,11 @@ def test_values(option: click.Option, arguments: list[str], value: Any) -> None:
 
 # option, arguments, message
 ERRORS: dict[str, tuple[click.Option, list[str], str]] = {
-    "a format of another command": (TABLE_OR_JSON, ["-o", "yaml"], "is not one of 'table', 'json'"),
+    "a format of another command": (
+        DOCUMENTS, ["-o", "wide"], "is not one of 'table', 'json', 'yaml'"
+    ),
     "a severity of another command": (options.fail_on(), ["--fail-on", "audit"], "is not one of"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("option", "arguments", "message"), ERRORS.values(), ids=ERRORS.keys())
@@ -120,9 +124,10 @@ def test_a_namespace_has_one_meaning_for_all_commands() -> None:
 @pytest.mark.parametrize(
     ("command", "formats"),
     [
-        (("validate", "pod.yaml"), ("table", "name", "json", "yaml")),
-        (("review", "pod.yaml"), ("table", "json", "yaml")),
-        (("explain", "pod/web-1"), ("table", "json", "yaml", "html")),
+        (("validate", "pod.yaml"), ("table", "wide", "name", "json", "yaml")),
+        (("review", "pod.yaml"), ("table", "name", "json", "yaml")),
+        (("fix", "pod.yaml"), ("table", "name", "json", "yaml")),
+        (("explain", "pod/web-1"), ("table", "wide", "name", "json", "yaml", "html")),
         (("config", "check"), ("table", "json", "yaml")),
         (("rules",), ("table", "wide", "name", "json", "yaml", "markdown")),
     ],
@@ -134,3 +139,51 @@ def test_an_unknown_format_is_an_error_that_lists_the_known_ones(
 
     assert ran.code == 2
     assert ran.err.endswith(f"'jsonpath' is not one of {', '.join(map(repr, formats))}.\n")
+
+
+NAMESPACES = {
+    "neither": ((), None),
+    "all": (("-A",), None),
+    "one": (("-n", "shop"), None),
+    "both": (("-A", "-n", "shop"), "use -n or -A, not both"),
+    "both in another order": (("-n", "shop", "-A"), "use -n or -A, not both"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "problem"), NAMESPACES.values(), ids=NAMESPACES.keys())
+def test_one_namespace_or_all(arguments: tuple[str, ...], problem: str | None) -> None:
+    both = [options.namespace("Check"), options.all_namespaces("Check")]
+    command = click.Command("c", params=list[click.Parameter](both))
+
+    if problem is None:
+        assert command.make_context("c", list(arguments)).params.keys() == {"namespace"}
+    else:
+        with pytest.raises(ConfigError, match=problem):
+            command.make_context("c", list(arguments))
+
+
+@pytest.mark.parametrize("command", ["validate", "review", "fix", "config check"])
+def test_all_namespaces_are_accepted_where_they_are_the_default(
+    command: str, folder: Path, run: Run
+) -> None:
+    (folder / "pod.yaml").write_text(files.POD)
+
+    ran, all_of_them = (run(*command.split(), "pod.yaml", *given) for given in ((), ("-A",)))
+
+    assert (ran.code, ran) == (0, all_of_them)
+
+
+def test_every_format_of_a_command_is_in_its_help(run: Run) -> None:
+    for command, formats in OUTPUT_FORMATS.items():
+        out = run(*command.split(), "--help").out
+
+        assert f"[{'|'.join(formats)}]" in out.replace("\n", "").replace(" ", "")
+
+
+def test_the_variable_of_the_namespace_is_the_option_of_every_command(
+    shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENSPREAD_NAMESPACE", "shop")
+
+    assert run("explain", "deploy/web", "--facts", "shop.yaml").code == 1
+    assert run("explain", "deploy/web", "--facts", "shop.yaml", "-n", "ops").code == 2

@@ -81,3 +81,17 @@ def test_the_webhook_itself_warns_of_custom_kinds(folder: Path, run: Run) -> Non
     ran = run("review", "-f", "rollout.yaml", "--hook", "validate", "-o", "json")
 
     assert [d["response"]["warnings"][0][:6] for d in ran.documents[:1]] == ["TSC011"]
+
+
+def test_the_copy_of_a_stored_pod_is_denied_only_if_it_is_created_again(
+    folder: Path, run: Run
+) -> None:
+    (folder / "pod.yaml").write_text(world.STORED_POD)
+
+    ran = run("review", "-f", "pod.yaml")
+
+    assert ran.code == 1
+    assert ran.out.splitlines()[2] == (
+        "    instead: to create the pod again, remove the expression of app from labelSelector: "
+        "kube-apiserver has added it for matchLabelKeys[0]"
+    )

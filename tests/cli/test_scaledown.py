@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.apiserver import ApiServer, Json, refuse
+from tests.apiserver import ApiServer, Behavior, Json, refuse
 from tests.cli.conftest import Run
 from tests.cluster.objects import labelled_pod
 from webhook.cli.scaledown import MOST_FAILED
+from webhook.cluster.protocol import FailureReason
+from webhook.errors import ApiError
 from webhook.policy.model import ZONE
 from webhook.policy.scaledown.ranks import DELETION_COST, SCALE_DOWN_LABEL, cost_of_rank
 
@@ -156,6 +158,17 @@ def test_ranks_and_labels_are_removed(pods: ApiServer, run: Run) -> None:
     assert costs(pods) == {"p": None, "q": None, "r": "7", "s": None, "t": None}
 
 
+@pytest.mark.parametrize("cost", ["0", "1000", "-1000", "10000", "999000"])
+def test_a_cost_that_looks_like_a_rank_stays(api: ApiServer, run: Run, cost: str) -> None:
+    api.add(web_pod("p", cost=cost))
+
+    shown, removed = run("scaledown", *CLUSTER), run("scaledown", *CLUSTER, "--remove")
+
+    assert shown.out.splitlines()[1].split()[2:] == ["1", "0", "0", "1"]
+    assert removed.out == "removed 0 ranks and 1 label; left 1 cost of other clients\n"
+    assert costs(api) == {"p": cost}
+
+
 def test_only_the_named_pods_are_changed(pods: ApiServer, run: Run) -> None:
     ran = run("scaledown", *CLUSTER, "--remove", "-n", "shop", "-l", "app=api", "-o", "json")
 
@@ -199,14 +212,42 @@ def test_the_other_pods_are_changed_after_an_error(pods: ApiServer, run: Run) ->
     assert costs(pods)["p"] == str(cost_of_rank(1))
 
 
-def test_many_errors_end_the_removal(api: ApiServer, run: Run) -> None:
-    api.add(*(web_pod(f"p{i:02}", i + 1) for i in range(MOST_FAILED + 3)))
-    api.faults.append(lambda request: refuse("no") if request.method == "PATCH" else None)
+NUMBER = MOST_FAILED + 3
 
-    ran = run("scaledown", *CLUSTER, "--remove")
+# the answer to each write in one namespace, the pods changed and not tried, the last line
+MANY_ERRORS: dict[str, tuple[Behavior, int, int, str]] = {
+    "refusals": (refuse("no"), 1, 3, "error: 3 more pods in shop not tried after these errors"),
+    "no response": (
+        ApiError("api", "is silent", FailureReason.SILENT),
+        0,
+        4,
+        "error: 4 more pods not tried after these errors",
+    ),
+    "an expired token": (
+        refuse("no", 401), 0, 4, "error: 4 more pods not tried after these errors"
+    ),
+    "conflicts": (refuse("changed", 409), 1, 0, "error: pod shop/p12: "),
+}  # fmt: skip
 
-    assert (ran.code, len(api.writes)) == (3, MOST_FAILED)
-    assert ran.err.endswith("error: 3 more pods not tried after these errors\n")
+
+@pytest.mark.parametrize(
+    ("answer", "changed", "left", "words"), MANY_ERRORS.values(), ids=MANY_ERRORS
+)
+def test_many_errors_end_the_removal_where_they_occur(
+    api: ApiServer, run: Run, *, answer: Behavior, changed: int, left: int, words: str
+) -> None:
+    api.add(*(web_pod(f"p{i:02}", i + 1) for i in range(NUMBER)))
+    api.add(labelled_pod("z", rank=1, namespace="zoo"))
+    for i in range(NUMBER):
+        api.answers[f"PATCH {POD}/p{i:02}"] = answer
+
+    ran = run("scaledown", *CLUSTER, "--remove", "-o", "json")
+
+    assert ran.code == 3
+    assert ran.err.splitlines()[-1].startswith(words)
+    (document,) = ran.documents
+    assert (document["ranks"], document["notTried"]) == (changed, left)
+    assert document["failed"] == NUMBER + 1 - changed - left
 
 
 ERRORS = {

@@ -43,7 +43,7 @@ NEEDLESS = {
     "webhook.cli.views": "what commands show",
     "webhook.doctor.checks": "another command",
     "webhook.fix": "another command",
-    "webhook.policy.explain": "another command",
+    "webhook.explain": "another command",
     "webhook.spreadtest": "another command",
 }
 """Module that a server without cluster and demo must not import -> what needs it."""

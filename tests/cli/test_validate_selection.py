@@ -88,3 +88,12 @@ def test_a_selector_that_selects_none_is_named(folder: Path, run: Run) -> None:
     ran = run("validate", "pod.yaml", "-l", "tier=nope")
 
     assert ran.err == "warning: pod.yaml: contains no object with a pod template that -l selects\n"
+
+
+def test_wide_also_lists_objects_without_findings(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(f"{files.POD}---\n{BROKEN}---\n{files.SERVICE}")
+
+    short, wide = run("validate", "all.yaml"), run("validate", "all.yaml", "-o", "wide")
+
+    accepted = "all.yaml:1: Pod shop/web-1: accepted\n"
+    assert wide.out == accepted + short.out

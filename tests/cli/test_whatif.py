@@ -1,16 +1,20 @@
 """Options of what-if scenarios become edits, which have an effect on the cluster."""
 
-import pytest
+from typing import Any
 
-from tests.policy.explain.scenarios import scenario
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
 from webhook.cli.inputs.targets import PlacementTarget
-from webhook.cli.whatif import check_edits, parse_edits
+from webhook.cli.whatif import WhatIfOptions, check_edits, parse_edits
 from webhook.errors import ConfigError
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
-from webhook.policy.explain.scenario import Scale, ScenarioEdit
+from webhook.explain.keynames import KeyNames
+from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.explain.scenario import Scale, ScenarioEdit
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, POD
-from webhook.policy.model import GroupKind, LabelSelectorRequirement, Node
+from webhook.policy.model import HOSTNAME, GroupKind, LabelSelectorRequirement, Node
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands
 
@@ -40,6 +44,12 @@ def test_options_become_edits(
 INVALID_EDITS = {
     "a label without a value": (("zone",), (), "'zone' is not a label"),
     "a label with an invalid key": (("-=a",), (), "is not a label"),
+    "a key twice": ((), ("zone=a,zone=b",), "has a key twice"),
+    "the name of a node": (
+        (),
+        ("zone=a,hostname=foo:1",),
+        "kubernetes.io/hostname of its own",
+    ),
     "no labels": ((), (":3",), "is not an addition"),
     "no nodes": ((), ("zone=a:0",), "a number up to 1000"),
     "too many nodes": ((), ("zone=a:1001",), "a number up to 1000"),
@@ -54,6 +64,49 @@ def test_invalid_values_are_errors(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_edits(without, (), add)
+
+
+def test_a_short_name_is_a_key_where_the_cluster_has_such_a_key() -> None:
+    options = WhatIfOptions(False, ("zone=a",), (), ("zone=a,hostname=b:2",), None)
+
+    names = KeyNames(frozenset({"zone", "hostname"}))
+
+    assert options.parse(names) == (
+        RemoveNodes("zone", "a"),
+        AddNodes({"zone": "a", "hostname": "b"}, 2),
+    )
+
+
+# changes of options without any, whether they simulate
+SIMULATIONS: dict[str, tuple[dict[str, Any], bool]] = {
+    "none": ({}, False),
+    "without a change": ({"what_if": True}, True),
+    "lost nodes": ({"without": ("zone=a",)}, True),
+    "a cordon": ({"cordon": ("n1",)}, True),
+    "added nodes": ({"add_nodes": ("zone=a",)}, True),
+    "no replica": ({"scale": 0}, True),
+}
+
+
+@pytest.mark.parametrize(("written", "expected"), SIMULATIONS.values(), ids=SIMULATIONS.keys())
+def test_any_option_requests_a_simulation(written: dict[str, Any], *, expected: bool) -> None:
+    none: dict[str, Any] = {
+        "what_if": False, "without": (), "cordon": (), "add_nodes": (), "scale": None
+    }  # fmt: skip
+    values = {**none, **written, "other": 7}
+
+    options = WhatIfOptions.take(values)
+
+    assert (options.simulates, values) == (expected, {"other": 7})
+
+
+def test_known_words_are_listed_by_their_names_in_the_cluster() -> None:
+    present = target(Node("n1", {"zone": "x", ZONE: "a", HOSTNAME: "n1"}))
+    names = KeyNames(frozenset({"zone"}))
+    situation = replace(present.situation, names=names)
+
+    with pytest.raises(ConfigError, match=r"hostname, topology\.kubernetes\.io/zone, zone"):
+        check_edits([RemoveNodes("rack", "r")], [replace(present, situation=situation)], None)
 
 
 def target(

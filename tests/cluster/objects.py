@@ -8,12 +8,7 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.store import Store
 from webhook.policy.model import ZONE, Taint
-from webhook.policy.scaledown.ranks import (
-    DELETION_COST,
-    KEEP_SPREAD,
-    SCALE_DOWN_LABEL,
-    cost_of_rank,
-)
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL, annotate_rank
 
 REPLICATION_CONTROLLER_V1 = ("v1", "ReplicationController")
 REPLICA_SET_V1 = ("apps/v1", "ReplicaSet")
@@ -66,7 +61,7 @@ def labelled_pod(
             "name": name,
             "namespace": namespace,
             "labels": {SCALE_DOWN_LABEL: KEEP_SPREAD},
-            "annotations": {DELETION_COST: str(cost_of_rank(rank))} if rank else {},
+            "annotations": annotate_rank(rank) if rank else {},
             "ownerReferences": [owner],
         },
         "spec": {"nodeName": node, "topologySpreadConstraints": [constraint]},

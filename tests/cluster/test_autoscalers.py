@@ -85,6 +85,48 @@ def test_the_target_and_the_range_are_decoded(
     assert (found.kind, found.namespace, found.name) == (kind, "shop", "scaler")
 
 
+def disabled(direction: str) -> dict[str, Any]:
+    return {direction: {"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}}
+
+
+def of_keda(behavior: dict[str, Any]) -> dict[str, Any]:
+    advanced = {"horizontalPodAutoscalerConfig": {"name": "web", "behavior": behavior}}
+    return {"scaleTargetRef": {"name": "web"}, "advanced": advanced}
+
+
+HPA_SPEC: dict[str, Any] = {"scaleTargetRef": WEB, "maxReplicas": 6}
+
+# kind, specification, whether it removes pods
+DIRECTIONS: dict[str, tuple[GroupKind, dict[str, Any], bool]] = {
+    "no behavior": (HORIZONTAL_POD_AUTOSCALER, HPA_SPEC, True),
+    "no scale-down": (
+        HORIZONTAL_POD_AUTOSCALER, {**HPA_SPEC, "behavior": disabled("scaleDown")}, False
+    ),
+    "no scale-up": (
+        HORIZONTAL_POD_AUTOSCALER, {**HPA_SPEC, "behavior": disabled("scaleUp")}, True
+    ),
+    "a slow scale-down": (
+        HORIZONTAL_POD_AUTOSCALER,
+        {**HPA_SPEC, "behavior": {"scaleDown": {"selectPolicy": "Min", "policies": []}}},
+        True,
+    ),
+    "a null behavior": (HORIZONTAL_POD_AUTOSCALER, {**HPA_SPEC, "behavior": None}, True),
+    "a ScaledObject": (SCALED_OBJECT, {"scaleTargetRef": {"name": "web"}}, True),
+    "a ScaledObject without scale-down": (SCALED_OBJECT, of_keda(disabled("scaleDown")), False),
+    "a ScaledObject without scale-up": (SCALED_OBJECT, of_keda(disabled("scaleUp")), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "spec", "expected"), DIRECTIONS.values(), ids=DIRECTIONS.keys())
+def test_whether_it_removes_pods_is_decoded(
+    kind: GroupKind, spec: dict[str, Any], *, expected: bool
+) -> None:
+    found = decode(kind, spec)
+
+    assert found is not None
+    assert found.scales_down is found.range.scales_down is expected
+
+
 UNUSABLE: dict[str, Any] = {
     "no specification": None,
     "no target": {"maxReplicas": 3},

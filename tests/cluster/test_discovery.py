@@ -29,6 +29,12 @@ VERSION = "/apis/argoproj.io/v1alpha1"
 ROLLOUT = {"name": "rollouts", "kind": "Rollout"}
 STATUS = {"name": "rollouts/status", "kind": "Rollout"}
 GROUP = {"name": "argoproj.io", "preferredVersion": {"groupVersion": "argoproj.io/v1alpha1"}}
+
+
+def version_of(name: str) -> dict[str, str]:
+    return {"groupVersion": name}
+
+
 OTHER = {"name": "apps", "preferredVersion": {"groupVersion": "apps/v1"}}
 
 
@@ -67,6 +73,25 @@ async def test_a_custom_kind_is_where_its_preferred_version_has_it(
     answers = {"/apis": {"groups": groups}, VERSION: {"resources": kinds}}
 
     assert await locate_custom(serve(answers), ROLLOUT_KIND) == place
+
+
+OLDER = "argoproj.io/v1"
+BOTH = {**GROUP, "versions": [*map(version_of, (OLDER, "argoproj.io/v1alpha1"))]}
+
+
+@pytest.mark.parametrize(
+    ("preferred", "place"),
+    [([ROLLOUT], VERSION), ([], f"/apis/{OLDER}")],
+    ids=["preferred", "other"],
+)
+async def test_a_custom_kind_may_be_in_another_version(preferred: list[Any], place: str) -> None:
+    answers = {
+        "/apis": {"groups": [BOTH]},
+        VERSION: {"resources": preferred},
+        f"/apis/{OLDER}": {"resources": [ROLLOUT]},
+    }
+
+    assert await locate_custom(serve(answers), ROLLOUT_KIND) == ResourcePath(place, "rollouts")
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {

@@ -1,5 +1,6 @@
 """Ranks are removed from the labelled pods of a cluster, and from no others."""
 
+import json
 from typing import Any
 
 import pytest
@@ -83,6 +84,19 @@ async def test_a_pod_without_controller_and_annotations_is_read() -> None:
     assert (pod.cost, pod.controller.kind) == (CostKind.NONE, "")
 
 
+async def test_a_pod_of_any_depth_is_read() -> None:
+    pod = labelled_pod("p", "a1", rank=3)
+    pod["metadata"] |= {"uid": "u", "managedFields": "HERE"}
+    nested = '{"f:a":' * 9_000 + "1" + "}" * 9_000
+    listed = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [pod]})
+    server = ApiServer(otherwise=Response(200, listed.replace('"HERE"', nested).encode()))
+
+    (read,) = await list_pods(server)
+
+    assert (read.metadata.uid, read.cost) == ("u", CostKind.RANK)
+    assert read.ranked == RankedPod(ZONE, "a1", 3)
+
+
 async def test_what_is_no_pod_is_an_error() -> None:
     server = ApiServer(labelled_pod("p"))
     metadata_of(server)["uid"] = 7
@@ -103,14 +117,15 @@ async def test_a_rank_and_the_label_are_removed_with_preconditions() -> None:
     assert not pauses
 
 
-async def test_a_foreign_cost_stays() -> None:
-    server = ApiServer(labelled_pod("p"))
-    metadata_of(server)["annotations"] = {DELETION_COST: "7"}
+@pytest.mark.parametrize("cost", ["7", "1000"])
+async def test_a_foreign_cost_stays(cost: str) -> None:
+    server = ApiServer(labelled_pod("p", rank=3))
+    metadata_of(server)["annotations"][DELETION_COST] = cost
 
     assert await remove_rank(server, await first_pod(server), Pauses().sleep)
 
     assert metadata_of(server)["labels"] == {}
-    assert metadata_of(server)["annotations"] == {DELETION_COST: "7"}
+    assert metadata_of(server)["annotations"] == {DELETION_COST: cost}
 
 
 async def test_a_cost_that_another_client_writes_meanwhile_stays() -> None:

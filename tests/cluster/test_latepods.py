@@ -46,6 +46,36 @@ async def test_a_workload_whose_pod_does_not_appear_is_not_waited_for_again() ->
     assert late.may_appear("shop", "web-2")
 
 
+class Waits:
+    """Waits for pods that do not appear."""
+
+    def __init__(self, late: LatePods) -> None:
+        self.late = late
+        self.tasks: list[asyncio.Future[None]] = []
+
+    async def begin(self, namespace: str, number: int) -> int:
+        """Begin so many waits; return how many are admitted."""
+        before = len(self.tasks)
+        for workload in range(number):
+            wait = self.late.wait(namespace, f"w{workload}-1", PATIENCE)
+            if wait is not None:
+                self.tasks.append(asyncio.ensure_future(wait))
+                await asyncio.sleep(0)
+        return len(self.tasks) - before
+
+
+async def test_waits_are_limited_in_each_namespace_and_in_total() -> None:
+    waits, most = Waits(LatePods(Clock())), latepods.MOST_WAITS
+
+    assert await waits.begin("shop", most) == latepods.NAMESPACE_WAITS
+    assert await waits.begin("else", most) == most - latepods.NAMESPACE_WAITS
+    assert await waits.begin("more", most) == 0
+
+    await asyncio.gather(*waits.tasks)
+    assert await waits.begin("more", 1) == 1
+    await waits.tasks[-1]
+
+
 async def test_few_workloads_are_remembered() -> None:
     late = LatePods(Clock())
     for number in range(latepods.MOST_ABSENT + 1):

@@ -1,6 +1,8 @@
 """Ranks held and reserved, compared with a count of all pods; time and memory of many pods."""
 
 import tracemalloc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import process_time
 
@@ -128,15 +130,33 @@ def test_a_controller_of_5000_pods_delays_no_binding() -> None:
     assert bind_all(filled(1, 5_000)) < 3 * bind_all(filled(1, 5))
 
 
-def test_a_pod_takes_at_most_300_bytes() -> None:
+@contextmanager
+def measuring() -> Generator[Callable[[], int]]:
+    """Measure the bytes that are allocated and not freed."""
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        pods = filled(1_500, 10)
-        after, _ = tracemalloc.get_traced_memory()
+        yield lambda: tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
 
-    per_pod = (after - before) / len(pods)
+
+def test_a_pod_takes_at_most_300_bytes() -> None:
+    with measuring() as allocated:
+        pods = filled(1_500, 10)
+        per_pod = allocated() / len(pods)
 
     assert per_pod < 300
+
+
+def test_repeated_bindings_take_no_memory() -> None:
+    pods = filled(1, 5)
+    pods.put(cached_pod("new"))
+    pods.reserve("shop", "new", "a")
+    with measuring() as allocated:
+        for number in range(5_000):
+            pods.reserve("shop", "new", zone_of(number))
+            pods.reserve("shop", "new", zone_of(number))
+        grown = allocated()
+
+    assert grown < 10_000

@@ -8,8 +8,16 @@ import pytest
 from tests.build import Json, owned_by, pod, spread
 from webhook.cluster.wire import MAX_UID_LENGTH, PodObject
 from webhook.policy.model import ZONE
-from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
-from webhook.policy.scaledown.ranks import DELETION_COST, KEEP_SPREAD, SCALE_DOWN_LABEL
+from webhook.policy.scaledown.binding import RankedPod
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    FOREIGN_COST,
+    KEEP_SPREAD,
+    RANK_ANNOTATION,
+    SCALE_DOWN_LABEL,
+    UNRANKED,
+    annotate_rank,
+)
 
 LABELS = {"app": "web", SCALE_DOWN_LABEL: KEEP_SPREAD}
 OWNER = owned_by(uid="u1")
@@ -53,7 +61,16 @@ READ: dict[str, tuple[Json, RankedPod | None]] = {
     "an unbound pod": (labelled(SOFT, HARD), RankedPod(ZONE)),
     "a bound pod": (labelled(SOFT, nodeName="n1"), RankedPod("rack", "n1")),
     "a running pod": ({**labelled(), "status": {"phase": "Running"}}, RankedPod("")),
-    "a rank": (labelled(annotations={DELETION_COST: "998000"}), RankedPod("", rank=2)),
+    "a rank": (labelled(annotations=annotate_rank(2)), RankedPod("", rank=2)),
+    "the cost of a rank": (
+        labelled(annotations={DELETION_COST: "998000"}),
+        RankedPod("", rank=FOREIGN_COST),
+    ),
+    "only the rank": (labelled(annotations={RANK_ANNOTATION: "2"}), RankedPod("", rank=UNRANKED)),
+    "a null rank": (
+        labelled(annotations={**annotate_rank(2), RANK_ANNOTATION: None}),
+        RankedPod("", rank=FOREIGN_COST),
+    ),
     "another cost": (labelled(annotations={DELETION_COST: "7"}), RankedPod("", rank=FOREIGN_COST)),
     "no integer": (labelled(annotations={DELETION_COST: "x"}), RankedPod("", rank=FOREIGN_COST)),
     "a null cost": (labelled(annotations={DELETION_COST: None}), RankedPod("", rank=UNRANKED)),

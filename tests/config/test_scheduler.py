@@ -232,3 +232,45 @@ def test_match_label_keys_are_ignored_with_a_notice_as_by_kube_scheduler() -> No
             "defaults; a profile with defaultConstraints of its own keeps matchLabelKeys"
         ),
     )
+
+
+SCORING_OFF = "  plugins: {score: {disabled: [{name: PodTopologySpread}]}}\n"
+HARD_ENTRY = ENTRY.replace("ScheduleAnyway", "DoNotSchedule")
+HARD_CONSTRAINT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule")
+NOTICE = (
+    "k.yaml:{}: profiles[0].plugins: kube-scheduler applies no defaults with ScheduleAnyway, since "
+    "PodTopologySpread is disabled at score"
+)
+
+LISTED = """\
+- pluginConfig:
+  - name: PodTopologySpread
+    args:
+      defaultingType: List
+      defaultConstraints: ["""
+
+# profile of the scheduler, what it means, the lines of the notice
+DISABLED: dict[str, tuple[str, Profile, list[int]]] = {
+    "System defaults": (f"- {SCORING_OFF.lstrip()}", EMPTY, [4]),
+    "a list": (
+        f"{LISTED}{ENTRY}, {HARD_ENTRY}]\n{SCORING_OFF}",
+        Profile(name="default-scheduler", constraints=(HARD_CONSTRAINT,)),
+        [9],
+    ),
+    "a hard list": (
+        f"{LISTED}{HARD_ENTRY}]\n{SCORING_OFF}",
+        Profile(name="default-scheduler", constraints=(HARD_CONSTRAINT,)),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("entry", "profile", "lines"), DISABLED.values(), ids=DISABLED.keys())
+def test_defaults_of_a_disabled_plugin_do_not_apply(
+    entry: str, profile: Profile, lines: list[int]
+) -> None:
+    checked = check_scheduler(file("v1", f"profiles:\n{entry}"))
+
+    assert checked.profiles == (profile,)
+    assert checked.scheduler_defaults["default-scheduler"] == profile.constraints
+    assert checked.notices == tuple(NOTICE.format(line) for line in lines)

@@ -73,6 +73,16 @@ def test_matchlabelkeys_that_no_pod_carries_are_found_without_nodes() -> None:
         assert sentence.endswith("did you mean pod-template-hash?")
 
 
+def test_owners_that_control_no_pod_are_found_without_nodes() -> None:
+    in_force = policy(
+        one_profile(f"match: {{ownerKinds: [Replicaset]}}\n  defaultConstraints: [{SOFT}]")
+    )
+
+    (sentence,) = summary.advise(in_force, NoFacts())
+
+    assert sentence.endswith("did you mean ReplicaSet?")
+
+
 def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
     (profile,) = policy(
         one_profile(

@@ -1,8 +1,8 @@
 """
 Files generated from the chart: ``python -m tests.deploy.manifests`` (make manifests).
 
-The chart is where a manifest is changed. The base for kustomize and deploy/monitoring are its
-outcome, with the default values and with monitoring on; a test compares them.
+The chart is where a manifest is changed. The base for kustomize, the objects of a component and
+deploy/monitoring are its outcome, with the default values or a few others; a test compares them.
 """
 
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import yaml
 
@@ -31,9 +31,30 @@ MONITORING = {
     "dashboard": {"enabled": True},
 }
 
+REPAIRING = {
+    "config": {
+        "profiles": [{"name": "cluster", "scaleDown": "KeepSpread"}],
+        "scaleDownRepair": True,
+    }
+}
+
 HEADER = "# Generated from deploy/chart by `make manifests`; edit the chart instead.\n"
-MADE = {DEPLOY / "kustomize" / "base": {}, DEPLOY / "monitoring": MONITORING}
-"""Folders, and the values that they are made with; monitoring.yaml goes into its own."""
+
+
+class MadeFolder(NamedTuple):
+    """A folder of generated files: the values, and the templates that it has; None: all."""
+
+    values: Mapping[str, Any]
+    templates: frozenset[str] | None = None
+
+
+MADE = {
+    DEPLOY / "kustomize" / "base": MadeFolder({}),
+    DEPLOY / "kustomize" / "scale-down-repair": MadeFolder(
+        REPAIRING, frozenset({"lease.yaml", "repair.yaml"})
+    ),
+    DEPLOY / "monitoring": MadeFolder(MONITORING, frozenset({"monitoring.yaml"})),
+}
 
 
 class HelmError(Exception):
@@ -115,9 +136,9 @@ def made(helm: Helm) -> dict[Path, str]:
     """What the made files have to hold."""
     return {
         folder / name: text
-        for folder, values in MADE.items()
+        for folder, (values, templates) in MADE.items()
         for name, text in files(helm.text(values)).items()
-        if (name == "monitoring.yaml") == (values is MONITORING)
+        if templates is None or name in templates
     }
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]  # has no types
 import pytest
+import yaml
 
 from tests.deploy.fixtures import Kustomize
-from tests.deploy.manifests import DEPLOY, MONITORING, Helm, Json, by_name, made
+from tests.deploy.manifests import DEPLOY, MONITORING, REPAIRING, Helm, Json, by_name, made
 
 VALIDATED = """
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -95,6 +96,7 @@ MATRIX: dict[str, dict[str, Any]] = {
         "topologySpreadConstraints": [],
         "podDisruptionBudget": {"maxUnavailable": "50%"},
     },
+    "corrections of ranks": REPAIRING,
     "profiles of its own": {
         "schedulerConfiguration": "",
         "config": {"profiles": [{"name": "none", "defaultConstraints": []}]},
@@ -148,6 +150,22 @@ def test_the_component_ranks_pods_as_the_chart_does_where_a_profile_keeps_the_sp
     for name in ("MutatingWebhookConfiguration/evenspread", "ClusterRole/evenspread"):
         member = "webhooks" if "webhooks" in keeping[name] else "rules"
         assert all(entry in found[name][member] for entry in keeping[name][member])
+
+
+def test_the_components_repair_ranks_as_the_chart_does(
+    helm: Helm, kustomize: Kustomize, tmp_path: Path
+) -> None:
+    names = ("base", "keep-spread", "scale-down-repair")
+    base, *components = (os.path.relpath(DEPLOY / "kustomize" / name, tmp_path) for name in names)
+    overlay = {"resources": [base], "components": components}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+
+    found, chart = by_name(kustomize(str(tmp_path))), by_name(helm.objects(REPAIRING))
+
+    assert found.keys() == chart.keys()
+    added = chart.keys() - by_name(helm.objects({})).keys()
+    assert len(added) == 5
+    assert {name: found[name] for name in added} == {name: chart[name] for name in added}
 
 
 def test_monitoring_is_the_chart_with_monitoring(helm: Helm, kustomize: Kustomize) -> None:

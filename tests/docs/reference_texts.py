@@ -57,7 +57,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC011": RemedyText(
             "renames a misspelled field, moves a misplaced field or list to where it belongs",
-            "a field that resembles none; a field, or a list, that is also written correctly",
+            "a field that resembles none; a field, or a list, that is also written correctly; a "
+            "list outside of several pod templates",
         ),
         "TSC020": RemedyText("the successor of the deprecated label"),
         "TSC021": RemedyText(
@@ -75,22 +76,27 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "a key that resembles none of them; a key that only some nodes have: label the others; "
             "an entry that would repeat another one",
         ),
-        "TSC104": RemedyText("the number of domains as minDomains"),
+        "TSC104": RemedyText(
+            "the number of domains as minDomains, or `ScheduleAnyway` if replicas could stay "
+            "Pending with it"
+        ),
         "TSC105": RemedyText(
             "`nodeTaintsPolicy: Honor`", "if the feature gate of this field is off"
         ),
         "TSC106": RemedyText(
-            "a maxSkew with which some node can take the next pod, or `ScheduleAnyway`"
+            "the smallest maxSkew with which all pods that wait have a place in every order, or "
+            "`ScheduleAnyway`"
         ),
         "TSC107": RemedyText(
-            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash"
+            "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash",
+            "a selector that also counts the pods of other workloads: they would no longer count",
         ),
         "TSC108": RemedyText(
             "`whenUnsatisfiable: ScheduleAnyway`", "if another StorageClass is the remedy"
         ),
         "TSC109": RemedyText(
-            "the smallest maxSkew with which the zone constraint and the node constraint can "
-            "both be satisfied"
+            "the smallest maxSkew of the node constraint with which all replicas have a place in "
+            "every order, or `ScheduleAnyway`"
         ),
         "TSC110": RemedyText(
             "adds two ScheduleAnyway constraints, over zones and over nodes", "pods without labels"
@@ -99,7 +105,10 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "removes the field, which has no effect",
             "if the whole topologySpreadConstraints has no effect",
         ),
-        "TSC112": RemedyText("`maxSkew: 1`"),
+        "TSC112": RemedyText(
+            "the smallest maxSkew with which all replicas have a place in every order, or "
+            "`ScheduleAnyway`; `maxSkew: 1` if no node is known"
+        ),
         "TSC113": RemedyText(
             "adds to the selector a label of the pod that pods of other workloads do not have",
             "if the pod has no such label",

@@ -7,8 +7,8 @@ import msgspec
 
 from tests.docs.markdown import ROOT
 from webhook.cli.explain import ExplainResult
-from webhook.policy.explain import nodeedits, scenario
-from webhook.policy.explain.scenario import ScenarioEdit
+from webhook.explain import nodeedits, scenario
+from webhook.explain.scenario import ScenarioEdit
 
 PAGE = (ROOT / "docs/explain.md").read_text().partition("## Output for programs")[2]
 NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"[.\[\]]+", code)}

@@ -30,7 +30,7 @@ from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION, SKIP_LABEL, SkipReason
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.scaledown.binding import BindingResult
-from webhook.policy.scaledown.ranks import SCALE_DOWN_LABEL
+from webhook.policy.scaledown.ranks import RANK_ANNOTATION, SCALE_DOWN_LABEL
 from webhook.server.admission import HOOK_PATHS, REJECTION_REASONS
 from webhook.server.health import PAGES as HEALTH_PATHS
 from webhook.telemetry.catalogue import METRICS, Type
@@ -252,7 +252,7 @@ def test_results_of_bindings() -> None:
 def test_annotations_and_labels() -> None:
     assert column("Annotations and labels") == {
         DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL, ENABLED,
-        SCALE_DOWN_LABEL,
+        SCALE_DOWN_LABEL, RANK_ANNOTATION,
     }  # fmt: skip
     assert ENABLED in (ROOT / "deploy" / "chart" / "templates" / "_names.tpl").read_text()
     assert MIRROR_ANNOTATION in REFERENCE
@@ -262,7 +262,7 @@ def test_names_of_our_domain_that_pages_name_exist() -> None:
     named = set(re.findall(r"\bevenspread\.io/[\w-]+", EVERYTHING))
 
     ours = {DEFAULTS_ANNOTATION, exemptions.EXEMPT_ANNOTATION, SKIP_LABEL, probe.LABEL}
-    ours |= {RotationRequest.REVOKE, SCALE_DOWN_LABEL}
+    ours |= {RotationRequest.REVOKE, SCALE_DOWN_LABEL, RANK_ANNOTATION}
     assert named == {*ours, ENABLED, "evenspread.io/v1alpha1", "evenspread.io/results-left-out"}
 
 

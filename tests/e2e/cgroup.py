@@ -1,5 +1,5 @@
 """
-A memory cgroup for one process of a test, where the machine lets one be made.
+A memory cgroup for one process of a test, where the machine permits one.
 
 It is a child of the cgroup that the tests run in, so the limits of that one still hold. Version 1
 and version 2 of cgroups are supported; version 2 only if the parent delegates ``memory``.
@@ -9,11 +9,12 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from os import getpid
+from os import geteuid, getpid
 from pathlib import Path
 from typing import Final
 
 from tests.controlplane.waiting import until
+from tests.required import ENVTEST, fail_if_required
 
 MOUNT: Final = Path("/sys/fs/cgroup")
 JOIN: Final = 'echo $$ > "$0" && exec "$@"'
@@ -55,9 +56,12 @@ def memory_cgroup(limit: int) -> Generator[MemoryCgroup | None]:
         limit: Bytes.
 
     Yields:
-        None where none can be made: no rights, no controller.
+        None where none can be made: no rights, no controller. As root, where the control plane is
+        required, the test fails instead, since it would pass without a limit.
     """
     made = _make(limit)
+    if made is None and geteuid() == 0:
+        fail_if_required("root can make no memory cgroup here", ENVTEST)
     try:
         yield made
     finally:

@@ -18,14 +18,14 @@ from tests.e2e.fleet import Fleet
 from tests.e2e.ranks import (
     BIND,
     KEEPS_SPREAD,
-    cost_of,
     count_by_zone,
     pods_in,
+    rank_of,
     settle,
     spread_pods,
 )
 from tests.e2e.replica import MARK
-from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL, rank_of_cost
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
 FEWEST, MOST = 3, 36  # pods between bursts
 BURST = 200  # bindings at once
@@ -57,18 +57,16 @@ def skew(counts: Mapping[str, int]) -> int:
     return max(counts.values()) - min(counts.values())
 
 
-def ranks_by_zone(pods: list[Json], zones: Mapping[str, str]) -> dict[str, list[int | None]]:
-    """List the ranks of labelled pods in each zone, sorted; None for a pod without one."""
-    found: dict[str, list[int | None]] = {zone: [] for zone in sorted({*zones.values()})}
+def ranks_by_zone(pods: list[Json], zones: Mapping[str, str]) -> dict[str, list[int]]:
+    """List the ranks of labelled pods in each zone, sorted; none is positive without a rank."""
+    found: dict[str, list[int]] = {zone: [] for zone in sorted({*zones.values()})}
     for pod in pods:
         if pod["metadata"].get("labels", {}).get(SCALE_DOWN_LABEL) == KEEP_SPREAD:
-            cost = cost_of(pod)
-            rank = None if cost is None else rank_of_cost(int(cost))
-            found[zones[pod["spec"]["nodeName"]]].append(rank)
-    return {zone: sorted(ranks, key=lambda rank: rank or 0) for zone, ranks in found.items()}
+            found[zones[pod["spec"]["nodeName"]]].append(rank_of(pod))
+    return {zone: sorted(ranks) for zone, ranks in found.items()}
 
 
-def are_complete(ranks: Mapping[str, list[int | None]]) -> bool:
+def are_complete(ranks: Mapping[str, list[int]]) -> bool:
     """Whether the ranks in each zone are 1, 2, 3 and so on."""
     return all(held == list(range(1, len(held) + 1)) for held in ranks.values())
 
@@ -149,7 +147,7 @@ class Churn:
         for workload in self.workloads:
             self._plane.api.delete(workload)
 
-    def _ranks(self) -> dict[str, list[int | None]]:
+    def _ranks(self) -> dict[str, list[int]]:
         return ranks_by_zone(self._pods(self.workloads[0]), self._zones)
 
     def _pods(self, workload: Json) -> list[Json]:

@@ -13,7 +13,7 @@ from tests.controlplane.waiting import until
 from tests.e2e.objects import POD_SPEC
 from tests.e2e.replica import MARK, Registered, Replica, configurations
 from webhook.policy.model import ZONE
-from webhook.policy.scaledown.ranks import DELETION_COST
+from webhook.policy.scaledown.ranks import DELETION_COST, RANK_ANNOTATION, read_rank
 
 KEEPS_SPREAD = """
 apiVersion: evenspread.io/v1alpha1
@@ -98,10 +98,19 @@ def pods_in(plane: ControlPlane, namespace: str) -> list[Json]:
     return plane.api.items("v1", "Pod", namespace)
 
 
+def annotations_of(pod: Json) -> dict[str, str]:
+    """Read the annotations of a pod."""
+    return pod["metadata"].get("annotations") or {}
+
+
 def cost_of(pod: Json) -> str | None:
     """Read the deletion cost of a pod; None if it has none."""
-    cost: str | None = pod["metadata"].get("annotations", {}).get(DELETION_COST)
-    return cost
+    return annotations_of(pod).get(DELETION_COST)
+
+
+def rank_of(pod: Json) -> int:
+    """Read the rank of a pod; 0 without a deletion cost, -1 with another client's."""
+    return read_rank(cost_of(pod), annotations_of(pod).get(RANK_ANNOTATION))
 
 
 def bind(plane: ControlPlane, pod: Json, node: str, **query: str) -> None:

@@ -4,6 +4,7 @@ Two replicas, a tenant who attacks them, and another tenant whose pods must not 
 The API server calls one replica; the other is sent bodies directly. Both follow the cluster.
 """
 
+import copy
 import http.client
 import json
 import ssl
@@ -21,6 +22,7 @@ from tests.e2e.health import LivezSampler, forget_peak, memory, peak
 from tests.e2e.hostile import MIB, Attack
 from tests.e2e.load import Load
 from tests.e2e.objects import constraints, service
+from tests.e2e.ranks import BIND
 from tests.e2e.replica import CONFIG, MARK, Registered, Replica, configurations
 from tests.e2e.tenantkinds import WITH_PODS, hook_rules, ordinary, resources
 
@@ -31,6 +33,9 @@ MOST_GROWTH = 64 * MIB  # of the peak, by one body
 API_TIMEOUT = "10s"  # of a request to the API server, which some objects keep busy for minutes
 PATIENCE_S = 60.0  # for an answer
 SHOWN = 3  # steps with the slowest /livez
+
+KEEPS = CONFIG.replace("- name: cluster", "- name: cluster\n  scaleDown: KeepSpread")
+REPAIRS = f"{KEEPS}scaleDownRepair: true\n"
 
 RATE = 10.0  # ordinary pods a second: enough to meet what lasts 200 ms
 
@@ -74,13 +79,23 @@ class Siege:
         troubles: Once it is over: sentences.
     """
 
-    def __init__(self, plane: ControlPlane, folder: Path, config: str = CONFIG) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        folder: Path,
+        config: str = CONFIG,
+        called: str = CONFIG,
+        **settings: str,
+    ) -> None:
         """
         Prepare a tenant and two replicas; nothing runs yet.
 
         Args:
             folder: Where replicas have their files.
             config: Of the replica that send() sends to.
+            called: Configuration of the replica that the API server calls, also for Bindings if a
+                profile keeps the spread.
+            settings: Further settings of that replica.
         """
         self.plane = plane
         self.namespace = plane.create_namespace(MARK)
@@ -92,7 +107,9 @@ class Siege:
         self._steps: dict[Replica, list[Step]] = {}
         self._elsewhere = plane.create_namespace(MARK)
         plane.api.create(service("it", self._elsewhere, {"app": "it"}))
-        self.called, self.direct = self.another("called"), self.another("direct", config)
+        self.called = self.another("called", called, **settings)
+        self.direct = self.another("direct", config)
+        self._further = [BIND] if "KeepSpread" in called else []
         self._ends = ExitStack()
 
     def another(self, name: str, config: str = CONFIG, **settings: str) -> Replica:
@@ -245,15 +262,15 @@ class Siege:
 
     def _hooks(self) -> list[Json]:
         url, bundle = self.called.url, self.called.ca_bundle
-        made = [
-            webhooks.by_url(configuration, url, bundle)
-            for configuration in configurations("hostile")
-        ]
+        made = configurations("hostile")
+        for configuration in made:
+            for webhook in configuration["webhooks"]:
+                webhook["rules"] = list(hook_rules())
+        made[0]["webhooks"] += copy.deepcopy(self._further)
         for configuration in made:
             for webhook in configuration["webhooks"]:
                 webhook["failurePolicy"] = "Ignore"  # as shipped: what fails open is counted
-                webhook["rules"] = list(hook_rules())
-        return made
+        return [webhooks.by_url(configuration, url, bundle) for configuration in made]
 
     def _clean(self) -> None:
         """Leave none of the tenant's objects to what comes next."""
@@ -266,6 +283,14 @@ class Siege:
         ).stdout.split():
             path = self.plane.api.collection("v1", "Service", self.namespace)
             self.plane.api.call("DELETE", f"{path}/{made.partition('/')[2]}")
+
+
+def besiege_ranks(plane: ControlPlane, folder: Path) -> Siege:
+    """Prepare replicas that rank pods, of which the one that is called also corrects ranks."""
+    head = {"name": "evenspread-audit", "namespace": plane.create_namespace()}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": head}
+    plane.api.create(lease)
+    return Siege(plane, folder, KEEPS, REPAIRS, namespace=head["namespace"])
 
 
 def _tenant(plane: ControlPlane, namespace: str) -> Api:

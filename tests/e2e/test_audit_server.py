@@ -21,7 +21,7 @@ from tests.e2e.replica import CONFIG, Replica
 from tests.e2e.shop import ZONE, Shop
 from tests.server.audits import crds
 from webhook.__main__ import main
-from webhook.telemetry.catalogue import AUDIT_FINDINGS, DOMAINS, MAX_SKEW, SKEW
+from webhook.telemetry.catalogue import AUDIT_FINDINGS, DOMAINS, MAX_SKEW, POD_SKEW, SKEW
 
 NAME = "evenspread"
 GROUP = "openreports.io"
@@ -36,7 +36,7 @@ LEASE: Json = {
 Samples: TypeAlias = dict[tuple[str, tuple[str, ...]], float]
 """Metric, and values of its labels -> value."""
 
-SHOWN = {row.name: row.labels for row in (SKEW, MAX_SKEW, DOMAINS, AUDIT_FINDINGS)}
+SHOWN = {row.name: row.labels for row in (SKEW, POD_SKEW, MAX_SKEW, DOMAINS, AUDIT_FINDINGS)}
 
 
 class Fleet(NamedTuple):
@@ -114,9 +114,10 @@ def reported(fleet: Fleet, config: Path, capsys: pytest.CaptureFixture[str]) -> 
         for spread in audited["spreads"]:
             title = f"{audited['kind']}/{audited['name']}"
             labels = (audited["namespace"], title, spread["topologyKey"])
-            samples["evenspread_skew", labels] = max(spread["skew"], spread["ownSkew"])
+            samples["evenspread_pod_skew", labels] = spread["ownSkew"]
             samples["evenspread_domains", labels] = spread["domains"]
             if spread["maxSkew"] is not None:
+                samples["evenspread_skew", labels] = spread["skew"]
                 samples["evenspread_max_skew", labels] = spread["maxSkew"]
     return samples | {("evenspread_findings", labels): n for labels, n in findings.items()}
 

@@ -4,14 +4,14 @@ import asyncio
 import base64
 import gzip
 import json
-import os
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.bystander import Bystander
+from tests.e2e.cgroup import MemoryCgroup, memory_cgroup
 from tests.e2e.health import LivezSampler, forget_peak, memory, peak
 from tests.e2e.hostile import MIB
 from tests.e2e.objects import LONG, rounds
@@ -27,7 +27,6 @@ AT_ONCE = 4  # of one body, so that they also reach the limit on all bodies toge
 MOST_GROWTH = 160 * MIB  # 64 of bodies, and what one large review takes while it is judged
 CONTAINER = 512 * MIB  # the memory limit of the chart
 LONGEST_LAG_MS = 100.0
-CGROUP = Path("/sys/fs/cgroup")
 TARGET = "/mutate?timeout=60s"
 AGAIN = rounds(1, 10)
 
@@ -94,30 +93,6 @@ LARGE: dict[str, tuple[bytes, bool, int]] = {
 """Title -> a review, whether it is allowed, and how many operations its patch has."""
 
 
-@contextmanager
-def memory_limit(pid: int, limit: int) -> Generator[str]:
-    """Put a process into a cgroup of its own, where one can be made; gives what limits it."""
-    version_1 = (CGROUP / "memory").is_dir()
-    root, name = (
-        (CGROUP / "memory", "memory.limit_in_bytes") if version_1 else (CGROUP, "memory.max")
-    )
-    folder = root / f"evenspread-test-{os.getpid()}-{pid}"
-    try:
-        folder.mkdir()
-        (folder / name).write_text(f"{limit}")
-        (folder / "cgroup.procs").write_text(f"{pid}")
-    except OSError:
-        with suppress(OSError):
-            folder.rmdir()
-        yield "no cgroup can be made here"
-        return
-    try:
-        yield f"in a cgroup of {limit // MIB} MiB"
-    finally:
-        (root / "cgroup.procs").write_text(f"{pid}")
-        folder.rmdir()
-
-
 async def send(server: Standalone, request: bytes) -> Reply:
     """Send a request in the background, since the reply may come before its end."""
     wire = await server.connect()
@@ -172,15 +147,17 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
 async def test_large_objects_are_judged_within_the_memory_of_the_container(
     tmp_path: Path, fault_report: FaultReport
 ) -> None:
-    with Standalone(tmp_path, {}, **PATIENT).started() as server:
+    server = Standalone(tmp_path, {}, **PATIENT)
+    with memory_cgroup(CONTAINER) as group, confine(server, group).started():
         pid = server.process.pid
-        with memory_limit(pid, CONTAINER) as limit, LivezSampler(server) as sampler:
+        with LivezSampler(server) as sampler:
             async with attacked(server) as bystander:
                 for title, (body, allowed, operations) in list(LARGE.items()) * AGAIN:
                     for hook in ("/mutate", "/validate"):
                         reply = await send(server, call(body, f"{hook}?timeout=60s"))
                         check_large(title, reply, hook, allowed, operations)
         most, alive = peak(pid), server.process.alive
+        limit = f"in a cgroup of {CONTAINER // MIB} MiB" if group else "without a cgroup"
 
     assert alive
     bystander.check()
@@ -194,6 +171,13 @@ async def test_large_objects_are_judged_within_the_memory_of_the_container(
         outcome=f"{most // MIB} MiB at most; others p99 {bystander.p99 * 1e3:.0f} ms, "
         f"loop lag p99 {lag:.0f} ms",
     )
+
+
+def confine(server: Standalone, group: MemoryCgroup | None) -> Standalone:
+    """Let the kernel kill a server that exceeds the limit of its cgroup."""
+    if group is not None:
+        server.process.command = group.wrap(server.process.command)
+    return server
 
 
 def check_large(title: str, reply: Reply, hook: str, allowed: bool, operations: int) -> None:

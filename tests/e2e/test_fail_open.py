@@ -1,6 +1,7 @@
 """Pods that were created while no replica answered, under Ignore: the next audit finds each."""
 
-from collections import Counter
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ DEPLOYMENTS = rounds(3, 20)
 PODS = 2  # of each Deployment
 RULE = "TSC115"  # running pods lack the defaults of their profile
 GROUP = "openreports.io"
+LACKING = re.compile(r"(\d+) of (?:its )?(\d+) pods? lack")
 PATIENCE_S = 120.0
 AUDITS = {"audit_interval": "1s", "policy_reports": GROUP}
 
@@ -53,8 +55,19 @@ def create(plane: ControlPlane, namespace: str, prefix: str) -> None:
         deployment = workload("Deployment", f"{prefix}-{number}", namespace, labels)
         deployment["spec"]["replicas"] = PODS
         plane.api.create(deployment)
-    wanted = before + DEPLOYMENTS * PODS
-    until(lambda: len(bound(plane, namespace)) == wanted, "its pods", patience_s=PATIENCE_S)
+    wait_for_pods(plane, namespace, before + DEPLOYMENTS * PODS)
+
+
+def add_pod(plane: ControlPlane, namespace: str, name: str) -> None:
+    """Scale a Deployment up by one pod, and wait until it is bound."""
+    before = len(bound(plane, namespace))
+    deployment = workload("Deployment", name, namespace, {})
+    plane.api.merge(deployment, {"spec": {"replicas": PODS + 1}})
+    wait_for_pods(plane, namespace, before + 1)
+
+
+def wait_for_pods(plane: ControlPlane, namespace: str, number: int) -> None:
+    until(lambda: len(bound(plane, namespace)) == number, "its pods", patience_s=PATIENCE_S)
 
 
 def bound(plane: ControlPlane, namespace: str) -> list[Json]:
@@ -62,14 +75,20 @@ def bound(plane: ControlPlane, namespace: str) -> list[Json]:
     return [pod for pod in pods if "nodeName" in pod["spec"]]
 
 
-def reported(plane: ControlPlane, namespace: str) -> Counter[str]:
-    """How often the report of a namespace names each Deployment for RULE."""
-    found = Counter[str]()
+def reported(plane: ControlPlane, namespace: str) -> list[tuple[str, int, int]]:
+    """
+    List what the report of a namespace says for RULE, sorted.
+
+    Each entry has the name of a Deployment, the number of its pods that lack the defaults, and that
+    of all its pods.
+    """
+    found = list[tuple[str, int, int]]()
     for report in plane.api.items("openreports.io/v1alpha1", "Report", namespace):
         for result in report["results"]:
             if result["rule"] == RULE:
-                found.update(resource["name"] for resource in result["resources"])
-    return found
+                lacking, total = map(int, LACKING.findall(json.dumps(result))[0])
+                found += [(resource["name"], lacking, total) for resource in result["resources"]]
+    return sorted(found)
 
 
 @pytest.mark.fault(31)
@@ -83,9 +102,11 @@ def test_an_audit_finds_each_pod_that_failed_open_exactly_once(
 
     fleet.stop()
     create(plane, namespace, "evaded")
-    evaded = {f"evaded-{number}": 1 for number in range(DEPLOYMENTS)}
+    add_pod(plane, namespace, "admitted-0")
+    evaded = [(f"evaded-{number}", PODS, PODS) for number in range(DEPLOYMENTS)]
+    evaded = sorted([*evaded, ("admitted-0", 1, PODS + 1)])
     bare = [pod for pod in bound(plane, namespace) if not constraints(pod)]
-    assert len(bare) == DEPLOYMENTS * PODS
+    assert len(bare) == sum(lacking for _, lacking, _ in evaded) == DEPLOYMENTS * PODS + 1
     assert admission_annotations(plane.apiserver)["failed-open"] >= len(bare)
 
     fleet.start()
@@ -97,17 +118,17 @@ def test_an_audit_finds_each_pod_that_failed_open_exactly_once(
     audits = auditor.metric("audits_total", result="success")
     until(lambda: auditor.metric("audits_total", result="success") > audits + 1, "a next audit")
     assert reported(plane, namespace) == evaded
-    assert auditor.metric("findings", rule=RULE) == DEPLOYMENTS
+    assert auditor.metric("findings", rule=RULE) == DEPLOYMENTS + 1
 
     for pod in bare:
         plane.api.delete(pod)
     until(lambda: not reported(plane, namespace), "an audit without it", patience_s=PATIENCE_S)
     fault_report.record(
         load="none",
-        calls=2 * DEPLOYMENTS * PODS,
+        calls=2 * DEPLOYMENTS * PODS + 1,
         failed=len(bare),
-        outcome=f"{len(bare)} pods of {DEPLOYMENTS} Deployments failed open; the audit reports "
-        "each Deployment once, and none after their pods were recreated",
+        outcome=f"{len(bare)} pods of {len(evaded)} Deployments failed open; the audit reports "
+        "each Deployment once, with the number of these pods, and none after they were recreated",
     )
 
 

@@ -49,7 +49,7 @@ from tests.e2e.hostile import (
 )
 from tests.e2e.objects import LONG, rounds, service
 from tests.e2e.replica import CONFIG
-from tests.e2e.siege import MOST_MEMORY, Received, Siege
+from tests.e2e.siege import MOST_MEMORY, Received, Siege, besiege_ranks
 from tests.e2e.tenantkinds import CUSTOM, definitions, ordinary
 from webhook.__main__ import main
 
@@ -265,7 +265,7 @@ def test_generated_objects(plane: ControlPlane, tmp_path: Path) -> None:
     """Random objects for SECONDS: created and updated in the cluster, and sent directly."""
     numbers = count()
     kinds, troubles = Counter[str](), list[str]()
-    siege = Siege(plane, tmp_path)
+    siege = besiege_ranks(plane, tmp_path)
     evaders = create_evaders(siege)
     with siege:
         end = time.monotonic() + SECONDS

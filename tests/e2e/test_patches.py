@@ -1,6 +1,7 @@
 """Our patch, applied by a library of others, is what a real API server stores."""
 
 import copy
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ profiles:
 - name: cluster
   merge: PerTopologyKey
   completeSelectors: true
+  scaleDown: KeepSpread
   defaultConstraints:
   - {maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
   - {maxSkew: 5, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [rev]}
@@ -38,6 +40,9 @@ VALUES = ("web", "db", "")
 TOPOLOGY_KEYS = ("zone", "rack", "kubernetes.io/hostname")
 SERVER_SET = ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
 """Metadata that an API server sets when it stores an object."""
+CHANGED = re.compile(r"/spec/topologySpreadConstraints|/metadata/(annotations|labels)")
+"""What our patch may change, also below."""
+LABEL = "/metadata/labels/evenspread.io~1scale-down"
 
 
 @pytest.fixture
@@ -77,7 +82,16 @@ def some_constraint(rng: Random, topology_key: str) -> Json:
     return made | {key: value for key, value in rare.items() if rng.random() < 0.4}
 
 
-def some_pod(rng: Random, name: str, namespace: str) -> Json:
+def create_owner(plane: ControlPlane, namespace: str) -> Json:
+    """Create a ReplicaSet that selects none of the pods, and refer to it."""
+    made = workload("ReplicaSet", "it", namespace, {"app": "none"})
+    made["spec"]["replicas"] = 0
+    uid = plane.api.create(made)["metadata"]["uid"]
+    about = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "it", "uid": uid}
+    return {**about, "controller": True}
+
+
+def some_pod(rng: Random, name: str, namespace: str, owner: Json) -> Json:
     spec: Json = {"automountServiceAccountToken": False}
     if rng.random() < 0.7:
         keys = rng.sample(TOPOLOGY_KEYS, rng.randint(0, 3))
@@ -85,6 +99,8 @@ def some_pod(rng: Random, name: str, namespace: str) -> Json:
     pod = workload("Pod", name, namespace, some_labels(rng), **spec)
     if rng.random() < 0.3:
         pod["metadata"]["annotations"] = {"example.com/theirs": "kept"}
+    if rng.random() < 0.5:
+        pod["metadata"]["ownerReferences"] = [owner]
     return pod
 
 
@@ -106,8 +122,9 @@ def merged(pod: Json) -> Json:
 
 
 def comparable(pod: Json) -> Json:
-    """A pod without what the API server sets when it stores it."""
-    metadata = {key: value for key, value in pod["metadata"].items() if key not in SERVER_SET}
+    """A pod without what the API server sets, and the owner, which may release it meanwhile."""
+    left_out = (*SERVER_SET, "ownerReferences")
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in left_out}
     return {**pod, "metadata": metadata, "status": None}
 
 
@@ -119,9 +136,10 @@ def test_the_patch_applied_is_what_is_stored(
     api.create(service("it", namespace, {"app": "it"}))
     tried = workload("Pod", "tried", namespace, {"app": "it"})
     until(lambda: constraints(api.create(tried, dryRun="All")), "the Service to be known")
-    rng, operations = Random(24), Counter[str]()
+    owner = create_owner(control_plane, namespace)
+    rng, operations, paths = Random(24), Counter[str](), set[str]()
     for number in range(PODS):
-        pod = some_pod(rng, f"pod-{number}", namespace)
+        pod = some_pod(rng, f"pod-{number}", namespace, owner)
 
         created = api.create(pod)
 
@@ -129,8 +147,11 @@ def test_the_patch_applied_is_what_is_stored(
         patched = jsonpatch.JsonPatch(review.patch).apply(review.request["object"])
         assert comparable(api.read(created)) == comparable(merged(patched)), pod
         operations.update(operation["op"] for operation in review.patch)
+        paths.update(operation["path"] for operation in review.patch)
         api.delete(created)
     assert operations.keys() >= {"add", "remove"}
+    assert LABEL in paths
+    assert all(map(CHANGED.match, paths))
     counts = ", ".join(f"{count} {name}" for name, count in sorted(operations.items()))
     fault_report.record(
         load="none",

@@ -19,6 +19,7 @@ from tests.e2e.ranks import (
     cost_of,
     join_zones,
     pods_in,
+    rank_of,
     spread_pods,
     zone_of_nodes,
 )
@@ -30,7 +31,7 @@ from webhook.policy.scaledown.ranks import (
     DELETION_COST,
     KEEP_SPREAD,
     SCALE_DOWN_LABEL,
-    cost_of_rank,
+    annotate_rank,
 )
 
 ZONES = {"a": 2, "b": 1}
@@ -85,13 +86,13 @@ def create_labelled_pods(plane: ControlPlane) -> list[Json]:
     pods = pods_in(plane, namespace)
     for pod, (node, rank) in zip(pods, NODES_AND_RANKS, strict=True):
         if rank:
-            write_cost(plane, pod, cost_of_rank(rank))
+            annotate(plane, pod, annotate_rank(rank))
         bind(plane, pod, node)
     return pods
 
 
-def write_cost(plane: ControlPlane, pod: Json, cost: int) -> None:
-    plane.api.merge(pod, {"metadata": {"annotations": {DELETION_COST: str(cost)}}})
+def annotate(plane: ControlPlane, pod: Json, annotations: dict[str, str]) -> None:
+    plane.api.merge(pod, {"metadata": {"annotations": annotations}})
 
 
 def repairs(replica: Replica, reason: str) -> float:
@@ -110,17 +111,15 @@ def test_ranks_are_corrected_with_the_rights_of_the_chart(
     until(lambda: ranks_by_zone(stored(), zones) == corrected, "the ranks to be corrected")
     assert repairs(replica, "unranked") == 1
     assert repairs(replica, "gap") + repairs(replica, "order") + repairs(replica, "duplicate") >= 2
-    first = Counter(pod["spec"]["nodeName"] for pod in stored() if cost_of(pod) in TWO_HIGHEST)
+    first = Counter(pod["spec"]["nodeName"] for pod in stored() if rank_of(pod) in (1, 2))
     assert first == {"a0": 1, "a1": 1, "b0": 2}, "one pod of each node of a zone first"
 
-    write_cost(plane, pods[0], 5)
+    cost = {DELETION_COST: "1000"}  # it looks like that of rank 999
+    annotate(plane, pods[0], cost)
 
     until(lambda: repairs(replica, "contested") == 1, "the pod of another client to be reported")
-    assert cost_of(plane.api.read(pods[0])) == "5"
+    assert cost_of(plane.api.read(pods[0])) == "1000"
     needed = {right for right in granted(plane) if right.resource in ("pods", "leases")}
     assert {right.verb for right in needed} == {"list", "watch", "get", "patch", "update"}
     until(lambda: not unused(plane, needed), "the rights on pods and on the Lease to be used")
     assert {right for right, code in requested_rights(plane) if code in (401, 403)} == set()
-
-
-TWO_HIGHEST = {str(cost_of_rank(rank)) for rank in (1, 2)}

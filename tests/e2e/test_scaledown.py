@@ -12,11 +12,13 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.objects import rounds
 from tests.e2e.ranks import (
+    annotations_of,
     bind,
     cost_of,
     count_by_zone,
     join_zones,
     pods_in,
+    rank_of,
     ranking,
     settle,
     spread_pods,
@@ -24,7 +26,13 @@ from tests.e2e.ranks import (
 )
 from tests.e2e.replica import MARK, Replica
 from webhook.__main__ import main
-from webhook.policy.scaledown.ranks import DELETION_COST, SCALE_DOWN_LABEL
+from webhook.policy.model import ZONE
+from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    RANK_ANNOTATION,
+    SCALE_DOWN_LABEL,
+    annotate_rank,
+)
 
 ZONES = {"a": 8, "b": 3, "c": 1}
 """The Nodes of each zone."""
@@ -62,8 +70,13 @@ def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
     for pod, node in zip(pods, ("a0", "a1", "b0", "a0"), strict=True):
         bind(plane, pod, node)
 
-    bound = [cost_of(plane.api.read(pod)) for pod in pods]
-    assert bound == ["999000", "998000", "999000", "997000"]
+    bound = [rank_of(plane.api.read(pod)) for pod in pods]
+    assert bound == [1, 2, 1, 3]
+    assert cost_of(plane.api.read(pods[3])) == "997000"
+    for before, after in zip(pods, map(plane.api.read, pods), strict=True):
+        assert annotations_of(after) == annotations_of(before) | annotate_rank(rank_of(after))
+        added = after["metadata"]["labels"].items() - before["metadata"]["labels"].items()
+        assert {key for key, _ in added} <= {ZONE}, "the API server adds the zone"
     assert replica.metric("bindings_total", result="ranked") == 4
     assert replica.metric("bindings_total", result="dry-run") == 1
 
@@ -72,7 +85,7 @@ def test_the_api_server_copies_the_rank_of_a_binding_to_the_pod(
     until(lambda: cached(replica, 4), "its cache")
     bind(plane, fresh, "a1")
 
-    assert cost_of(plane.api.read(fresh)) == "998000", "the rank of the deleted pod"
+    assert rank_of(plane.api.read(fresh)) == 2, "the rank of the deleted pod"
     plane.api.delete(workload)
     until(lambda: cached(replica, 0), "the pods to be gone")
 
@@ -91,16 +104,19 @@ def test_a_command_removes_ranks_and_keeps_other_costs(
     settle(plane, workload, 4)
     before = pods_in(plane, namespace)
     assert len(set(map(cost_of, before))) > 1
-    plane.api.merge(before[0], {"metadata": {"annotations": {DELETION_COST: "7"}}})
+    costs = ["7", "1000", None, None]  # the second looks like that of rank 999
+    for pod, cost in zip(before, costs[:2], strict=False):
+        plane.api.merge(pod, {"metadata": {"annotations": {DELETION_COST: cost}}})
 
     kubeconfig = str(plane.apiserver.kubeconfig)
     arguments = ("scaledown", "--remove", "--kubeconfig", kubeconfig, "-n", namespace, "-o", "json")
     assert main(arguments) == 0
 
     document = json.loads(capsys.readouterr().out)
-    assert (document["labels"], document["ranks"], document["keptCosts"]) == (4, 3, 1)
+    assert (document["labels"], document["ranks"], document["keptCosts"]) == (4, 2, 2)
     after = {pod["metadata"]["uid"]: pod for pod in pods_in(plane, namespace)}
-    assert [cost_of(after[pod["metadata"]["uid"]]) for pod in before] == ["7", None, None, None]
+    assert [cost_of(after[pod["metadata"]["uid"]]) for pod in before] == costs
+    assert not any(RANK_ANNOTATION in annotations_of(pod) for pod in after.values())
     assert not any(SCALE_DOWN_LABEL in pod["metadata"]["labels"] for pod in after.values())
     until(lambda: cached(replica, 0), "the cache to forget the pods")
     plane.api.delete(workload)

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from tests.fix.fixed import deployment, objects, options, reasons, run_fix
 from webhook.audit.snapshot import Snapshot
 from webhook.fix.changes import Change, Put
@@ -97,6 +99,17 @@ def test_of_conflicting_proposals_the_first_is_accepted_and_the_other_waits() ->
     assert plan.edits == (TextEdit(3, 4, "3"),)
 
 
+def test_a_change_that_must_be_made_alone_waits_for_others_of_its_object() -> None:
+    tree = read_tree("a: 1\nb: 2\n")
+    first, second = (
+        dataclasses.replace(proposal(Put((name,), 3)), alone=True) for name in ("a", "b")
+    )
+
+    plan = plan_document(tree, [first, second])
+
+    assert (plan.accepted, plan.rejected) == ((first,), ())
+
+
 def test_a_proposal_that_conflicts_with_itself_is_rejected() -> None:
     tree = read_tree("a: 1\nb: 2\n")
     contradiction = proposal(Put(("a",), 3), Put(("a",), 4))
@@ -147,6 +160,42 @@ def test_a_merged_mapping_is_edited_if_all_mappings_need_it() -> None:
 
     assert outcome.texts["web.yaml"] == MERGED.replace("maxSkew: 0", "maxSkew: 1")
     assert [finding.rule for finding in outcome.fixed] == ["TSC001", "TSC001"]
+
+
+# a misspelled or superfluous line of the anchor -> what it becomes
+IN_ALL = {
+    "a renamed field": ("    minDomain: 3\n", "    minDomains: 3\n"),
+    "a removed field": ("    minDomains: 0\n", ""),
+    "a wrapped field": (
+        "    matchLabels: {app: web}\n", "    labelSelector:\n      matchLabels: {app: web}\n"
+    ),
+    "a renamed field of a selector": (
+        "    labelSelector: {matchLabel: {app: web}}\n",
+        "    labelSelector: {matchLabels: {app: web}}\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), IN_ALL.values(), ids=IN_ALL.keys())
+def test_a_field_is_changed_at_its_anchor_if_all_mappings_need_it(before: str, after: str) -> None:
+    selector = "    labelSelector: {matchLabels: {app: web}}\n"
+    text = MERGED.replace("maxSkew: 0", "maxSkew: 1").replace("ScheduleAnyway", "DoNotSchedule")
+    text = text.replace(selector, before if "atchLabel" in before else before + selector)
+
+    outcome = run_fix(text, options("TSC005", "TSC011"))
+
+    assert outcome.texts["web.yaml"] == text.replace(before, after)
+    assert len(outcome.fixed) == 2
+    assert outcome.left == ()
+
+
+def test_a_field_that_one_mapping_overrides_is_not_changed_at_its_anchor() -> None:
+    text = MERGED.replace("    topologyKey: zone\n", "    topologyKey: zone\n    minDomain: 3\n")
+    text = text.replace("    topologyKey: host\n", "    topologyKey: host\n    minDomain: 4\n")
+
+    outcome = run_fix(text, options("TSC011"))
+
+    assert "    topologyKey: zone\n    minDomain: 3\n" in outcome.texts["web.yaml"]
 
 
 def test_a_merged_value_is_overridden_if_only_one_mapping_needs_it() -> None:

@@ -12,10 +12,9 @@ from tests import strategies
 from tests.audit import world
 from tests.audit.world import NODES
 from tests.fix import manifests
-from tests.fix.fixed import deployment, options, reasons, run_fix
+from tests.fix.fixed import SOURCE, deployment, options, reasons, run_fix
 from webhook.audit.report import AuditSeverity
-from webhook.audit.snapshot import Snapshot
-from webhook.fix.engine import MOST_ROUNDS, fix_files
+from webhook.fix.engine import MOST_ROUNDS
 from webhook.manifests import Document, parse
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import TYPE_INVALID
@@ -39,6 +38,25 @@ def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     assert outcome.left == ()
 
 
+TYPO = "labelSelector: {matchLabels: {app: wbe}}"
+CROWDED = f"""\
+      topologySpreadConstraints:
+      - {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
+         {TYPO}}}
+      - {{maxSkew: 2, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule,
+         {TYPO}}}
+"""
+NODE_D = "---" + NODES.rpartition("---")[2].replace("node-c", "node-d")
+ONE_AND_THREE = (NODES + NODE_D).replace("zone-c", "zone-b")
+
+
+def test_changes_that_harm_only_together_are_not_made_in_one_round() -> None:
+    outcome = run_fix(deployment(CROWDED, replicas=6), options("TSC101"), ONE_AND_THREE)
+
+    assert [finding.field.partition("[")[2] for finding in outcome.fixed] == ["0].labelSelector"]
+    assert "in some order of placement" in reasons(outcome.left)["TSC101"]
+
+
 def test_fixed_findings_have_lines_of_the_original_file() -> None:
     text = "# one\n" + deployment(CONSTRAINTS)
 
@@ -56,9 +74,43 @@ def test_fixed_findings_have_lines_of_the_original_file() -> None:
 def test_remaining_findings_have_lines_of_the_requested_text(as_read: bool, line: int) -> None:
     more = CONSTRAINTS + "      - {maxSkew: 1, topologyKey: '', whenUnsatisfiable: DoNotSchedule}\n"
 
-    outcome = fix_files({"web.yaml": deployment(more)}, Snapshot(), options(), as_read=as_read)
+    outcome = run_fix(deployment(more))
 
-    assert {finding.rule: finding.line for finding in outcome.left}["TSC002"] == line
+    left = outcome.left_as_read({SOURCE} if as_read else {})
+    assert {finding.rule: finding.line for finding in left}["TSC002"] == line
+
+
+TWICE = """\
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: zone
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector:
+          matchLabels: {app: web}
+          matchExpressions: [{key: app, operator: In, values: [web]}]
+        matchLabelKeys: [app]
+"""
+
+
+def test_an_edit_that_fixes_several_errors_of_a_field_is_reported_once() -> None:
+    outcome = run_fix(deployment(TWICE), options("TSC008"))
+
+    assert [finding.wrote for finding in outcome.fixed] == ["removed matchLabelKeys: [app]"]
+
+
+def test_the_same_errors_of_two_fields_are_reported_twice() -> None:
+    entry = "{maxSkew: 0, topologyKey: %s, whenUnsatisfiable: ScheduleAnyway, " + APP + "}"
+    listed = f"      topologySpreadConstraints: [{entry % 'a'}, {entry % 'b'}]\n"
+
+    outcome = run_fix(deployment(listed), options("TSC001"))
+
+    assert [finding.wrote for finding in outcome.fixed] == ["wrote maxSkew: 1, not 0"] * 2
+
+
+def test_equal_findings_that_are_left_are_reported_once() -> None:
+    outcome = run_fix(deployment(TWICE.replace("[web]", "[other]")), options("TSC008"))
+
+    assert [finding.rule for finding in outcome.left] == ["TSC008"]
 
 
 def test_an_object_with_a_value_of_a_wrong_type_is_left() -> None:
@@ -86,7 +138,7 @@ def test_a_finding_that_needs_too_many_rounds_is_left() -> None:
 def test_facts_are_not_fixed() -> None:
     outcome = run_fix({}, cluster=deployment(CONSTRAINTS))
 
-    assert outcome == ({}, (), (), ())
+    assert outcome[:4] == ({}, (), (), ())
 
 
 def test_facts_that_cannot_be_read_are_reported() -> None:
@@ -366,6 +418,47 @@ def test_a_field_is_left_if_the_intention_is_unknown(text: str, rule: str, reaso
 
     assert outcome.fixed == ()
     assert reason in reasons(outcome.left)[rule]
+
+
+JOBS = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: shop}
+spec:
+  topologySpreadConstraints:
+  - {maxSkew: 1, minDomain: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}
+  replicatedJobs:
+  - name: workers
+    replicas: 2
+    template: {spec: {template: {metadata: {labels: {app: w}}, spec: {containers: []}}}}
+  - name: leaders
+    replicas: 2
+    template: {spec: {template: {metadata: {labels: {app: l}}, spec: {containers: []}}}}
+"""
+
+
+def test_a_list_beside_several_templates_is_left_and_replaced_by_none() -> None:
+    """Neither template gets other constraints: one of them was meant to have these."""
+    outcome = run_fix(JOBS)
+
+    assert [finding.wrote for finding in outcome.fixed] == ["renamed minDomain to minDomains"]
+    assert reasons(outcome.left) == {"TSC011": "which pod template is intended cannot be known"}
+
+
+def test_a_list_in_one_of_several_replicated_jobs_is_moved_into_its_template() -> None:
+    outer = "  topologySpreadConstraints:\n  - {maxSkew: 1, minDomain: 2"
+    inner = "  replicatedJobs:\n  - topologySpreadConstraints: [{maxSkew: 1, minDomains: 2"
+    before, constraint, after = JOBS.replace(outer, inner).partition("DoNotSchedule}\n")
+    text = before + constraint.replace("}", "}]") + after.replace("  replicatedJobs:\n  -", "   ")
+
+    outcome = run_fix(text, options("TSC011"))
+
+    (fixed,) = outcome.fixed
+    assert fixed.wrote == (
+        "moved spec.replicatedJobs[0].topologySpreadConstraints to "
+        "spec.replicatedJobs[0].template.spec.template.spec.topologySpreadConstraints"
+    )
+    assert outcome.left == ()
 
 
 odd_constraints = st.recursive(

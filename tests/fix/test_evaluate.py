@@ -66,6 +66,55 @@ def test_a_change_that_makes_the_object_unreadable_is_refused() -> None:
     assert obstacle(Put(SKEW, "1")) == "the object could not be read any more"
 
 
+NODES = "".join(
+    "---\napiVersion: v1\nkind: Node\n"
+    f"metadata: {{name: {name}, labels: {{zone: {name[0]}, node: {name}}}}}\n"
+    for name in ("a1", "b1", "b2", "b3")
+)
+UNEVEN = """\
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule,
+         labelSelector: {matchLabels: {app: wbe}}}
+      - {maxSkew: 2, topologyKey: node, whenUnsatisfiable: DoNotSchedule,
+         labelSelector: {matchLabels: {app: wbe}}}
+"""
+
+
+def test_changes_may_cause_harm_only_together() -> None:
+    evaluation, (evaluated,) = evaluate(deployment(UNEVEN, replicas=6), NODES)
+    findings = [one for one in evaluated.findings if one.rule == "TSC101"]
+    zone, node = (
+        Put((*SKEW[:-2], index, "labelSelector", "matchLabels", "app"), "web") for index in (0, 1)
+    )
+
+    assert [
+        evaluation.find_obstacle(evaluated, finding, [change])
+        for finding, change in zip(findings, (zone, node), strict=True)
+    ] == [None, None]
+    assert not evaluation.fit_together(evaluated, [zone, node])
+    assert evaluation.fit_together(evaluated, [zone])
+    assert not evaluation.fit_together(evaluated, [Put((*SKEW[:3], "a", "b"), 1)])
+
+
+def test_a_change_that_causes_a_finding_with_a_fix_may_be_made() -> None:
+    tainted = NODES + (
+        "---\napiVersion: v1\nkind: Node\nmetadata: {name: cp, labels: {zone: c, node: cp}}\n"
+        "spec: {taints: [{key: cp, effect: NoSchedule}]}\n"
+    )
+    change = Put((*SKEW[:-2], 0, "labelSelector", "matchLabels", "app"), "web")
+    found: list[str] = []
+    for by in (options(), options("TSC101")):
+        evaluation = Evaluation.of_documents(
+            objects(deployment(UNEVEN, replicas=6)), context(tainted), by
+        )
+        (evaluated,) = evaluation.evaluate_objects()
+        finding = next(one for one in evaluated.findings if one.rule == "TSC101")
+        obstacle = evaluation.find_obstacle(evaluated, finding, [change])
+        found.append(obstacle.reason.partition(":")[0] if obstacle else "")
+
+    assert found == ["", "the proposed value would cause TSC105"]
+
+
 def test_objects_with_type_errors_are_reported() -> None:
     text = deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: x"))
     evaluation, evaluated = evaluate(text)

@@ -1,5 +1,10 @@
 """Files edited in rounds, and verified after each."""
 
+import json
+
+import pytest
+import yaml
+
 from tests.fix.fixed import deployment, options, reasons, run_fix
 from webhook.fix.changes import Put, Remove
 from webhook.fix.conflicts import DocumentPlan
@@ -34,6 +39,40 @@ def test_a_text_that_would_misread_is_restored_and_locked() -> None:
 
     assert "this is a bug of evenspread" in str(draft.problem)
     assert (draft.text, draft.locked) == (text, MISREAD)
+
+
+MISPLACED = """\
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: web}
+spec:
+  # why
+  topologySpreadConstraints:
+  - maxSkew: 1
+
+    minDomain: 2
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    matchLabels:
+      app: web
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: []
+"""
+AS_JSON = json.dumps(yaml.safe_load(MISPLACED), indent=1)
+
+LINES = {"YAML": (MISPLACED, (6, 9, 12)), "JSON": (AS_JSON, (8, 11, 14))}
+
+
+@pytest.mark.parametrize(("text", "lines"), LINES.values(), ids=LINES.keys())
+def test_a_finding_in_a_moved_list_has_the_line_of_the_old_file(
+    text: str, lines: tuple[int, ...]
+) -> None:
+    outcome = run_fix({"web.yaml": text}, options("TSC011"))
+
+    assert {finding.line for finding in outcome.fixed} == set(lines)
+    assert outcome.left == ()
 
 
 def test_a_line_is_followed_back_through_all_rounds() -> None:

@@ -67,6 +67,17 @@ def test_a_comment_is_no_value() -> None:
     assert commented.instead == ()
 
 
+def test_a_finding_may_propose_a_value_of_another_field() -> None:
+    found = context("TSC001")
+    soft = "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
+    changed = dataclasses.replace(found, finding=replace(found.finding, instead=soft))
+
+    assert changed.instead == (
+        ((*LIST, 1, "whenUnsatisfiable"), "ScheduleAnyway"),
+        ((*LIST, 1, "minDomains"), None),
+    )
+
+
 @pytest.mark.parametrize("one", [MISSPELT, UNKNOWN], ids=["misspelled", "unknown"])
 def test_a_finding_about_an_unknown_field_leads_to_this_field(one: StrictFinding) -> None:
     found = context("TSC001")

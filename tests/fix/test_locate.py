@@ -13,7 +13,6 @@ from webhook.fix.locate import (
     MERGED_MEMBER,
     Placement,
     locate_change,
-    locate_in_merged,
 )
 from webhook.manifests import Document, edits, parse
 from webhook.manifests.positions import read_tree
@@ -207,57 +206,3 @@ def test_whatever_is_changed_is_read_back_and_nothing_else_moves(data: st.DataOb
         edited = edits.apply_edits(placed.edits, text)
         assert value_of(edited) == values.apply_changes([change], value)
         assert manifests.comments(edited) == manifests.comments(text)
-
-
-SHARED: dict[str, tuple[str, Put, str, int]] = {
-    "a merged member": (
-        "b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "x"), 2), "b: &b {x: 2}\na: {<<: *b}\n", 2
-    ),
-    "a new member": (
-        "b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "w"), 2), "b: &b {x: 1, w: 2}\na: {<<: *b}\n", 2
-    ),
-    "inside a merged member": (
-        "b: &b {x: {y: 1}}\na: {<<: *b}\n",
-        Put(("a", "x", "y"), 2),
-        "b: &b {x: {y: 2}}\na: {<<: *b}\n",
-        2,
-    ),
-    "new inside a merged member": (
-        "b: &b {x: {y: 1}}\na: {<<: *b}\n",
-        Put(("a", "x", "z"), 2),
-        "b: &b {x: {y: 1, z: 2}}\na: {<<: *b}\n",
-        2,
-    ),
-    "merged by way of another": (
-        "c: &c {x: 1}\nb: &b {<<: *c}\na: {<<: *b}\n",
-        Put(("a", "x"), 2),
-        "c: &c {x: 2}\nb: &b {<<: *c}\na: {<<: *b}\n",
-        3,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("before", "change", "after", "places"), SHARED.values(), ids=SHARED.keys()
-)
-def test_a_merged_mapping_is_edited(before: str, change: Put, after: str, places: int) -> None:
-    placed = locate_in_merged(read_tree(before), change)
-
-    assert placed is not None
-    assert edits.apply_edits(placed.edits, before) == after
-    assert placed.places == places
-
-
-@pytest.mark.parametrize(
-    ("text", "change"),
-    [
-        ("a: {x: 1}\n", Put(("a", "x"), 2)),
-        ("a: {x: {y: 1}}\n", Put(("b", "x", "y"), 2)),
-        ("b: &b {x: 1}\na: {<<: *b}\n", Put(("a", "x", "y"), 2)),
-        ("b: &b {x: !t 1}\na: {<<: *b}\n", Put(("a", "x"), 2)),
-        ("b: &b {x: 1}\na: {<<: [*b]}\n", Put(("a", "x"), 2)),
-    ],
-    ids=["nothing is merged", "no parent", "a number", "a tag", "several are merged"],
-)
-def test_no_merged_mapping_is_edited(text: str, change: Put) -> None:
-    assert locate_in_merged(read_tree(text), change) is None

@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
-from tests.fix.fixed import options, reasons, run_fix
+from tests.fix.fixed import deployment, options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
 LEFT = {
@@ -67,6 +67,13 @@ LEFT = {
         "--rules TSC104 applies it",
         cluster=NODES.rpartition("---")[0],  # two zones for three replicas
         named=False,
+    ),
+    "TSC107: pods of another workload count as well": LeftCase(
+        "TSC107",
+        listed(entry()),
+        "it would no longer count the pods of Deployment/cache",
+        labels="{app: web, shard: a}",
+        cluster=deployment("", "{app: web, shard: b}").replace("name: web,", "name: cache,"),
     ),
     "TSC111: the whole list": LeftCase(
         "TSC111", listed(entry()), "the whole list", version=Version(1, 16)

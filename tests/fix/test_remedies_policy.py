@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import FixCase, assert_fixed
-from tests.fix.fixed import TAINTED
+from tests.fix.fixed import TAINTED, deployment
 from webhook.policy.api.versions import Version
 
 TAINTED_POOL = "{key: gpu, effect: NoSchedule}"
@@ -104,6 +104,27 @@ FIXED = {
             matchLabels: {app: web}
         """,
         labels="{app: web, tier: front}",
+    ),
+    "TSC107: a key by which no other workload counts": FixCase(
+        "TSC107",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [shard]
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [shard, pod-template-hash]
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        labels="{app: web, shard: a}",
+        cluster=deployment("", "{app: web, shard: b}").replace("name: web,", "name: cache,"),
     ),
     "TSC110: nothing spreads it": FixCase(
         "TSC110",

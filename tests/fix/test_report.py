@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import msgspec
 import pytest
 
 from tests.audit import world
@@ -10,7 +11,13 @@ from webhook.audit.report import AuditSeverity
 from webhook.audit.snapshot import Snapshot
 from webhook.fix.changes import Change, Move, Put, Remove, Wrap
 from webhook.fix.evaluate import Evaluation
-from webhook.fix.report import FixReport, describe_changes, name_of
+from webhook.fix.report import (
+    NOT_WRITTEN,
+    FixReport,
+    describe_changes,
+    describe_unwritten,
+    name_of,
+)
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
@@ -113,3 +120,14 @@ def test_findings_below_the_level_that_have_no_fix_are_left_for_the_same_reason(
 
     assert (below.reason, below.below_level) == (uneven.reason, True)
     assert not uneven.below_level
+
+
+def test_a_fix_that_could_not_be_written_leaves_its_finding() -> None:
+    (fixed,) = run_fix(deployment(CONSTRAINTS), options("TSC001")).fixed
+
+    left = describe_unwritten(fixed)
+
+    members = msgspec.to_builtins(fixed)
+    assert members.pop("wrote") == "added maxSkew: 1"
+    assert members.pop("resource") == "deployment.apps/web"
+    assert msgspec.to_builtins(left) == members | {"reason": NOT_WRITTEN, "belowLevel": False}

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import resource
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from webhook.manifests.files import (
     NO_OBJECT,
     decode,
     encode,
+    identify,
     read_data,
     read_file,
 )
@@ -184,6 +186,29 @@ def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     assert names(tmp_path / "a.yaml") == ["error a.yaml: cannot be read: No such file or directory"]
 
 
+URLS = {
+    "https://example.com/a.yaml": "https://example.com/a.yaml",
+    "file:///etc/a.yaml": "file:///etc/a.yaml",
+    "https://example.com/a?b=1&c=2": "'https://example.com/a?b=1&c=2'",
+}
+
+
+@pytest.mark.parametrize(("url", "quoted"), URLS.items())
+def test_a_url_is_an_error_that_says_how_to_read_it(url: str, quoted: str) -> None:
+    assert [str(item) for item in read_documents([url])] == [
+        f"{url}: a URL, which is not read: pipe it, as in curl -sL {quoted} | evenspread audit -f -"
+    ]
+
+
+def test_a_file_whose_name_looks_like_a_url_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"https:/a.yaml": POD % "a"})
+    monkeypatch.chdir(tmp_path)
+
+    assert summaries(read_documents(["https://a.yaml"])) == ["Pod/a"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": POD % "a", "b/c.yaml": POD % "c", "d.yaml": POD % "d"})
@@ -235,6 +260,22 @@ def test_bytes_become_text(tmp_path: Path, data: bytes, expected: list[str]) -> 
     (tmp_path / "x.yaml").write_bytes(data)
 
     assert names(tmp_path / "x.yaml") == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["web", "w\u00e9b", "\U0001f600"])
+def test_items_of_a_list_have_their_lines_in_any_encoding(
+    tmp_path: Path, encoding: str, name: str
+) -> None:
+    labels = {"a": name, "b": name}
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": labels}} for _ in "ab"]
+    text = json.dumps({"kind": "List", "items": pods}, indent=1, ensure_ascii=False)
+    (tmp_path / "pods.json").write_bytes(text.encode(encoding))
+
+    found = list(read_documents([str(tmp_path)]))
+
+    lines = [item.line(("metadata", "labels", "b")) for item in found if isinstance(item, Document)]
+    assert lines == [number for number, line in enumerate(text.split("\n"), 1) if '"b"' in line]
 
 
 def test_the_standard_input_is_read() -> None:
@@ -307,3 +348,12 @@ def test_a_text_is_written_as_it_was_read(data: bytes) -> None:
 
     assert text == "é: 1\n"
     assert encode(text, data) == data
+
+
+def test_links_lead_to_one_path_and_a_loop_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").touch()
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+
+    assert identify(str(tmp_path / "link.yaml")) == identify(str(tmp_path / "a.yaml"))
+    assert identify(str(tmp_path / "loop.yaml")).endswith("loop.yaml")

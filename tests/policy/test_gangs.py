@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.build import pod, template
-from webhook.policy.gangs import gang_field
+from webhook.policy.gangs import gang_field, group_name
 from webhook.policy.model import PodTemplate
 
 FIELDS: dict[str, tuple[dict[str, Any], str]] = {
@@ -23,3 +23,23 @@ def test_a_pod_is_of_a_gang_by(spec: dict[str, Any], field: str) -> None:
 
 def test_a_pod_without_a_specification_is_of_no_gang() -> None:
     assert gang_field(PodTemplate()) == ""
+
+
+NAMES: dict[str, tuple[dict[str, Any], str]] = {
+    "an ordinary pod": ({}, ""),
+    "a gang of 1.36": ({"schedulingGroup": {"podGroupName": "a"}}, "a"),
+    "a gang of 1.35": ({"workloadRef": {"name": "a", "podGroup": "b"}}, ""),
+    "no name": ({"schedulingGroup": {}}, ""),
+    "a null name": ({"schedulingGroup": {"podGroupName": None}}, ""),
+    "a name of another type": ({"schedulingGroup": {"podGroupName": 7}}, ""),
+    "a field of another type": ({"schedulingGroup": "a"}, ""),
+}
+
+
+@pytest.mark.parametrize(("spec", "name"), NAMES.values(), ids=NAMES.keys())
+def test_the_name_of_the_group(spec: dict[str, Any], name: str) -> None:
+    assert group_name(template(pod(**spec))) == name
+
+
+def test_a_pod_without_a_specification_names_no_group() -> None:
+    assert group_name(PodTemplate()) == ""

@@ -93,5 +93,25 @@ def test_without_a_partition_new_pods_have_the_updated_revision() -> None:
     assert read_partitioned({"status": REVISIONS}).choose(()) == {SET_HASH: "new"}
 
 
+def test_without_a_member_for_the_partition_pods_keep_their_revision_until_they_are_updated() -> (
+    None
+):
+    spec = {"updateStrategy": {"type": "RollingUpdate"}}
+
+    found = read_partitioned({"spec": spec, "status": {**REVISIONS, "currentReplicas": 2}})
+
+    assert (found.choose({0}), found.choose({0, 1})) == ({SET_HASH: "old"}, {SET_HASH: "new"})
+    assert read_partitioned({"spec": spec, "status": REVISIONS}).partition == 0
+
+
+def test_the_current_revision_is_known_before_the_controller_has_seen_a_new_template() -> None:
+    spec = {"updateStrategy": {"rollingUpdate": {"partition": 1}}}
+    status = {**REVISIONS, "observedGeneration": 3}
+
+    found = read_partitioned({"metadata": {"generation": 4}, "spec": spec, "status": status})
+
+    assert (found.current, found.updated) == ({SET_HASH: "old"}, {})
+
+
 def test_ordinals_are_the_ends_of_names() -> None:
     assert find_ordinals(["db-0", "db-x", "web-db-12", "", "-\u0663"]) == {0, 12}

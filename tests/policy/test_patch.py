@@ -14,7 +14,7 @@ from webhook.policy.patch import (
     Operation,
     add,
     add_defaults,
-    add_deletion_cost,
+    add_rank,
     add_scale_down_label,
     remove,
     replace_defaults,
@@ -159,19 +159,24 @@ def test_a_pod_without_metadata_has_no_annotation_to_compare() -> None:
     assert found == [("add", ANNOTATION, "a")]
 
 
-COST = "controller.kubernetes.io/pod-deletion-cost"
+ANNOTATIONS = "/metadata/annotations"
+RANK = {"controller.kubernetes.io/pod-deletion-cost": "998000", "evenspread.io/rank": "2"}
 
 
 @pytest.mark.parametrize(
-    ("annotated", "path", "value"),
+    ("annotated", "expected"),
     [
-        (False, "/metadata/annotations", {COST: "998000"}),
-        (True, "/metadata/annotations/controller.kubernetes.io~1pod-deletion-cost", "998000"),
+        (False, [("add", ANNOTATIONS, RANK)]),
+        (
+            True,
+            [
+                ("add", f"{ANNOTATIONS}/controller.kubernetes.io~1pod-deletion-cost", "998000"),
+                ("add", f"{ANNOTATIONS}/evenspread.io~1rank", "2"),
+            ],
+        ),
     ],
 )
-def test_a_deletion_cost_is_added_beside_the_annotations_of_a_binding(
-    path: str, value: object, *, annotated: bool
+def test_a_rank_is_added_beside_the_annotations_of_a_binding(
+    expected: object, *, annotated: bool
 ) -> None:
-    operation = add_deletion_cost(Binding("n1", annotated=annotated), 998_000)
-
-    assert steps([operation]) == [("add", path, value)]
+    assert steps(add_rank(Binding("n1", annotated=annotated), 2)) == expected

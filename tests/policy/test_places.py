@@ -14,7 +14,9 @@ from webhook.policy.places import (
     TemplatePlaces,
     find_old_place,
     find_places,
+    fits_pattern,
     format_places,
+    list_patterns,
     template_at,
     wrap_bare_list,
 )
@@ -199,3 +201,19 @@ def test_a_bare_list_becomes_the_template_around_it(
     value: bytes, place: FieldPath, wrapped: bytes
 ) -> None:
     assert bytes(wrap_bare_list(msgspec.Raw(value), place)) == wrapped
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (job(3), True),
+        (job(3)[:-1], False),
+        (("spec", "replicatedJobs", "x", "template", "spec", "template"), False),
+        (("spec", "template"), False),
+        ((), False),
+    ],
+)
+def test_a_place_that_fits_a_pattern(place: FieldPath, *, expected: bool) -> None:
+    (pattern,) = list_patterns(JOBS)
+
+    assert fits_pattern(place, pattern) is expected

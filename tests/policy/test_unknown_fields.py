@@ -5,27 +5,26 @@ from msgspec.structs import replace
 
 from tests.build import FakeFacts, Json, custom, deployment, policy, request, review_body, spread
 from webhook.admission import decode
+from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.kinds import LEADER_WORKER_SET, SHIPPED_TEMPLATES
 from webhook.policy.model import GroupKind
+from webhook.policy.paths import FieldPath
 from webhook.policy.places import TemplatePatterns
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.unknown_fields import (
     LONGEST_CHECKED,
     MOST_WARNED,
-    find_unjudged_list,
     find_unknown_in_object,
-    is_in_template,
+    select_findings,
     warn_of_unknown_fields,
 )
 from webhook.policy.verdict import judge
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
+FLEET = GroupKind("example.io", "Fleet")
 LIST = "spec.template.spec.topologySpreadConstraints"
 WARNING = f'TSC011 unknown field "{LIST}[0].minDomain"; did you mean "minDomains"?'
-
-
-NONE = frozenset[str]()
 
 
 def misspelled(**members: Any) -> Json:
@@ -37,36 +36,70 @@ def reviewed(obj: Json, old: Json | None = None, **changes: Any) -> AdmissionReq
 
 
 def test_unknown_fields_of_a_custom_kind_are_warned_of() -> None:
-    assert warn_of_unknown_fields(reviewed(misspelled()), NONE) == (WARNING,)
+    assert warn_of_unknown_fields(reviewed(misspelled()), policy()) == (WARNING,)
 
 
 def test_only_the_first_are() -> None:
-    assert (
-        len(warn_of_unknown_fields(reviewed(misspelled(a=1, b=2, c=3, d=4)), NONE)) == MOST_WARNED
-    )
+    found = warn_of_unknown_fields(reviewed(misspelled(a=1, b=2, c=3, d=4)), policy())
+
+    assert len(found) == MOST_WARNED
 
 
 def test_a_kind_that_is_configured_may_have_a_list_of_its_own() -> None:
     obj = deployment()
     obj["spec"]["topologySpreadConstraints"] = []
+    templates = {**SHIPPED_TEMPLATES, FLEET: ("spec", "template")}
 
-    fleet = replace(reviewed(obj), kind=GroupKind("example.io", "Fleet"))
+    fleet = replace(reviewed(obj), kind=FLEET)
 
-    assert len(warn_of_unknown_fields(reviewed(obj), NONE)) == 1
-    assert warn_of_unknown_fields(fleet, NONE) == ()
+    assert len(warn_of_unknown_fields(reviewed(obj), policy())) == 1
+    assert warn_of_unknown_fields(fleet, replace(policy(), pod_templates=templates)) == ()
 
 
 def test_a_list_of_another_template_is_not_reported_as_one_of_this() -> None:
-    """Whose list it is cannot be guessed in an object with several templates."""
     groups: Json = {
-        "leaderTemplate": {"topologySpreadConstraints": []},
+        "leaderTemplate": {"topologySpreadConstraints": [], "spec": {}},
         "workerTemplate": {"spec": {}},
     }
     body = review_body({"spec": {"leaderWorkerTemplate": groups}}, kind=LEADER_WORKER_SET)
 
     decoded = decode(body, SHIPPED_TEMPLATES)
 
-    assert [warn_of_unknown_fields(one, NONE) for one in decoded.siblings] == [()]
+    leader, worker = (warn_of_unknown_fields(one, policy()) for one in (decoded, *decoded.siblings))
+    at = "spec.leaderWorkerTemplate.leaderTemplate"
+    assert (len(leader), len(worker)) == (1, 0)
+    assert leader[0].endswith(f"it belongs at {at}.spec.topologySpreadConstraints")
+
+
+def test_a_list_beside_several_templates_is_reported_once() -> None:
+    groups: Json = {"leaderTemplate": {"spec": {}}, "workerTemplate": {"spec": {}}}
+    obj: Json = {"spec": {"topologySpreadConstraints": [], "leaderWorkerTemplate": groups}}
+    body = review_body(obj, kind=LEADER_WORKER_SET)
+
+    verdict = judge(decode(body, SHIPPED_TEMPLATES), Hook.VALIDATE, policy(), FakeFacts())
+
+    assert [line.partition(";")[0] for line in verdict.warnings] == [
+        'TSC011 unknown field "spec.topologySpreadConstraints"'
+    ]
+
+
+def test_findings_belong_to_the_template_that_they_are_in_or_meant_for() -> None:
+    at: FieldPath = ("spec", "jobs", 0)
+    other: FieldPath = ("spec", "jobs", 1)
+    inside, beside, elsewhere = (
+        StrictFinding(UNKNOWN_FIELD, path) for path in ((*at, "x"), (*other, "x"), ("spec", "x"))
+    )
+    meant = StrictFinding(UNKNOWN_FIELD, ("spec", "y"), meant=(*other, "y"))
+    shared = StrictFinding(UNKNOWN_FIELD, ("spec", "z"), alternatives=((*at, "z"), (*other, "z")))
+    found = [inside, beside, elsewhere, meant, shared]
+
+    assert list(select_findings(found, at, [at, other])) == [inside, elsewhere, shared]
+    assert list(select_findings(found, other, [at, other])) == [
+        beside,
+        meant,
+        replace(shared, is_elsewhere=True),
+    ]
+    assert list(select_findings((), other, [])) == []
 
 
 CONTROLLED = [{"apiVersion": "x/v1", "kind": "Fleet", "name": "sea", "controller": True}]
@@ -100,11 +133,13 @@ SILENT = {
 
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT.keys())
 def test_there_are_no_warnings_about(silent: AdmissionRequest) -> None:
-    assert warn_of_unknown_fields(silent, NONE) == ()
+    assert warn_of_unknown_fields(silent, policy()) == ()
 
 
 def test_an_exemption_that_the_configuration_forbids_has_no_effect() -> None:
-    assert warn_of_unknown_fields(reviewed(exempted()), frozenset({"TSC011"})) == (WARNING,)
+    forbidding = replace(policy(), not_exemptible=frozenset({"TSC011"}))
+
+    assert warn_of_unknown_fields(reviewed(exempted()), forbidding) == (WARNING,)
 
 
 def test_the_validating_hook_warns_and_allows() -> None:
@@ -125,46 +160,7 @@ def test_a_denial_carries_the_warning_too() -> None:
     assert verdict.warnings == (WARNING,)
 
 
-ENTRY: Json = {"topologyKey": "zone"}
 FLEET = GroupKind("example.io", "Fleet")
-
-UNJUDGED: dict[str, tuple[Any, GroupKind, Any]] = {
-    "a list under the specification": (
-        {"spec": {"topologySpreadConstraints": [ENTRY]}},
-        FLEET,
-        ("spec", "topologySpreadConstraints"),
-    ),
-    "a list deep in it": (
-        {"spec": {"a": {"b": {"topologySpreadConstraints": [ENTRY]}}}},
-        FLEET,
-        ("spec", "a", "b", "topologySpreadConstraints"),
-    ),
-    "an empty list": ({"spec": {"topologySpreadConstraints": []}}, FLEET, None),
-    "a schema": ({"properties": {"topologySpreadConstraints": [ENTRY]}}, FLEET, None),
-    "values of a chart": ({"values": {"topologySpreadConstraints": [ENTRY]}}, FLEET, None),
-    "a built-in kind": (
-        {"data": {"topologySpreadConstraints": [ENTRY]}}, GroupKind("", "ConfigMap"), None
-    ),
-    "a kind of Kubernetes": (
-        {"spec": {"topologySpreadConstraints": [ENTRY]}}, GroupKind("x.k8s.io", "X"), None
-    ),
-    "no object": ([], FLEET, None),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("value", "kind", "path"), UNJUDGED.values(), ids=UNJUDGED.keys())
-def test_a_list_that_is_not_judged(value: Any, kind: GroupKind, path: Any) -> None:
-    assert find_unjudged_list(value, kind) == path
-
-
-@pytest.mark.parametrize(
-    ("outer", "expected"),
-    [(("spec",), False), (("spec", "kafka"), False), (("spec", "podTemplate", "spec"), True)],
-)
-def test_a_specification_in_another_is_a_pod_template(
-    outer: tuple[str, ...], *, expected: bool
-) -> None:
-    assert is_in_template((*outer, "topologySpreadConstraints")) is expected
 
 
 def test_each_template_of_an_object_is_examined() -> None:

@@ -17,6 +17,7 @@ from tests.build import (
     custom,
     deployment,
     facts,
+    owned_by,
     pod,
     policy,
     profile,
@@ -30,13 +31,14 @@ from webhook.policy import render
 from webhook.policy.api import predict, rules
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.defaulting import provenance
-from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
+from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy, ScaleDown
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.escape import WARNING_CHARACTERS
 from webhook.policy.facts import NoFacts
 from webhook.policy.kinds import POD
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, PodTemplate
 from webhook.policy.request import Hook
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.verdict import UNTOUCHED, judge
 
 
@@ -120,24 +122,40 @@ def replace_services(*pairs: dict[str, str]) -> FakeFacts:
 Situation: TypeAlias = tuple[Json, Policy, FakeFacts]
 
 
+KEEPING = policy(profile(scale_down=ScaleDown.KEEP_SPREAD))
+
+
 def without_ours(obj: Json) -> Json:
-    """The object without constraints and our annotation; empty parents are nothing."""
+    """The object without constraints, our annotation and our label; empty parents are nothing."""
     rest: Json = copy.deepcopy(obj)
     (rest.get("spec") or {}).pop("topologySpreadConstraints", None)
     metadata = rest.get("metadata") or {}
-    (metadata.get("annotations") or {}).pop(DEFAULTS_ANNOTATION, None)
-    if not metadata.get("annotations"):
-        metadata.pop("annotations", None)
+    ours = {"annotations": DEFAULTS_ANNOTATION, "labels": SCALE_DOWN_LABEL}
+    for parent, key in ours.items():
+        (metadata.get(parent) or {}).pop(key, None)
+        if not metadata.get(parent):
+            metadata.pop(parent, None)
     return rest
 
 
 @given(strategies.situations)
 @example((pod(spread(), annotations={DEFAULTS_ANNOTATION: "x"}), DEFAULTS, WEB))
+@example((pod(spread(), owner=owned_by(), labels={"app": "web"}), KEEPING, WEB))
+@example((pod(owner=owned_by(), labels={}), KEEPING, WEB))
+@example((pod(owner=owned_by(), labels={SCALE_DOWN_LABEL: "none"}), KEEPING, WEB))
 def test_the_patch_applies_and_touches_nothing_else(situation: Situation) -> None:
     obj, in_force, known = situation
-    patched = applied(obj, mutate(obj, in_force, known))
+    verdict = mutate(obj, in_force, known)
+    patched = applied(obj, verdict)
 
     assert without_ours(patched) == without_ours(obj)
+    before, after = (label_of(one) for one in (obj, patched))
+    assert after == (KEEP_SPREAD if verdict.labelled else before)
+    assert before is None or not verdict.labelled
+
+
+def label_of(obj: Json) -> Any:
+    return ((obj.get("metadata") or {}).get("labels") or {}).get(SCALE_DOWN_LABEL)
 
 
 def admitted(situation: Situation) -> Json:

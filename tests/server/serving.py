@@ -242,6 +242,18 @@ def only_connection(server: Running) -> HttpConnection:
     return connection
 
 
+class Gate:
+    """Holds reviews in flight until it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+
+    async def wait(self, *_: object) -> Facts:
+        """Wait, as a lookup of facts does, whose arguments it ignores."""
+        await self.opened.wait()
+        return NoFacts()
+
+
 def server_context(
     stream: io.BytesIO | None = None, api: Api | None = None, **settings: Any
 ) -> ServerContext:

@@ -4,11 +4,14 @@ import base64
 import json
 from dataclasses import replace
 
+import pytest
+
 from tests.build import UID, binding_body, pod, review_body
 from tests.cluster.objects import cached_pod
 from tests.cluster.zones import Zones
-from tests.server.serving import PATIENT, call, serving
-from webhook.policy.scaledown.ranks import DELETION_COST
+from tests.server.serving import PATIENT, call, review, serving
+from webhook.cluster import latepods
+from webhook.policy.scaledown.ranks import annotate_rank
 
 
 async def test_a_binding_is_answered_with_a_rank_and_counted() -> None:
@@ -22,7 +25,7 @@ async def test_a_binding_is_answered_with_a_rank_and_counted() -> None:
 
     assert (first.status, first.response["uid"], first.response["allowed"]) == (200, UID, True)
     (step,) = json.loads(base64.b64decode(first.response["patch"]))
-    assert step["value"] == {DELETION_COST: "999000"}
+    assert step["value"] == annotate_rank(1)
     assert unknown.response == {"uid": UID, "allowed": True}
     assert server.value("bindings_total", result="ranked") == 1
     assert server.value("bindings_total", result="unknown-pod") == 1
@@ -31,6 +34,34 @@ async def test_a_binding_is_answered_with_a_rank_and_counted() -> None:
     assert server.value("admission_requests_total", verdict="allow", **about) == 1
     assert server.value("admission_duration_seconds_count", hook="bind") == 2
     assert server.lines == []
+
+
+async def test_bindings_that_wait_for_their_pods_take_no_place_of_other_reviews() -> None:
+    zones = Zones()
+    limits = replace(PATIENT, in_flight=1)
+    async with serving(limits, find_ranks=lambda: zones.pods) as server:
+        wires = [await server.connect() for _ in range(3)]
+        for number, wire in enumerate(wires):
+            wire.send(call(binding_body(f"web-{number}", "a1"), "/bind"))
+        reviewed = await (await server.connect()).ask(call(review()))
+        zones.put(cached_pod("web-1"))
+        bound = [await wire.reply() for wire in wires]
+
+    assert reviewed.status == 200
+    assert ["patch" in reply.response for reply in bound] == [False, True, False]
+    assert server.rejected("in-flight") == 0
+
+
+async def test_beyond_a_limit_bindings_wait_for_no_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latepods, "MOST_WAITS", 0)
+    zones = Zones()
+    async with serving(find_ranks=lambda: zones.pods) as server:
+        reply = await (await server.connect()).ask(call(binding_body("web-1", "a1"), "/bind"))
+        may_appear = zones.pods.late.may_appear("shop", "web-1")
+
+    assert reply.response == {"uid": UID, "allowed": True}
+    assert server.value("bindings_total", result="unknown-pod") == 1
+    assert may_appear, "it was not waited for"
 
 
 async def test_a_long_binding_is_ranked_by_the_event_loop() -> None:

@@ -6,7 +6,8 @@ from itertools import chain, repeat
 
 import pytest
 
-from tests.server.serving import JSON, UID, call, padded, review, serving, settled
+from tests.server.serving import JSON, UID, Gate, call, padded, review, serving, settled
+from webhook.cluster.latepods import MOST_WAITS
 from webhook.policy.facts import Facts, NoFacts
 from webhook.server.admission import LOGGED_PATH_CHARACTERS
 from webhook.server.http.limits import Limits
@@ -43,17 +44,6 @@ async def test_json_may_be_spelled_differently(media_type: str) -> None:
     assert reply.status == 200
 
 
-class Gate:
-    """Holds reviews in flight until it is opened."""
-
-    def __init__(self) -> None:
-        self.opened = asyncio.Event()
-
-    async def wait(self, *_: object) -> Facts:
-        await self.opened.wait()
-        return NoFacts()
-
-
 async def test_requests_in_flight_are_bounded() -> None:
     gate = Gate()
     async with serving(Limits(in_flight=2), fetch=gate.wait) as server:
@@ -77,7 +67,8 @@ async def test_requests_in_flight_are_bounded() -> None:
 
 async def test_short_reviews_that_wait_and_large_bodies_stay_within_one_bound() -> None:
     short, waiting = 32_768, 4
-    limits = Limits(bodies=400_000, in_flight=waiting, long_review=short, discarded=0.01)
+    waits = (waiting + MOST_WAITS) * short
+    limits = Limits(bodies=waits + 270_000, in_flight=waiting, long_review=short, discarded=0.01)
     gate = Gate()
     async with serving(limits, fetch=gate.wait) as server:
         held = [await server.connect() for _ in range(waiting)]
@@ -85,7 +76,7 @@ async def test_short_reviews_that_wait_and_large_bodies_stay_within_one_bound() 
             wire.send(call(padded(short)))
         await settled(lambda: server.value("admission_in_flight") == waiting)
         one_too_many = await (await server.connect()).ask(call(padded(short)))
-        left = limits.bodies - waiting * short
+        left = limits.bodies - waits
         large = await server.connect()
         large.send(call(padded(left))[:-1])
         await settled(lambda: server.value("body_bytes") == left - 1)

@@ -92,7 +92,7 @@ async def test_others_do_not_get_through_the_handshake(
         await settled(lambda: server.rejected("handshake") == 1)
 
 
-@pytest.mark.parametrize("target", ["/mutate", "/validate", "/"])
+@pytest.mark.parametrize("target", ["/mutate", "/validate", "/bind", "/"])
 async def test_the_wrong_name_is_refused_before_the_body_is_there(
     target: str, tmp_path: Path
 ) -> None:

@@ -5,28 +5,35 @@ import base64
 import json
 from typing import Any
 
+import jsonpatch
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.build import Json, binding_body, facts, pod, policy, profile, request
+from tests.build import Json, binding_body, facts, pod, policy, profile, request, review_body
 from tests.cluster.objects import cached_pod
 from tests.cluster.zones import Zones
 from webhook.admission import decode
 from webhook.errors import NotSyncedError
 from webhook.policy.defaulting.profiles import Mode, Policy
+from webhook.policy.model import GroupKind
 from webhook.policy.probe import LABEL
 from webhook.policy.request import AdmissionRequest, BindHook, Hook
 from webhook.policy.scaledown.binding import BindingResult, Ranking
-from webhook.policy.scaledown.ranks import DELETION_COST
+from webhook.policy.scaledown.ranks import DELETION_COST, annotate_rank
 from webhook.policy.verdict import UNTOUCHED, Verdict
 from webhook.server.reviews import ReviewContext, decide, decode_only, fetch, no_ranks
 
 PATH = "/metadata/annotations"
-WHOLE = {"op": "add", "path": PATH, "value": {DELETION_COST: "999000"}}
-MEMBER = {
-    "op": "add",
-    "path": f"{PATH}/controller.kubernetes.io~1pod-deletion-cost",
-    "value": "999000",
-}
+WHOLE = [{"op": "add", "path": PATH, "value": {DELETION_COST: "999000", "evenspread.io/rank": "1"}}]
+MEMBERS = [
+    {
+        "op": "add",
+        "path": f"{PATH}/controller.kubernetes.io~1pod-deletion-cost",
+        "value": "999000",
+    },
+    {"op": "add", "path": f"{PATH}/evenspread.io~1rank", "value": "1"},
+]
 
 
 def context(zones: Zones | None = None, **changes: Any) -> ReviewContext:
@@ -46,8 +53,11 @@ def patch_in(response: Json) -> Any:
     return json.loads(base64.b64decode(response["patch"]))
 
 
-@pytest.mark.parametrize(("annotations", "step"), [(None, WHOLE), ({"a": "b"}, MEMBER)])
-def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, step: Json) -> None:
+@pytest.mark.parametrize(
+    ("annotations", "patch"),
+    [(None, WHOLE), ({"a": "b"}, MEMBERS), ({"evenspread.io/rank": "7"}, MEMBERS)],
+)
+def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, patch: list[Json]) -> None:
     zones = Zones()
     zones.put(cached_pod("web-1"))
 
@@ -55,8 +65,48 @@ def test_a_pod_gets_a_rank_with_its_node(annotations: Json | None, step: Json) -
 
     assert verdict.ranking == Ranking(BindingResult.RANKED, "a", 1)
     assert verdict.outcome == "patch"
-    assert patch_in(response) == [step]
+    assert patch_in(response) == patch
     assert response["allowed"] is True
+
+
+json_values = st.none() | st.booleans() | st.integers() | st.text()
+bindings = st.fixed_dictionaries(
+    {
+        "metadata": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.just("web-1"),
+                "labels": st.none() | st.dictionaries(st.text(), st.text(), max_size=2),
+                "annotations": st.none()
+                | st.dictionaries(
+                    st.text() | st.sampled_from(["evenspread.io/rank", "x/~y"]),
+                    st.text(),
+                    max_size=3,
+                ),
+                "managedFields": st.lists(json_values, max_size=2),
+            },
+        ),
+        "target": st.just({"kind": "Node", "name": "a1"}),
+    },
+    optional={"other": json_values},
+)
+
+
+@given(bindings)
+def test_the_patch_of_a_binding_applies_and_touches_nothing_else(binding: Json) -> None:
+    zones = Zones()
+    zones.put(cached_pod("web-1"))
+    kind = GroupKind("", "Binding")
+    about: Json = {"subResource": "binding", "name": "web-1"}
+
+    _, response = bind(zones, review_body(binding, kind=kind, **about))
+    patched = jsonpatch.JsonPatch(patch_in(response)).apply(binding)
+
+    annotations = binding["metadata"].get("annotations") or {}
+    assert patched["metadata"]["annotations"] == annotations | annotate_rank(1)
+    for obj in (binding, patched):
+        obj["metadata"].pop("annotations", None)
+    assert patched == binding
 
 
 def test_the_next_pod_of_the_domain_gets_the_next_rank() -> None:
@@ -80,6 +130,7 @@ UNRANKED: dict[str, tuple[BindingResult, bytes, Json]] = {
     ),
     "an unknown pod": (BindingResult.UNKNOWN_POD, binding_body("web-9"), {}),
     "another namespace": (BindingResult.UNKNOWN_POD, binding_body(namespace="else"), {}),
+    "a pod that has a node": (BindingResult.BOUND, binding_body("old-1", "a1"), {}),
     "an unknown node": (BindingResult.NO_DOMAIN, binding_body(node="x"), {}),
 }  # fmt: skip
 
@@ -89,7 +140,7 @@ def test_other_bindings_are_allowed_untouched(
     result: BindingResult, body: bytes, changes: Json
 ) -> None:
     zones = Zones()
-    zones.put(cached_pod("web-1"))
+    zones.put(cached_pod("web-1"), cached_pod("old-1", "a1"))
 
     verdict, response = bind(zones, body, **changes)
 

@@ -27,7 +27,7 @@ UNKNOWN = (
         (422, 'admission webhook "validate.evenspread.io" denied', "", Outcome.FAILED),
     ],
 )
-def test_only_an_outage_excuses_a_call_and_never_a_webhook(
+def test_only_an_outage_excuses_a_call_and_of_webhooks_only_an_unknown_service(
     status: int, message: str, cause: str, outcome: Outcome
 ) -> None:
     assert judge_call(status, message, cause) is outcome

@@ -296,6 +296,23 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_file_that_is_found_twice_is_one_suite(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text('{"kind": "SpreadTest"}')
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+
+    found = list(find_suites([str(tmp_path / "a.yaml"), str(tmp_path)]))
+
+    assert [item.source for item in found] == [str(tmp_path / "a.yaml")]
+
+
+def test_a_loop_of_links_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+
+    (problem,) = find_suites([str(tmp_path)])
+
+    assert "symbolic links" in str(problem)
+
+
 def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
 

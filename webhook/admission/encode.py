@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import msgspec
 
-from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES
+from webhook.policy.api.fielderrors import BAD_REQUEST, LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.scaledown.ranks import KEEP_SPREAD
-from webhook.policy.verdict import BAD_REQUEST, Verdict
+from webhook.policy.verdict import Verdict
 
 REVIEW_API_VERSION = "admission.k8s.io/v1"
 REVIEW_KIND = "AdmissionReview"

@@ -20,13 +20,13 @@ from webhook.admission.encode import REVIEW_API_VERSION, REVIEW_KIND
 from webhook.manifests import Document, expand
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import FieldPath, find_value, is_object
 from webhook.policy.places import TemplatePlaces
 from webhook.policy.request import CREATE, UPDATE, AdmissionRequest, Hook
 from webhook.policy.verdict import Verdict, judge
 
-NAMESPACE = "default"  # of a manifest without one, as in kubectl
 USER = {"username": "evenspread", "groups": ["system:authenticated"]}
 RECORDED = "review"  # the member of a recording that contains the review
 
@@ -192,7 +192,7 @@ def _create(document: Document, uid: str) -> dict[str, Any]:
     group, _, version = document.api_version.rpartition("/")
     kind = {"group": group, "version": version, "kind": document.kind}
     resource = {"group": group, "version": version, "resource": _resource(document.kind)}
-    namespace = document.namespace or NAMESPACE
+    namespace = document.namespace or DEFAULT_NAMESPACE
     request = {
         "uid": uid,
         "kind": kind,

@@ -15,7 +15,7 @@ from webhook.audit.origins import Origin
 from webhook.audit.reader import ObjectReader, WorkloadSource
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableField, UnreadableObject
 from webhook.audit.strict import find_strict_errors
-from webhook.cluster.manifests import DEFAULT_NAMESPACE, complete_metadata
+from webhook.cluster.manifests import complete_metadata
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.manifests import Document, find_type_mismatch, find_type_mismatches
@@ -23,6 +23,7 @@ from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy.advice.subject import SubjectPod
 from webhook.policy.api.patches import PatchedValue, withhold_entries
 from webhook.policy.api.schema import StrictFinding
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import ObjectMeta
 from webhook.policy.paths import format_path
 from webhook.policy.places import TemplatePlaces, find_places, template_at

@@ -18,6 +18,7 @@ from webhook.policy.api.predict import ApiWarning
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID, explain_command
+from webhook.policy.corrections import suggest_correction, suggest_type
 
 FINGERPRINT_DIGITS = 16  # hexadecimal: 64 bits, so that no two of a million findings collide
 
@@ -30,7 +31,7 @@ class FindingBuilder:
     def __init__(self, audited: AuditSubject) -> None:
         """Build findings about this object."""
         self._origin = audited.origin
-        subject = audited.subject
+        self._subject = subject = audited.subject
         name = subject.metadata.name or subject.metadata.generate_name
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
@@ -75,13 +76,15 @@ class FindingBuilder:
     def build_violations(
         self, violations: Iterable[ApiViolation], severity: AuditSeverity
     ) -> list[AuditFinding]:
-        """Build the findings of API rules."""
-        return [
-            self.build(
-                severity, AdviceFinding(item.rule, item.error.field, item.error.message, instead="")
+        """Build the findings of API rules; kube-apiserver reports some errors twice."""
+        pod, at = self._subject.pod, self._subject.list_path
+        findings = (
+            AdviceFinding(
+                item.rule, item.error.field, item.error.message, suggest_correction(item, pod, at)
             )
             for item in violations
-        ]
+        )
+        return [self.build(severity, finding) for finding in dict.fromkeys(findings)]
 
     def build_advice(self, advice: Advice) -> Iterator[AuditFinding]:
         """Build the findings of policy rules, by severity."""
@@ -127,7 +130,7 @@ def report_type_errors(
             field=value.field,
             line=value.field_line,
             problem=value.problem,
-            instead=CATALOGUE[TYPE_INVALID].fix,
+            instead=suggest_type(value.problem),
             read_on=f"kubectl explain {unreadable.kind.lower()}",
             fingerprint=_fingerprint(TYPE_INVALID, about, value.field),
         )

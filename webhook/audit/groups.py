@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import POD, REPLICA_SET
+from webhook.policy.kinds import DEFAULT_NAMESPACE, POD, REPLICA_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
 from webhook.policy.podlabels import find_owner_by_hash
 

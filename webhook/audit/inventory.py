@@ -25,12 +25,13 @@ from webhook.audit.templates import (
 )
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
+from webhook.policy.gangs import group_name
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
@@ -47,7 +48,8 @@ class AuditSubject(NamedTuple):
         strict: Its unknown and duplicate fields.
         own: The subject with its own pods alone, if those of other controllers are created from its
             template too; otherwise None.
-        is_judged: Whether rules apply; False if its template is that of another subject.
+        is_judged: Whether rules apply; False if its template is that of another subject, and for a
+            Job that has finished.
     """
 
     api_version: str
@@ -103,9 +105,12 @@ class Inventory:
         workloads = follow_references(snapshot)
         self.state = self._build_state(snapshot, workloads, running, whole)
         self._scaled = _group_by_target(snapshot)
+        self._pod_groups = {
+            (item.namespace or DEFAULT_NAMESPACE, item.name): item for item in snapshot.pod_groups
+        }
         self._revisions = find_revisions(snapshot.workloads)
         subjects = map(self._add_revision, _list_subjects(workloads, running, own, groups))
-        subjects = map(self._add_scaling, subjects)
+        subjects = map(self._add_pod_group, map(self._add_scaling, subjects))
         listed = _list_by_controller(subjects, snapshot, controlled)
         self.audited = sorted(listed, key=_sort_key)
         self.pods = sum(group.number for item in self.audited for group in item.listed.running)
@@ -139,6 +144,13 @@ class Inventory:
             return audited
         scaling = find_range(autoscalers, subject.replicas)
         return audited._replace(subject=replace(subject, scaling=scaling))
+
+    def _add_pod_group(self, audited: AuditSubject) -> AuditSubject:
+        """Add the PodGroup that the pods of a subject name, if it is known."""
+        subject = audited.subject
+        name = group_name(subject.pod)
+        group = self._pod_groups.get((key_of(subject).namespace, name)) if name else None
+        return audited if group is None else audited._replace(subject=replace(subject, group=group))
 
 
 def _group_by_target(snapshot: Snapshot) -> dict[ObjectKey, list[Autoscaler]]:
@@ -206,7 +218,13 @@ def _list_subjects(
 
 
 def _build_subject(workload: SnapshotWorkload, subject: Subject) -> AuditSubject:
-    return AuditSubject(workload.api_version, subject, workload.origin, workload.strict)
+    return AuditSubject(
+        workload.api_version,
+        subject,
+        workload.origin,
+        workload.strict,
+        is_judged=not subject.finished,
+    )
 
 
 def _sort_key(audited: AuditSubject) -> tuple[str, str, str, str, str, int]:
@@ -267,6 +285,6 @@ def _count_pods(
     if not is_live:
         for workload in workloads:
             subject = workload.subject
-            if subject.replicas != 0 and not subject.controlled:
+            if subject.replicas != 0 and not (subject.suspended or subject.controlled):
                 members.add(subject.namespace, subject.labels, str(subject), subject.replicas or 1)
     return census, members

@@ -81,8 +81,14 @@ class ClusterListing:
         """
         for listed in LISTED_CLUSTER_SCOPED:
             await self._read_list(listed, "", report)
+        known = len(self.problems)
         customs = await find_custom_kinds(self._source, self._reader.kinds, self.problems)
-        for listed in (*LISTED_BUILT_IN, *customs, LISTED_PODS):
+        for listed in customs:
+            for namespace in namespaces:
+                await self._read_list(listed, namespace, report)
+        if len(self.problems) == known:  # custom kinds may refer to templates
+            self.snapshot.reference_namespaces.extend(namespaces)
+        for listed in (*LISTED_BUILT_IN, LISTED_PODS):
             for namespace in namespaces:
                 await self._read_list(listed, namespace, report)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import key_of
 from webhook.audit.snapshot import Snapshot, SnapshotPod, SnapshotWorkload
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 
 
 def merge_snapshots(sources: Sequence[Snapshot]) -> Snapshot:
@@ -72,7 +72,9 @@ _LISTS = tuple(
 
 
 def _key_of(item: Any) -> Hashable:
-    """Return the identity of an object; None if it has no name yet."""
+    """Return the identity of an object, or of a namespace's name; None for one without a name."""
+    if isinstance(item, str):
+        return ("name", item)
     if isinstance(item, SnapshotWorkload):
         key = key_of(item.subject)
         return ("workload", key) if key.name else None

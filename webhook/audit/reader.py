@@ -8,7 +8,7 @@ no object and reports no problem; it raises, and the caller decides what that me
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -24,11 +24,11 @@ from webhook.audit.snapshot import (
     SnapshotWorkload,
     reduce_metadata,
 )
-from webhook.audit.strict import select_findings
 from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.podgroups import decode_pod_group
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
@@ -37,10 +37,12 @@ from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.api.predict import is_stored
 from webhook.policy.api.schema import StrictFinding
+from webhook.policy.jobstatus import JOB_KINDS, count_remaining, is_finished, is_suspended
 from webhook.policy.kinds import (
     AUTOSCALERS,
     BUILT_IN_KINDS,
     POD,
+    POD_GROUP,
     ROLLOUT,
     STATEFUL_SET,
     STORAGE_CLASS,
@@ -56,7 +58,7 @@ from webhook.policy.nextrevision import (
 )
 from webhook.policy.paths import FieldPath
 from webhook.policy.places import find_places
-from webhook.policy.unknown_fields import find_unknown_in_object
+from webhook.policy.unknown_fields import find_unknown_in_object, select_findings
 
 
 class WorkloadSource(NamedTuple):
@@ -81,6 +83,9 @@ FROM_SERVER = WorkloadSource()
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
 
+_WITH_STATUS = JOB_KINDS | REVISION_FIELDS.keys()
+"""Kinds whose status shows something of their next pods."""
+
 _MARK = b"pread"  # in the name of the list, and in nearly all misspellings of it
 
 
@@ -97,7 +102,7 @@ class ObjectReader:
         """Prepare the decoders, also for the custom kinds that the configuration names."""
         self.templates = configuration.pod_templates
         cluster = Cluster(configuration.owner_selectors)
-        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS | {POD_GROUP}
         self._decoders = {item.key: item.decode for item in list_resources(cluster)}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
@@ -107,7 +112,7 @@ class ObjectReader:
         Raises:
             msgspec.DecodeError: A value has the wrong type; the snapshot is unchanged.
         """
-        fact = self.decode_fact(version_kind, data)
+        fact = decode_nested(partial(self.decode_fact, version_kind), data)
         source = WorkloadSource(strict=self._find_unknown_fields(version_kind, data))
         decode_nested(partial(self.put_workload, snapshot, version_kind, source=source), data)
         snapshot.add_fact(fact)
@@ -126,7 +131,7 @@ class ObjectReader:
         self, version_kind: VersionKind, data: bytes | msgspec.Raw
     ) -> SnapshotFact | None:
         """
-        Decode a Node, Namespace, Service, StorageClass or autoscaler, or a controller's selector.
+        Decode a fact of a cluster, such as a Node or a PodGroup, or the selector of a controller.
 
         Returns:
             None for a kind that is none of these.
@@ -139,6 +144,8 @@ class ObjectReader:
             return decode_autoscaler(group_kind, data)
         if group_kind == STORAGE_CLASS:
             return decode_storage_class(data)
+        if group_kind == POD_GROUP:
+            return decode_pod_group(data)
         custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None
@@ -191,7 +198,7 @@ class ObjectReader:
                 ),
                 origin=source.origin and source.origin.within(subject.path),
                 requested=source.requested,
-                strict=select_findings(source.strict, subject.path, paths),
+                strict=tuple(select_findings(source.strict, subject.path, paths)),
             )
             for subject in present
         )
@@ -200,18 +207,35 @@ class ObjectReader:
         places = self.templates.get(kind)
         if places is None:
             return []
-        if isinstance(places, tuple):
-            subject = decode_subject(data, kind, places)
-            return [_add_revisions(subject, data) if subject else None]
-        paths = find_places(msgspec.json.decode(data), places)
-        return [decode_subject(data, kind, path) for path in paths]
+        is_read = kind in _WITH_STATUS or not isinstance(places, tuple)
+        workload = msgspec.json.decode(data) if is_read else None
+        paths = find_places(workload, places)
+        subjects = (decode_subject(data, kind, path) for path in paths)
+        return [subject and _add_status(subject, workload) for subject in subjects]
 
 
-def _add_revisions(subject: Subject, data: bytes | msgspec.Raw) -> Subject:
+def _add_status(subject: Subject, workload: Any) -> Subject:
+    """Add what the status of a workload, as JSON, shows of its next pods."""
+    if subject.kind in JOB_KINDS:
+        return _add_progress(subject, workload)
+    return _add_revisions(subject, workload) if subject.kind in REVISION_FIELDS else subject
+
+
+def _add_progress(subject: Subject, job: Any) -> Subject:
+    """Add whether a Job is suspended or has finished; its replicas are the pods that are left."""
+    remaining, replicas = count_remaining(subject.kind, job), subject.replicas
+    if remaining is not None:
+        replicas = remaining if replicas is None else min(remaining, replicas)
+    return replace(
+        subject,
+        replicas=replicas,
+        suspended=is_suspended(subject.kind, job),
+        finished=is_finished(subject.kind, job),
+    )
+
+
+def _add_revisions(subject: Subject, workload: Any) -> Subject:
     """Add the revision of the next pod; with a partition, it depends on the pods' ordinals."""
-    if subject.kind not in REVISION_FIELDS:
-        return subject
-    workload = msgspec.json.decode(data)
     if not read_partition(workload):
         revision = read_revision(subject.kind, workload)
         return replace(subject, revision=revision) if revision else subject
@@ -232,7 +256,12 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
 def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
     """Replace what shows that an API server stored a pod by a mark, which takes less memory."""
     metadata = pod.metadata or SnapshotPodMetadata()
-    stored = is_stored(metadata.uid, metadata.resource_version)
+    stored = is_stored(
+        metadata.uid,
+        metadata.resource_version,
+        controlled=metadata.controller is not None,
+        phase=pod.status.phase if pod.status else None,
+    )
     kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
     return replace(pod, metadata=kept, stored=stored)
 

@@ -11,7 +11,7 @@ Source: argo-rollouts pkg/apis/rollouts/v1alpha1/types.go ``ObjectRef``.
 import msgspec
 
 from webhook.audit.origins import Origin
-from webhook.policy.advice.decode import list_given_labels
+from webhook.policy.advice.decode import has_no_surge, list_given_labels
 from webhook.policy.advice.podcount import TemplateHolder, count_pods
 from webhook.policy.model import GroupKind, Labels, ObjectMeta, Text, group_of
 
@@ -28,6 +28,7 @@ class TemplateReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         template: Name of the object that has the template.
         replicas: Number of its pods; None if unspecified.
         given_labels: Keys of labels that its fields make its controller give to pods.
+        no_surge: Whether its strategy deletes a pod before it creates another.
         origin: Position in a file; None if an API server sent it.
     """
 
@@ -40,6 +41,7 @@ class TemplateReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     template: str
     replicas: int | None = None
     given_labels: tuple[str, ...] = ()
+    no_surge: bool = False
     labels: Labels = {}
     origin: Origin | None = None
 
@@ -85,5 +87,6 @@ def decode_reference(data: bytes | msgspec.Raw, kind: GroupKind) -> TemplateRefe
         template=target.name or "",
         replicas=count_pods(kind, (), [spec]),
         given_labels=list_given_labels(spec),
+        no_surge=has_no_surge(spec.strategy),
         labels=metadata.labels,
     )

@@ -72,7 +72,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.problem if self.field in self.problem else f"{self.field}: {self.problem}"
 
 
-class DomainCount(msgspec.Struct, frozen=True):
+class DomainCount(msgspec.Struct, frozen=True, rename="camel"):
     """
     The counts of one value of the topology key.
 
@@ -81,12 +81,14 @@ class DomainCount(msgspec.Struct, frozen=True):
         nodes: Number of eligible nodes; 0 if the value is no domain of the constraint.
         pods: Number of pods that the constraint counts, of all workloads.
         own: Number of the workload's own pods on all nodes with the value, counted or not.
+        all_nodes: Number of these nodes.
     """
 
     value: str
     nodes: int
     pods: int
     own: int = 0
+    all_nodes: int = 0
 
 
 class UncountedPods(msgspec.Struct, frozen=True, rename="camel"):

@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import ObjectKey, controller_of, key_of
 from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import DEFAULT_NAMESPACE, REPLICA_SET, STATEFUL_SET
 from webhook.policy.nextrevision import PartitionedRevisions, find_ordinals
 from webhook.policy.podlabels import revision_key
 

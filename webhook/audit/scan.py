@@ -24,7 +24,7 @@ from webhook.audit.report import (
 )
 from webhook.audit.spreads import measure_spreads
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.broken import drop_misleading, find_broken_fields
+from webhook.policy.advice.broken import find_broken_fields, neutralize
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.advice.rules import POLICY_RULES
@@ -153,7 +153,7 @@ class Scanner:
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
 
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
-        """Apply every rule to one subject; none if it only refers to the template of another."""
+        """Apply every rule to one subject; none if it is not judged."""
         if not audited.is_judged:
             return SubjectFindings((), ())
         subject, builder = audited.subject, FindingBuilder(audited)
@@ -171,11 +171,9 @@ class Scanner:
         strict, exempted = self._build_strict(audited, builder)
         found += strict
         if len(subject.pod.constraints) <= MAX_CONSTRAINTS:
-            broken = find_broken_fields(
-                violations, audited.strict, subject.list_path, subject.unjudged
-            )
-            advice = advise(subject, self._context, self._rows)
-            advice = drop_misleading(advice, broken, subject.list_path)
+            broken = find_broken_fields(violations, audited.strict, subject)
+            judged = neutralize(subject) if violations else subject
+            advice = advise(judged, self._context, self._rows, broken.justify)
             found += builder.build_advice(advice)
             warnings = predict.find_warnings(request, answer.stored, subject.list_path)
             sound = (item for item in warnings if not broken.mislead(item.rule, item.entry))
@@ -191,8 +189,9 @@ class Scanner:
             return [], []
         annotations = audited.subject.metadata.annotations
         reasons = parse_exemptions(annotations, self._options.policy.not_exemptible).reasons
-        found = (item for item in audited.strict if item.rule not in reasons)
-        exempted = (item for item in audited.strict if item.rule in reasons)
+        reported = [item for item in audited.strict if not item.is_elsewhere]
+        found = (item for item in reported if item.rule not in reasons)
+        exempted = (item for item in reported if item.rule in reasons)
         return (
             list(builder.build_strict(found, self._options.strict_severity)),
             list(builder.build_exempted_strict(exempted, reasons)),

@@ -18,6 +18,7 @@ from webhook.audit.references import TemplateReference
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
+from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import Autoscaler
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject, SubjectPod
@@ -112,6 +113,7 @@ SnapshotFact: TypeAlias = (
     | SnapshotOwner
     | Autoscaler
     | StorageClass
+    | PodGroup
 )
 """What spreading depends on, besides workloads and their pods."""
 
@@ -151,9 +153,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         workloads: Objects to audit, and their controllers.
         pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
-        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes.
+        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes and
+            PodGroups.
         unreadable: Objects with values of wrong types.
         references: Objects whose pods are created from the template of another object.
+        reference_namespaces: Namespaces of which all references are known; an empty name stands for
+            all namespaces.
     """
 
     api_version: str = SNAPSHOT_API_VERSION
@@ -164,11 +169,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     owners: list[SnapshotOwner] = []
     autoscalers: list[Autoscaler] = []
     storage_classes: list[StorageClass] = []
+    pod_groups: list[PodGroup] = []
     workloads: list[SnapshotWorkload] = []
     pods: list[SnapshotPod] = []
     neighbours: list[SnapshotPod] = []
     unreadable: list[UnreadableObject] = []
     references: list[TemplateReference] = []
+    reference_namespaces: list[str] = []
 
     def add_fact(self, fact: SnapshotFact | None) -> None:
         """Add a fact to the list of its kind."""
@@ -185,6 +192,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 self.autoscalers.append(fact)
             case StorageClass():
                 self.storage_classes.append(fact)
+            case PodGroup():
+                self.pod_groups.append(fact)
             case None:
                 pass
 
@@ -195,8 +204,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 _LISTED = (
-    "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "workloads",
-    "pods", "references",
+    "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "pod_groups",
+    "workloads", "pods", "references",
 )  # fmt: skip
 """The lists of a snapshot that objects of API servers belong to."""
 

@@ -63,7 +63,7 @@ def _measure_constraints(
         is_short = tally.minimum_reason in _WITHOUT_DOMAIN
         own_skew = located.skew(tally.domains.sizes, is_short=is_short)
         counted, uncounted = located.count(tally, eligible[spread.index])
-        cells, left_out = _build_cells(tally.domains.sizes, tally.pods, located.by_value)
+        cells, left_out = _build_cells(tally.domains.sizes, tally.pods, located)
         yield SpreadReport(
             topology_key=spread.topology_key,
             revision=revision.name,
@@ -102,7 +102,7 @@ def _measure_keys(
             continue
         sizes = located.sizes
         skew = located.skew(sizes, is_short=False)
-        cells, left_out = _build_cells(sizes, located.by_value, located.by_value)
+        cells, left_out = _build_cells(sizes, located.by_value, located)
         yield SpreadReport(
             topology_key=key,
             revision=revision.name,
@@ -187,7 +187,7 @@ class LocatedPods:
 
 
 def _build_cells(
-    sizes: Mapping[str, int], pods: Mapping[str, int], own: Mapping[str, int]
+    sizes: Mapping[str, int], pods: Mapping[str, int], located: LocatedPods
 ) -> tuple[tuple[DomainCount, ...], int]:
     """
     Build the cells; of many values the fullest ones, without a walk over the empty ones.
@@ -195,6 +195,7 @@ def _build_cells(
     Returns:
         The cells, and the number of values that have none.
     """
+    own = located.by_value
     others = [value for value in own if value not in sizes]
     total = len(sizes) + len(others)
     if total <= MOST_CELLS:
@@ -203,7 +204,13 @@ def _build_cells(
         full = {value: max(pods.get(value, 0), own.get(value, 0)) for value in (*pods, *own)}
         values = sorted(full, key=lambda value: (-full[value], value))[:MOST_CELLS]
     cells = tuple(
-        DomainCount(value, sizes.get(value, 0), pods.get(value, 0), own.get(value, 0))
+        DomainCount(
+            value,
+            sizes.get(value, 0),
+            pods.get(value, 0),
+            own.get(value, 0),
+            located.sizes.get(value, 0),
+        )
         for value in values
     )
     return cells, total - len(cells)

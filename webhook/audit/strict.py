@@ -6,7 +6,7 @@ Errors of strict decoding in the objects of files, with their lines: TSC011 and 
 Source: apimachinery runtime/serializer/json json.go ``unmarshal``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from webhook.manifests.duplicates import DuplicateKey
 from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION, parse_exemptions
 from webhook.policy.advice.findings import join_names
 from webhook.policy.api.schema import DUPLICATE_FIELD, StrictFinding
-from webhook.policy.paths import FieldPath, find_value, is_object
+from webhook.policy.paths import find_value, is_object
 from webhook.policy.places import TemplatePlaces
 from webhook.policy.unknown_fields import find_unknown_in_object
 
@@ -40,22 +40,6 @@ def drop_exempted(
         return found
     reasons = parse_exemptions({EXEMPT_ANNOTATION: text}, not_exemptible).reasons
     return tuple(finding for finding in found if finding.rule not in reasons)
-
-
-def select_findings(
-    found: Iterable[StrictFinding], template: FieldPath, templates: Sequence[FieldPath]
-) -> tuple[StrictFinding, ...]:
-    """Select the findings about one of an object's templates; the first has those about none."""
-    return tuple(
-        finding
-        for finding in found
-        if next((path for path in templates if _is_within(finding.path, path)), templates[0])
-        == template
-    )
-
-
-def _is_within(path: FieldPath, outer: FieldPath) -> bool:
-    return path[: len(outer)] == outer
 
 
 def name_lines(key: DuplicateKey) -> str:

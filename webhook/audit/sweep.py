@@ -209,6 +209,8 @@ class ClusterSweep:
         for cursor in others:
             async for item in cursor.take(namespace):
                 self._put(snapshot, cursor.listed, item)
+        if not self.problems:  # otherwise an unreadable object may refer to a template
+            snapshot.reference_namespaces.append(namespace)
         groups = PodGroups(snapshot.workloads, snapshot.references)
         async for item in pods.take(namespace):
             self._put(snapshot, pods.listed, item)

@@ -6,7 +6,7 @@ Rules judge such a template once, in the object that contains it, with the pods 
 (``build_referring``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -17,30 +17,54 @@ from webhook.audit.snapshot import Snapshot, SnapshotWorkload
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.model import ObjectMeta
 
+EVERY_NAMESPACE = ""  # in place of a name
+
 OwnedPods: TypeAlias = Mapping[ObjectKey, tuple[RunningPods, ...]]
 """Controller or workload -> the groups of its pods."""
 
 
 def follow_references(snapshot: Snapshot) -> list[SnapshotWorkload]:
-    """Give the workloads whose template others refer to the replicas and labels of those."""
+    """Give the workloads whose template others refer to what those say of the pods."""
     referring = {template_of(reference): reference for reference in snapshot.references}
-    if not referring:
+    known = snapshot.reference_namespaces
+    if not referring and not known:
         return snapshot.workloads
     return [
-        replace(
-            workload,
-            subject=replace(
-                workload.subject,
-                creator=found.kind,
-                is_shared=workload.subject.replicas != 0,
-                replicas=found.replicas,
-                given_labels=found.given_labels,
-            ),
-        )
-        if (found := referring.get(key_of(workload.subject)))
-        else workload
+        replace(workload, subject=_follow(workload.subject, referring, known))
         for workload in snapshot.workloads
     ]
+
+
+def _follow(
+    subject: Subject, referring: Mapping[ObjectKey, TemplateReference], known: Sequence[str]
+) -> Subject:
+    found = referring.get(key_of(subject))
+    if found is None:
+        is_known = subject.namespace in known or EVERY_NAMESPACE in known
+        return replace(subject, is_unreferred=True) if is_known else subject
+    return replace(
+        subject,
+        creator=found.kind,
+        is_shared=subject.replicas != 0,
+        replicas=found.replicas,
+        given_labels=found.given_labels,
+        recreates=False,
+        no_surge=found.no_surge,
+    )
+
+
+def list_templates(snapshot: Snapshot) -> set[ObjectKey]:
+    """List the workloads of a snapshot, which other objects may refer to."""
+    return {key_of(workload.subject) for workload in snapshot.workloads}
+
+
+def find_unknown(snapshot: Snapshot) -> Iterator[tuple[TemplateReference, ObjectKey]]:
+    """Find the references to templates that the snapshot does not have."""
+    known = list_templates(snapshot) if snapshot.references else set[ObjectKey]()
+    for reference in snapshot.references:
+        key = template_of(reference)
+        if key not in known:
+            yield reference, key
 
 
 def join_templates(controlled: OwnedPods, templates: Mapping[ObjectKey, ObjectKey]) -> OwnedPods:

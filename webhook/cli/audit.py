@@ -1,7 +1,7 @@
 """``evenspread audit``: find problems in the workloads of a cluster, of files or of a snapshot."""
 
 import gc
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,12 +10,14 @@ from webhook.audit import baseline
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.inventory import Inventory
 from webhook.audit.merge import list_namespaces
+from webhook.audit.references import TemplateReference
 from webhook.audit.renderers import SARIF, WIDE, render_report
 from webhook.audit.renderers.table import format_lines
 from webhook.audit.rendering import FindingKey, RenderOptions, SuggestedFix
 from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
-from webhook.audit.snapshot import write_snapshot
+from webhook.audit.snapshot import Snapshot, write_snapshot
+from webhook.audit.templates import find_unknown
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import (
     FactsSources,
@@ -28,12 +30,12 @@ from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
+from webhook.cli.inputs.unknowntemplates import describe_unknown, limit_notes
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
 from webhook.cli.projectoptions import report_unused
 from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal
 from webhook.config.project import Project
-from webhook.errors import ConfigError
 from webhook.fix.evaluate import FixOptions
 from webhook.fix.suggestions import suggest_fixes
 from webhook.policy.defaulting.profiles import Policy
@@ -69,7 +71,6 @@ def audit(
     snapshot: str,
     save_snapshot: str,
     namespace: str,
-    all_namespaces: bool,
     selector: LabelSelector,
     output: tuple[OutputTarget, ...],
     fail_on: AuditSeverity | None,
@@ -80,8 +81,6 @@ def audit(
     **policy_options: Any,
 ) -> ExitCode:
     """Run the audit and write every output."""
-    if namespace and all_namespaces:
-        raise ConfigError("use -n or -A, not both", "-A")
     requested = apply_actions(read_policy(project=project, **policy_options), project)
     configuration, policy = requested.configuration, requested.policy
     known = baseline.load_baseline(since_baseline) if since_baseline else None
@@ -113,6 +112,8 @@ def audit(
             inventory, report, FixOptions(configuration, policy, namespace=inside)
         )
     _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
+    for note in _note_unknown_templates(collected, namespace):
+        write_stderr(note)
     inputs.report()
     if project and filename == project.paths and _is_whole(question):
         report_unused(exemptions.unused)
@@ -124,6 +125,21 @@ def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
     for rule in sorted(named):
         if policy.actions.get(rule) is Action.OFF:
             write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
+
+
+def _note_unknown_templates(snapshot: Snapshot, namespace: str) -> Iterator[str]:
+    """Write notes for references to templates that no source has."""
+    notes = [
+        describe_unknown(f"{_place_of(one)}{one.kind.kind} {one.namespace}/{one.name}", key)
+        for one, key in find_unknown(snapshot)
+        if namespace in ("", key.namespace)
+    ]
+    return limit_notes(notes)
+
+
+def _place_of(reference: TemplateReference) -> str:
+    origin = reference.origin
+    return f"{origin.source}:{origin.line()}: " if origin else ""
 
 
 def _is_whole(question: AuditOptions) -> bool:

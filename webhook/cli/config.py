@@ -15,14 +15,16 @@ from webhook.cli.inputs.facts import (
     resolve_namespace,
     takes_sources,
 )
+from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.project import Project
+from webhook.config.scheduler import SCHEDULER_KIND
+from webhook.config.spread import CONFIGURATION_KIND
 from webhook.config.summary import (
     ConfiguredRule,
     GateRow,
@@ -40,9 +42,11 @@ from webhook.policy import render
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
+from webhook.policy.model import LabelSelector
 
 GATE_HEADINGS = ("gate", "stage", "value", "from", "guards")
+CONFIGURATION_FLAGS = {CONFIGURATION_KIND: "--config", SCHEDULER_KIND: "--scheduler-config"}
 NOT_YET = "not yet"  # the stage of a gate that a later version introduces
 
 
@@ -74,15 +78,17 @@ class ExamplePod:
 def check(
     *,
     filename: tuple[str, ...],
+    strict: bool,
     sources: FactsSources,
     namespace: str,
+    selector: LabelSelector,
     output: OutputFormat,
     project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
     """Check the configuration and show its effect."""
     requested = read_policy(project=project, **policy_options)
-    inputs = Inputs(filename, unpack=unpack_recording, project=project)
+    inputs = Inputs(filename, strict=strict, unpack=unpack_recording, project=project)
     inside = resolve_namespace(namespace, sources)
     documents = list(put_into_namespace(inputs.objects(), inside))
     owners = requested.configuration.owner_selectors
@@ -91,11 +97,17 @@ def check(
         stored = (name for _, name in facts.namespace_store.iterate_keys())
         known = {*map(namespace_of, documents), *inputs.namespaces, *stored}
         require_namespace(namespace, known - {""})
-    chosen = [one for one in documents if namespace in ("", namespace_of(one))]
+    chosen = [
+        one
+        for one in documents
+        if namespace in ("", namespace_of(one)) and selects(selector, one.value)
+    ]
     policy = requested.policy
-    example = (
-        _find_example(policy, facts, chosen) if documents else _build_example(policy, facts, inside)
-    )
+    example = _find_example(policy, facts, chosen)
+    if example is None:
+        if filename:
+            inputs.report_nothing(describe_selected(POD.kind, selector))
+        example = _build_example(policy, facts, inside)
     effect = requested, advise(policy, facts), example
     inputs.report()
     if output is OutputFormat.TABLE:
@@ -112,13 +124,19 @@ def _build_example(policy: Policy, facts: Facts, namespace: str) -> ExamplePod:
     return ExamplePod(name, inject_example(policy, namespace, facts))
 
 
-def _find_example(policy: Policy, facts: Facts, documents: list[Document]) -> ExamplePod:
+def _find_example(policy: Policy, facts: Facts, documents: list[Document]) -> ExamplePod | None:
     """
     Use the first Pod of the files.
 
+    Returns:
+        None if there is none.
+
     Raises:
-        ConfigError: There is none, or it cannot be read.
+        ConfigError: It cannot be read, or a file is a configuration.
     """
+    for document in documents:
+        if flag := CONFIGURATION_FLAGS.get(document.kind):
+            raise ConfigError(f"is a {document.kind}: name it with {flag}", document.source)
     for review in build_reviews(documents, {POD: ()}):
         try:
             request = decode_review(review, policy)
@@ -128,7 +146,7 @@ def _find_example(policy: Policy, facts: Facts, documents: list[Document]) -> Ex
             name = f"Pod {request.namespace}/{request.shown_name}"
             injection = inject(request.template, request.namespace, policy, facts)
             return ExamplePod(name, injection)
-    raise ConfigError("contains no Pod: name the manifest of one", "--filename")
+    return None
 
 
 def as_document(

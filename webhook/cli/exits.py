@@ -76,16 +76,16 @@ _CODES: tuple[tuple[type[BaseException], ExitCode], ...] = (
 )
 """The first matching class applies; an error without a match is a bug."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""Errors of a full or failing device behind stdout; named files have messages of their own."""
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+"""Errors of a full, failing or closed stdout; named files have messages of their own."""
 
 
 def _show_usage_error(error: click.ClickException) -> None:
-    """Write click's usage, hint and message; the message may quote an argument."""
+    """Write click's usage, hint and message, which may quote an argument; or a help as it is."""
     screen, message = StringIO(), error.format_message()
     error.show(screen)
     usage, heading, _ = screen.getvalue().partition("Error: ")
-    click.echo(f"{usage}{heading}{printable(message)}", err=True)
+    click.echo(f"{usage}{heading}{printable(message)}" if heading else message, err=True)
 
 
 def _write_error(error: BaseException | str) -> None:

@@ -1,13 +1,15 @@
 """``evenspread explain``: why a pod can or cannot be placed, and what change would place it."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from webhook.audit.renderers.names import format_reference
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
@@ -23,25 +25,27 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
-from webhook.cli.output import ExplainFormat, OutputFormat, write_document, write_stderr
+from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import show
+from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, show
 from webhook.cli.views.explanationpage import render_page
-from webhook.cli.whatif import check_edits, parse_edits
+from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
-from webhook.errors import ConfigError
-from webhook.policy.escape import escape_json
-from webhook.policy.explain.awaited import judge_for_all
-from webhook.policy.explain.daemons import DaemonPods, roll_out_daemons
-from webhook.policy.explain.explanation import (
+from webhook.errors import ConfigError, SourceError
+from webhook.explain.awaited import judge_for_all, note_untried
+from webhook.explain.daemons import DaemonPods, roll_out_daemons
+from webhook.explain.explanation import (
     Explanation,
     explain_daemons,
     explain_refusal,
 )
-from webhook.policy.explain.explanation import explain as explain_placement
-from webhook.policy.explain.rankedremoval import report_ranks
-from webhook.policy.explain.rollout import Rollout, roll_out
-from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
+from webhook.explain.explanation import explain as explain_placement
+from webhook.explain.keynames import KeyNames
+from webhook.explain.rankedremoval import report_ranks
+from webhook.explain.rollout import Rollout, count_lost, roll_out
+from webhook.explain.scenario import Scale, ScenarioEdit
+from webhook.manifests.files import SUFFIXES
+from webhook.policy.escape import escape_json
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL
@@ -70,24 +74,22 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
         if self.what_if is not None:
             return bool(self.what_if.pending)
         explanation = self.explanation
-        return not (explanation.placeable or explanation.runs_on or explanation.phase)
+        needs_no_node = explanation.runs_on or explanation.phase or explanation.closed
+        return not (explanation.placeable or needs_no_node)
 
 
 @takes_sources
+@takes_what_if
 def explain(
     *,
     subject: tuple[str, ...],
     filename: tuple[str, ...],
     namespace: str,
     all_namespaces: bool,
-    output: ExplainFormat,
+    output: OutputFormat,
     sources: FactsSources,
     selector: LabelSelector,
-    what_if: bool,
-    without: tuple[str, ...],
-    cordon: tuple[str, ...],
-    scale: int | None,
-    add_nodes: tuple[str, ...],
+    options: WhatIfOptions,
     scheduler_config: str,
     project: Project | None,
     **policy_options: Any,
@@ -98,8 +100,8 @@ def explain(
     if not (subject or filename) and selector == SELECT_ALL:
         raise ConfigError("nothing to explain: name a subject as pod/web-1, or a file with -f")
     _check_namespaces(namespace, selector, all_namespaces=all_namespaces)
-    edits = parse_edits(without, cordon, add_nodes)
-    simulate = what_if or bool(edits) or scale is not None
+    options.parse()  # reports errors before anything is read
+    _check_words(subject)
     requested = read_policy(scheduler_config=scheduler_config, project=project, **policy_options)
     inputs = Inputs(filename, project=project)
     sources = sources.or_current_context(filename)
@@ -111,10 +113,12 @@ def explain(
                 requested,
                 replaces_defaults=bool(scheduler_config),
             )
-        check_edits(edits, targets, scale)
-        results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
+        for target in targets:
+            check_edits(options.parse(target.situation.names), [target], options.scale)
+        inputs.problems += _list_unknown(targets, simulate=options.simulates)
+        results = [_explain_target(target, options) for target in targets]
         if results:
-            _write(results, [target.name for target in targets], output)
+            _write(results, targets, output)
     finally:
         inputs.report()
     has_nodes = any(target.situation.topology.nodes for target in targets)
@@ -123,6 +127,16 @@ def explain(
     return outcome(
         findings=any(result.is_bad for result in results), unfinished=bool(inputs.problems)
     )
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Check that no word is a file or folder, which -f names; a word names an object."""
+    for word in words:
+        path = Path(word)
+        if path.is_file() and path.suffix in SUFFIXES:
+            raise ConfigError("is a file: write -f before it", word)
+        if word.endswith("/") and path.is_dir():
+            raise ConfigError("is a folder: write -f before it", word)
 
 
 def _check_namespaces(namespace: str, selector: LabelSelector, *, all_namespaces: bool) -> None:
@@ -173,41 +187,59 @@ def _build_targets(
     return targets
 
 
-def _explain_target(
-    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None, *, simulate: bool
-) -> ExplainResult:
+def _list_unknown(targets: Sequence[PlacementTarget], *, simulate: bool) -> Iterator[SourceError]:
+    """Yield a problem for each target whose pod template is not known; the answer is no promise."""
+    for target in targets:
+        revision = target.unknown if simulate else target.terms.revision
+        if revision:
+            yield SourceError(
+                target.name,
+                f"the pod template of revision {revision}, which new pods below the partition "
+                "have, is not known: name the file of its ControllerRevision with --facts",
+            )
+
+
+def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainResult:
     situation, present = target.situation, target.present
+    edits = options.parse(situation.names)
     if target.refused:
         return ExplainResult(explain_refusal(target.subject, target.refused))
     if target.daemon is not None:
-        return _explain_daemon_set(target, target.daemon, edits, simulate=simulate)
-    if not simulate:
+        return _explain_daemon_set(target, target.daemon, edits, simulate=options.simulates)
+    if not options.simulates:
         explained = explain_placement(
             situation, target.subject, target.runs_on, target.caveats, target.terms
         )
         return ExplainResult(explained)
-    replicas = target.replicas if scale is None else scale
-    edits = edits if scale is None else (*edits, Scale(scale))
-    rollout, end = roll_out(present, edits, replicas, target.running, target.pods)
+    replicas = target.replicas if options.scale is None else options.scale
+    if target.terms.closed:
+        replicas = max(replicas - count_lost(edits, present, target.running), 0)
+    edits = edits if options.scale is None else (*edits, Scale(options.scale))
+    rollout, end, awaiting = roll_out(present, edits, replicas, target.running, target.pods)
     rollout = report_ranks(
         rollout, present, target.running, target.pods, configured=target.keeps_spread
     )
-    rollout = msgspec.structs.replace(rollout, notes=(*target.terms.notes, *rollout.notes))
     like = "the next pod like " if target.kind == POD else ""
     explained = explain_placement(
         end, f"after that, {like}{target.subject}", "", target.caveats, target.terms.of_new_pods
     )
-    return ExplainResult(_judge_changes(explained, end, target, rollout.pending), rollout)
+    changes = judge_for_all(explained.changes, end, rollout.pending, awaiting)
+    notes = (
+        *target.terms.notes,
+        *_note_unknown(target.unknown),
+        *rollout.notes,
+        *note_untried(changes),
+    )
+    rollout = msgspec.structs.replace(rollout, notes=notes)
+    return ExplainResult(msgspec.structs.replace(explained, changes=changes), rollout)
 
 
-def _judge_changes(
-    explained: Explanation, scenario: Scenario, target: PlacementTarget, awaited: int
-) -> Explanation:
-    """Judge changes by all replicas that await a node, unless their constraints may differ."""
-    if target.pods is not None and target.pods.succession.build is not None:
-        return explained
-    changes = judge_for_all(explained.changes, scenario, awaited)
-    return msgspec.structs.replace(explained, changes=changes)
+def _note_unknown(revision: str) -> Iterator[str]:
+    if revision:
+        yield (
+            f"the pod template of revision {revision} is not known: new pods below the partition "
+            "are placed with the present template"
+        )
 
 
 def _explain_daemon_set(
@@ -221,19 +253,31 @@ def _explain_daemon_set(
     return ExplainResult(explained, rollout)
 
 
-def _write(results: Sequence[ExplainResult], names: Sequence[str], output: ExplainFormat) -> None:
+def _write(
+    results: Sequence[ExplainResult], targets: Sequence[PlacementTarget], output: OutputFormat
+) -> None:
+    names = [target.situation.names for target in targets]
     match output:
-        case ExplainFormat.JSON:
+        case OutputFormat.NAME:
+            for result, target in zip(results, targets, strict=True):
+                if result.is_bad:
+                    click.echo(format_reference(target.kind, target.name.rpartition("/")[2]))
+        case OutputFormat.JSON:
             for result in results:
                 click.echo(escape_json(msgspec.json.encode(result).decode()))
-        case ExplainFormat.YAML:
+        case OutputFormat.YAML:
             for result in results:
                 document = msgspec.json.decode(msgspec.json.encode(result))
                 write_document(document, OutputFormat.YAML)
-        case ExplainFormat.HTML:
+        case OutputFormat.HTML:
             answers = [(result.explanation, result.what_if) for result in results]
-            click.echo(render_page(answers, names), nl=False)
-        case ExplainFormat.TABLE:
-            terminal = Terminal()
-            for result in results:
-                show(result.explanation, result.what_if, terminal)
+            literal = frozenset[str]().union(*(one.literal for one in names))
+            titles = [target.name for target in targets]
+            click.echo(render_page(answers, titles, KeyNames(literal)), nl=False)
+        case _:
+            terminal, layout = (
+                Terminal(),
+                WIDE_TABLES if output is OutputFormat.WIDE else SHORT_TABLES,
+            )
+            for result, keys in zip(results, names, strict=True):
+                show(result.explanation, result.what_if, terminal, layout, keys)

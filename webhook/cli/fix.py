@@ -12,6 +12,7 @@ import msgspec
 
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
+from webhook.audit.templates import list_templates
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
@@ -28,7 +29,8 @@ from webhook.errors import ConfigError, SourceError
 from webhook.fix.atomic import replace_file
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import FixOptions
-from webhook.fix.report import FixReport
+from webhook.fix.report import FixReport, describe_unwritten
+from webhook.manifests import format_yaml
 from webhook.manifests.files import encode
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import escape_json, printable
@@ -76,12 +78,17 @@ def fix(
         only=namespace,
         labels=selector,
     )
-    result = fix_files(files.texts, others, scope, as_read=diff)
+    result = fix_files(files.texts, others, scope)
     files.problems += result.problems
     report = _carry_out(files, result, diff=diff)
-    _write_report(report, output, to_stderr=diff or files.piped is not None)
+    is_table = output is OutputFormat.TABLE
+    if report.diff and is_table:
+        show_diff(report.diff)
+    has_manifest = files.piped is not None and not diff
+    _write_report(report, output, to_stderr=has_manifest or (diff and is_table))
     if files.kinds.isdisjoint(judged):
         files.report_nothing(name_judged(judged))
+    files.note_unknown_templates(list_templates(others), namespace)
     files.report()
     findings = report.exceeds(fail_on) or (diff and bool(report.changed))
     return outcome(findings=findings, unfinished=bool(files.problems))
@@ -99,33 +106,28 @@ def _require_files(paths: Sequence[str]) -> None:
 
 
 def _carry_out(files: InputFiles, result: FixOutcome, *, diff: bool) -> FixReport:
-    """Write the changed files, or show the diffs."""
-    changed = _show_changes(files, result) if diff else _write_changes(files, result)
+    """Write the changed files, or compare them; findings of files that are not written are left."""
+    changed = [source for source, text in result.texts.items() if text != files.texts[source]]
+    done = changed if diff else _write_files(files, result, changed)
+    failed = frozenset(changed).difference(done)
+    unwritten = (describe_unwritten(one) for one in result.fixed if one.source in failed)
+    differences = (
+        format_difference(source, files.texts[source], result.texts[source]) for source in done
+    )
     return FixReport(
         written=not diff,
-        changed=tuple(changed),
-        fixed=tuple(fixed for fixed in result.fixed if fixed.source in changed),
-        left=result.left,
+        changed=tuple(done),
+        fixed=tuple(fixed for fixed in result.fixed if fixed.source in done),
+        left=(*unwritten, *result.left_as_read(done if diff else failed)),
+        diff="".join(differences) if diff else msgspec.UNSET,
     )
 
 
-def _list_changes(files: InputFiles, result: FixOutcome) -> list[str]:
-    return [source for source, text in result.texts.items() if text != files.texts[source]]
-
-
-def _show_changes(files: InputFiles, result: FixOutcome) -> list[str]:
-    """Write the diffs of changed files; return their sources."""
-    changed = _list_changes(files, result)
-    for source in changed:
-        show_difference(source, files.texts[source], result.texts[source])
-    return changed
-
-
-def _write_changes(files: InputFiles, result: FixOutcome) -> list[str]:
+def _write_files(files: InputFiles, result: FixOutcome, changed: Sequence[str]) -> list[str]:
     """Replace changed files atomically, record errors, and return the sources of the others."""
     written: list[str] = []
     piped = files.piped
-    for source in _list_changes(files, result):
+    for source in changed:
         original = files.originals[source]
         data = encode(result.texts[source], original.data)
         try:
@@ -144,11 +146,18 @@ def _write_changes(files: InputFiles, result: FixOutcome) -> list[str]:
 
 
 def _write_report(report: FixReport, output: OutputFormat, *, to_stderr: bool) -> None:
-    """Write the report; to stderr if stdout carries a diff or a manifest."""
-    if output is OutputFormat.JSON:
-        click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
-    else:
-        show(report, Terminal(sys.stderr if to_stderr else None))
+    """Write the report; to stderr if stdout has the manifest, or the diff."""
+    match output:
+        case OutputFormat.JSON:
+            click.echo(escape_json(msgspec.json.encode(report).decode()), err=to_stderr)
+        case OutputFormat.YAML:
+            document = msgspec.json.decode(msgspec.json.encode(report))
+            click.echo(f"---\n{format_yaml(document)}", nl=False, err=to_stderr)
+        case OutputFormat.NAME:
+            for name in dict.fromkeys(fixed.resource for fixed in report.fixed):
+                click.echo(name, err=to_stderr)
+        case _:
+            show(report, Terminal(sys.stderr if to_stderr else None))
 
 
 _line = re.compile(r"[^\n]*\n|[^\n]+").findall
@@ -190,11 +199,15 @@ def _count_below(report: FixReport) -> str:
     return f"; {' and '.join(counts)} not considered (--level {lowest} {effect})"
 
 
-def show_difference(source: str, before: str, after: str) -> None:
-    """Write a unified diff for ``patch``: with colours on a terminal, as bytes elsewhere."""
+def format_difference(source: str, before: str, after: str) -> str:
+    """Format a unified diff for ``patch``."""
     name = printable(source)
     lines = unified_diff(_line(before), _line(after), name, name)
-    text = "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
+    return "".join(line if line.endswith("\n") else f"{line}{_NO_NEWLINE}" for line in lines)
+
+
+def show_diff(text: str) -> None:
+    """Write a diff: with colours on a terminal, as bytes elsewhere."""
     if sys.stdout.isatty():
         Terminal().lines([(line, style_of(line))] for line in text.split("\n")[:-1])
     else:

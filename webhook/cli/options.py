@@ -1,7 +1,6 @@
 """Options that several commands share, each with one wording."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -9,7 +8,7 @@ import click
 from webhook.audit.report import AuditSeverity
 from webhook.cli.completers import FLAGS
 from webhook.cli.inputs.factpaths import facts_options
-from webhook.cli.output import OutputFormat
+from webhook.cli.output import OUTPUT_FORMATS
 from webhook.config.durations import parse_duration
 from webhook.errors import ConfigError
 
@@ -41,12 +40,15 @@ def repeated(flag: str, metavar: str, words: str) -> click.Option:
     return click.Option([flag], multiple=True, metavar=metavar, help=f"{words} May be repeated.")
 
 
-def output(
-    formats: Iterable[StrEnum] = OutputFormat,
-    words: str = "Output format; json writes one document per line.",
-) -> click.Option:
-    """Create ``-o``; its value is one of ``formats``, the first one by default."""
-    return _choice(["-o", "--output"], {str(name): name for name in formats}, words)
+def output(command: str, words: str = "json writes one document per line") -> click.Option:
+    """
+    Create ``-o``; its value is one of the formats of a command, the first one by default.
+
+    Args:
+        words: What the formats are; ends the help.
+    """
+    formats = {str(name): name for name in OUTPUT_FORMATS[command]}
+    return _choice(["-o", "--output"], formats, f"Output format; {words}.")
 
 
 def fail_on(
@@ -124,7 +126,7 @@ STRICT = click.Option(
     ["--strict"],
     is_flag=True,
     help="Treat these as errors: files without manifests, chart templates, duplicate keys, unknown "
-    "fields of constraints, and nothing to work on.",
+    "fields of constraints, constraints that nothing judges, and nothing to work on.",
 )
 
 API_SERVER = (
@@ -166,7 +168,44 @@ def namespace(what: str, default: str = "") -> click.Option:
         default: Further sentences.
     """
     words = f"{what} only objects of this namespace; manifests without a namespace are in it."
-    return text(["-n", "--namespace"], "NAME", f"{words} {default}".strip())
+    option = text(["-n", "--namespace"], "NAME", f"{words} {default}".strip())
+    option.callback = _keep_namespace
+    return option
+
+
+def all_namespaces(what: str) -> click.Option:
+    """
+    Create ``-A`` for commands that work on all namespaces by default, where it has no effect.
+
+    Args:
+        what: The verb of the command.
+    """
+    return click.Option(
+        ["-A", "--all-namespaces"],
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_all,
+        help=f"{what} objects of all namespaces, as without -n; for those who are used to kubectl.",
+    )
+
+
+_NAMESPACE, _ALL = "evenspread.namespace", "evenspread.all"  # keys of ``Context.meta``
+
+
+def _keep_namespace(ctx: click.Context, _option: click.Parameter, name: str) -> str:
+    ctx.meta[_NAMESPACE] = name
+    _refuse_both(ctx)
+    return name
+
+
+def _keep_all(ctx: click.Context, _option: click.Parameter, is_given: bool) -> None:
+    ctx.meta[_ALL] = is_given
+    _refuse_both(ctx)
+
+
+def _refuse_both(ctx: click.Context) -> None:
+    if ctx.meta.get(_NAMESPACE) and ctx.meta.get(_ALL):
+        raise ConfigError("use -n or -A, not both", "-A")
 
 
 FACTS_SOURCES = (

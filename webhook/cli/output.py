@@ -7,10 +7,11 @@ belong to ``terminal``.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,37 +32,50 @@ class OutputFormat(StrEnum):
     """Formats of ``-o`` for commands that write one output."""
 
     TABLE = "table"
-    JSON = "json"
-    YAML = "yaml"
-
-
-class ExplainFormat(StrEnum):
-    """Formats of ``-o`` of the command ``explain``."""
-
-    TABLE = "table"
-    JSON = "json"
-    YAML = "yaml"
-    HTML = "html"
-
-
-class ValidateFormat(StrEnum):
-    """Formats of ``-o`` of the command ``validate``."""
-
-    TABLE = "table"
-    NAME = "name"
-    JSON = "json"
-    YAML = "yaml"
-
-
-class RulesFormat(StrEnum):
-    """Formats of ``-o`` of the command ``rules``."""
-
-    TABLE = "table"
     WIDE = "wide"
     NAME = "name"
     JSON = "json"
     YAML = "yaml"
+    HTML = "html"
     MARKDOWN = "markdown"
+
+
+_DOCUMENTS = (OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.YAML)
+
+OUTPUT_FORMATS: Mapping[str, tuple[OutputFormat, ...]] = MappingProxyType(
+    {
+        "review": (OutputFormat.TABLE, OutputFormat.NAME, OutputFormat.JSON, OutputFormat.YAML),
+        "validate": (
+            OutputFormat.TABLE,
+            OutputFormat.WIDE,
+            OutputFormat.NAME,
+            OutputFormat.JSON,
+            OutputFormat.YAML,
+        ),
+        "explain": (
+            OutputFormat.TABLE,
+            OutputFormat.WIDE,
+            OutputFormat.NAME,
+            OutputFormat.JSON,
+            OutputFormat.YAML,
+            OutputFormat.HTML,
+        ),
+        "fix": (OutputFormat.TABLE, OutputFormat.NAME, OutputFormat.JSON, OutputFormat.YAML),
+        "rules": (
+            OutputFormat.TABLE,
+            OutputFormat.WIDE,
+            OutputFormat.NAME,
+            OutputFormat.JSON,
+            OutputFormat.YAML,
+            OutputFormat.MARKDOWN,
+        ),
+        "config check": _DOCUMENTS,
+        "certs": _DOCUMENTS,
+        "doctor": _DOCUMENTS,
+        "scaledown": _DOCUMENTS,
+    }
+)
+"""Command -> its formats, the default first; ``audit`` and ``test`` write several outputs."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import click
 from msgspec.structs import replace
 
 from webhook.admission.created_pods import ReviewedObjects, build_created_pod
@@ -14,6 +15,7 @@ from webhook.admission.offline import (
     build_reviews,
     unpack_recording,
 )
+from webhook.audit.renderers.names import format_reference
 from webhook.audit.report import AuditSeverity
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import (
@@ -21,6 +23,7 @@ from webhook.cli.inputs.facts import (
     list_namespaces,
     namespace_of,
     read_facts,
+    read_objects,
     resolve_namespace,
     takes_sources,
 )
@@ -28,7 +31,9 @@ from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
-from webhook.cli.output import OutputFormat, write_document
+from webhook.cli.inputs.references import TemplateFinder
+from webhook.cli.inputs.unknowntemplates import limit_notes
+from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import name_subject, show_answer
 from webhook.cli.views.findings import show
@@ -37,12 +42,12 @@ from webhook.cli.views.validationreport import ValidationReport
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import fill
 from webhook.config.project import Project
-from webhook.errors import ManifestError, ReviewError
+from webhook.errors import ApiError, ManifestError, ReviewError, SourceError
 from webhook.manifests import Document
 from webhook.policy.advice.findings import count_of
 from webhook.policy.kinds import BUILT_IN_KINDS
 from webhook.policy.model import LabelSelector
-from webhook.policy.paths import is_constraint_list
+from webhook.policy.paths import FieldPath, is_constraint_list
 from webhook.policy.request import BOTH, HOOK_CHOICES, Hook
 
 
@@ -51,15 +56,18 @@ class Reviewer:
     Answers reviews, shows the answers and counts them.
 
     Attributes:
-        terminal: For answers as text; None for JSON and YAML.
+        terminal: For answers as text; None for other formats.
         warned: Number of answers with warnings.
-        problems: Errors in the selectors of workloads; they may be known already.
+        problems: Errors in the selectors of workloads, which may be known already, and templates
+            that cannot be read.
+        notes: References to pod templates that are unknown.
     """
 
     def __init__(
         self,
         requested: RequestedPolicy,
         cluster: Cluster,
+        templates: TemplateFinder,
         output: OutputFormat,
         hook: str | None,
         *,
@@ -71,6 +79,7 @@ class Reviewer:
         Args:
             requested: The policy of the server.
             cluster: Gets the controllers of the pods to be created.
+            templates: Finds the pod templates that objects refer to.
             output: The format of the answers.
             hook: The webhooks to call, of ``HOOK_CHOICES``; None for both, and for the one that
                 received a recorded request.
@@ -78,11 +87,13 @@ class Reviewer:
         """
         self._policy, self._gates = requested.policy, requested.gates
         self._cluster, self._output, self._hook = cluster, output, hook
+        self._templates = templates
         self._strict = strict
         self.terminal = Terminal() if output is OutputFormat.TABLE else None
         self.outcomes = {"patched": 0, "allowed as they are": 0, "denied": 0}
         self.warned = 0
-        self.problems: list[ManifestError] = []
+        self.problems: list[SourceError] = []
+        self.notes: list[str] = []
 
     def review(self, request: OfflineReview, *, has_pods: bool) -> list[ManifestError]:
         """
@@ -95,6 +106,18 @@ class Reviewer:
         Returns:
             The error of a request that the server cannot answer; empty otherwise.
         """
+        before = self._count_noticed()
+        problems = self._review(request, has_pods=has_pods)
+        if self._output is OutputFormat.NAME and self._count_noticed() > before:
+            document = request.document
+            click.echo(format_reference(document.group_kind, document.name))
+        return problems
+
+    def _count_noticed(self) -> int:
+        """Count the answers that are more than a plain permission."""
+        return self.outcomes["patched"] + self.outcomes["denied"] + self.warned
+
+    def _review(self, request: OfflineReview, *, has_pods: bool) -> list[ManifestError]:
         if self._is_refused_strictly(request):
             return []
         hooks = HOOK_CHOICES[self._hook or BOTH]
@@ -179,12 +202,23 @@ class Reviewer:
         workload = replace(request.document, value=result.after)
         for judged in (result.request, *result.request.siblings):
             path = judged.path or ()
+            workload = self._complete(workload, path)
             created = None if is_constraint_list(path) else build_created_pod(workload, path)
             if created is not None:
                 self.problems += fill(self._cluster, [created.controller])
                 uid = f"{judged.uid}-pod"
                 creation = build_creation(created.document, uid, name_subject(request, result))
                 self._answer(creation, hooks)
+
+    def _complete(self, workload: Document, path: FieldPath) -> Document:
+        """Give a workload the template that it refers to; without it, note what is not shown."""
+        try:
+            return self._templates.complete(workload, path)
+        except ApiError as error:
+            self.problems.append(error)
+        except SourceError as error:
+            self.notes.append(f"note: {workload.place()}: {error}")
+        return workload
 
     def _show_refusal(self, report: ValidationReport) -> None:
         """Show an object that kube-apiserver itself would deny, before it calls a webhook."""
@@ -201,7 +235,7 @@ class Reviewer:
     def _show_prediction(self, report: ValidationReport, response: dict[str, Any]) -> None:
         if self.terminal:
             show(report, self.terminal)
-        else:
+        elif self._output is not OutputFormat.NAME:
             place = {"source": report.source, "line": report.line}
             write_document({**place, "response": response}, self._output)
 
@@ -213,9 +247,9 @@ class Reviewer:
         if self.terminal:
             lacks = self._lacks_namespace(results[0].request.namespace)
             show_answer(request, results, self.terminal, lacks_namespace=lacks)
-            return
-        for result in results:
-            write_document(_as_document(request, result), self._output)
+        elif self._output is not OutputFormat.NAME:
+            for result in results:
+                write_document(_as_document(request, result), self._output)
 
     def _lacks_namespace(self, name: str) -> bool:
         """Whether a profile depends on labels of a Namespace that is not among the facts."""
@@ -255,8 +289,10 @@ def review(
     if sources.live is None:
         require_namespace(namespace, set(list_namespaces(documents)))
     owners = requested.configuration.owner_selectors
-    cluster = read_facts(sources, documents, owners, inputs, inside)
-    reviewer = Reviewer(requested, cluster, output, hook, strict=strict)
+    others = list(put_into_namespace(read_objects(inputs, sources.paths, owners), inside))
+    cluster = read_facts(sources, documents, owners, inputs, inside, others=others)
+    templates = TemplateFinder([*others, *documents], judged, sources.live)
+    reviewer = Reviewer(requested, cluster, templates, output, hook, strict=strict)
     reviewed = ReviewedObjects(documents)
     chosen = [
         document
@@ -270,6 +306,8 @@ def review(
     inputs.problems += (error for error in reviewer.problems if str(error) not in known)
     if not any(reviewer.outcomes.values()):
         inputs.report_nothing(describe_selected(name_judged(judged), selector))
+    for note in limit_notes(reviewer.notes):
+        write_stderr(note)
     inputs.report()
     if reviewer.terminal:
         reviewer.terminal.line(reviewer.summary())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from webhook.cli.output import OutputFormat, RulesFormat, write_document
+from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.ruleoptions import explain_rule, parse_rules
 from webhook.cli.terminal import Terminal
 from webhook.policy.catalogue import CATALOGUE, DEFAULT_ACTIONS
@@ -14,21 +14,21 @@ RULE_HEADINGS = ("rule", "action", "since", "configurable", "title")
 WIDE_HEADINGS = ("otherwise", "instead")
 
 
-def list_rules(rule: tuple[str, ...], output: RulesFormat) -> None:
+def list_rules(rule: tuple[str, ...], output: OutputFormat) -> None:
     """Write the rules that are named, or all of them."""
     named = parse_rules(",".join(rule), "RULE")
     entries = [entry for entry in CATALOGUE.values() if not rule or entry.id in named]
     match output:
-        case RulesFormat.JSON | RulesFormat.YAML:
+        case OutputFormat.JSON | OutputFormat.YAML:
             for entry in entries:
-                write_document(describe_rule(entry), OutputFormat(output))
-        case RulesFormat.MARKDOWN:
+                write_document(describe_rule(entry), output)
+        case OutputFormat.MARKDOWN:
             click.echo(format_markdown(entries))
-        case RulesFormat.NAME:
+        case OutputFormat.NAME:
             click.echo("\n".join(entry.id for entry in entries))
-        case RulesFormat.WIDE:
+        case OutputFormat.WIDE:
             Terminal().table((*RULE_HEADINGS, *WIDE_HEADINGS), map(_wide_row, entries))
-        case RulesFormat.TABLE if rule:
+        case OutputFormat.TABLE if rule:
             click.echo("\n\n".join(map(explain_rule, entries)))
         case _:
             Terminal().table(RULE_HEADINGS, map(_row, entries))

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from typing import NamedTuple
 
 import msgspec
@@ -26,7 +27,7 @@ from webhook.policy.scaledown.domainranks import DomainRanks, summarize_ranks
 from webhook.policy.scaledown.removal import CostKind
 from webhook.policy.selectors import matches
 
-MOST_FAILED = 10  # pods that cannot be changed; more have the same reason, such as a right
+MOST_FAILED = 10  # pods that are refused in a namespace, or unanswered; more have the same reason
 
 
 class RankRemovalReport(NamedTuple):
@@ -37,13 +38,14 @@ class RankRemovalReport(NamedTuple):
         changed: The pods that lost their label, by the kind of their costs.
         gone: Number of pods that were deleted, or lost the label, meanwhile.
         problems: Pods that could not be changed.
-        left: Number of pods that were not tried, because there were too many problems.
+        left: Number of pods that were not tried, by the namespace with too many problems; empty if
+            the API server does not answer.
     """
 
     changed: Mapping[CostKind, int]
     gone: int = 0
     problems: Sequence[SourceError] = ()
-    left: int = 0
+    left: Mapping[str, int] = {}
 
 
 @takes_sources
@@ -89,8 +91,9 @@ def _remove(
     report = apiserver.call(server, work)
     _write_report(report, output, dry_run=dry_run)
     report_problems(report.problems)
-    if report.left:
-        write_stderr(f"error: {count_of(report.left, 'more pod')} not tried after these errors")
+    for left, number in report.left.items():
+        place = f" in {left}" if left else ""
+        write_stderr(f"error: {count_of(number, 'more pod')}{place} not tried after these errors")
     return outcome(findings=False, unfinished=bool(report.problems))
 
 
@@ -99,22 +102,41 @@ def _plan(pods: Sequence[LabelledPod]) -> RankRemovalReport:
 
 
 async def _remove_all(client: ApiClient, pods: Sequence[LabelledPod]) -> RankRemovalReport:
-    """Remove the ranks of pods, one after the other, to be no load to the API server."""
+    """
+    Remove the ranks of pods, one after the other, to be no load to the API server.
+
+    Too many problems end it in their namespace, or everywhere if the API server does not answer. A
+    pod that changes all the time ends nothing, since its author could keep the ranks of others.
+    """
     changed, gone, problems = Counter[CostKind](), 0, list[SourceError]()
+    failed, left = Counter[str](), Counter[str]()
     with progress_bar() as bar:
         for pod in bar.track(pods, description="removing ranks"):
+            namespace = pod.metadata.namespace
+            ended = [place for place in ("", namespace) if failed[place] >= MOST_FAILED]
+            if ended:
+                left[ended[0]] += 1
+                continue
             try:
                 if await remove_rank(client, pod, asyncio.sleep):
                     changed[pod.cost] += 1
                 else:
                     gone += 1
             except ApiError as error:
-                name = f"pod {pod.metadata.namespace}/{pod.metadata.name}"
-                problems.append(SourceError(name, str(error)))
-            if len(problems) == MOST_FAILED:
-                break
-    left = len(pods) - changed.total() - gone - len(problems)
+                problems.append(SourceError(f"pod {namespace}/{pod.metadata.name}", str(error)))
+                if error.status != HTTPStatus.CONFLICT:
+                    failed["" if _is_unanswered(error) else namespace] += 1
     return RankRemovalReport(changed, gone, problems, left)
+
+
+def _is_unanswered(error: ApiError) -> bool:
+    """Whether the API server would treat a pod of another namespace in the same way."""
+    return error.status in (
+        0,
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+    )
 
 
 def _write_report(report: RankRemovalReport, output: OutputFormat, *, dry_run: bool) -> None:
@@ -128,7 +150,7 @@ def _write_report(report: RankRemovalReport, output: OutputFormat, *, dry_run: b
             "keptCosts": foreign,
             "gone": report.gone,
             "failed": len(report.problems),
-            "notTried": report.left,
+            "notTried": sum(report.left.values()),
         }
         write_document(document, output)
         return

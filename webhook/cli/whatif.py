@@ -8,17 +8,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import msgspec
+
+from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.targets import PlacementTarget
 from webhook.errors import ConfigError
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.explain.scenario import Scenario, ScenarioEdit, list_used_keys
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.explain.nodeedits import AddNodes, Cordon, RemoveNodes
-from webhook.policy.explain.scenario import Scenario, ScenarioEdit, full_key, short_key
 from webhook.policy.kinds import DAEMON_SET, POD
-from webhook.policy.model import Node
+from webhook.policy.model import HOSTNAME
 
 NAMED = 12  # values or names in a message; more zones than most clusters have
 
@@ -27,20 +31,63 @@ MOST_NODES = 1000  # nodes to add at a time; the largest clusters have 5000
 _addition = re.compile(r"(?P<labels>[^:]+)(:(?P<number>[0-9]+))?").fullmatch
 
 
+class WhatIfOptions(msgspec.Struct, frozen=True):
+    """
+    The values of the what-if options, as written.
+
+    Attributes:
+        what_if: Whether to simulate without a change.
+        scale: The desired replicas; None for those of the workload.
+    """
+
+    what_if: bool
+    without: tuple[str, ...]
+    cordon: tuple[str, ...]
+    add_nodes: tuple[str, ...]
+    scale: int | None
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> "WhatIfOptions":
+        """Take the values out of those of a command."""
+        return cls(**{name: values.pop(name) for name in cls.__struct_fields__})
+
+    @property
+    def simulates(self) -> bool:
+        """Whether an option requests a simulation."""
+        return bool(self.what_if or self.without or self.cordon or self.add_nodes) or (
+            self.scale is not None
+        )
+
+    def parse(self, names: KeyNames = SHORT_NAMES) -> tuple[ScenarioEdit, ...]:
+        """Parse the changes of nodes; ``names`` and errors as for ``parse_edits``."""
+        return parse_edits(self.without, self.cordon, self.add_nodes, names)
+
+
+takes_what_if = combine_options("options", WhatIfOptions.take)
+"""Lets a command take the values of the what-if options as its argument ``options``."""
+
+
 def parse_edits(
-    without: tuple[str, ...], cordon: tuple[str, ...], add_nodes: tuple[str, ...]
+    without: tuple[str, ...],
+    cordon: tuple[str, ...],
+    add_nodes: tuple[str, ...],
+    names: KeyNames = SHORT_NAMES,
 ) -> tuple[ScenarioEdit, ...]:
     """
     Parse the changes to make before replicas are placed: lost nodes, cordons, additions.
 
+    Args:
+        names: The names of label keys in the cluster.
+
     Raises:
         ConfigError: A value cannot be parsed.
     """
-    lost = (RemoveNodes(*_parse_label(text, "--without")) for text in without)
-    return (*lost, *map(Cordon, cordon), *map(_parse_addition, add_nodes))
+    lost = (RemoveNodes(*_parse_label(text, "--without", names)) for text in without)
+    added = (_parse_addition(text, names) for text in add_nodes)
+    return (*lost, *map(Cordon, cordon), *added)
 
 
-def _parse_addition(written: str) -> AddNodes:
+def _parse_addition(written: str, names: KeyNames) -> AddNodes:
     found = _addition(written)
     number = int(found["number"] or 1) if found else 0
     if found is None or not 1 <= number <= MOST_NODES:
@@ -49,13 +96,19 @@ def _parse_addition(written: str) -> AddNodes:
             "zone=us-1d:3",
             "--add-nodes",
         )
-    labels = dict(_parse_label(text, "--add-nodes") for text in found["labels"].split(","))
+    parts = found["labels"].split(",")
+    labels = dict(_parse_label(text, "--add-nodes", names) for text in parts)
+    if len(labels) < len(parts):
+        raise ConfigError(f"{written!r} has a key twice", "--add-nodes")
+    if HOSTNAME in labels:
+        problem = f"each new node has a {HOSTNAME} of its own: leave it out of {written!r}"
+        raise ConfigError(problem, "--add-nodes")
     return AddNodes(labels, number)
 
 
-def _parse_label(written: str, option: str) -> tuple[str, str]:
+def _parse_label(written: str, option: str, names: KeyNames) -> tuple[str, str]:
     name, _, value = written.partition("=")
-    key = full_key(name)
+    key = names.full(name)
     if not value or key_problems(key) or value_problems(value):
         raise ConfigError(f"{written!r} is not a label: write one as in zone=us-1c", option)
     return key, value
@@ -84,9 +137,8 @@ def _apply_edit(edit: ScenarioEdit, situation: Scenario) -> Scenario:
     changed = edit.apply(situation)
     option = _OPTIONS.get(type(edit))
     if option and changed.topology.nodes == situation.topology.nodes:
-        raise ConfigError(
-            f"{edit} changes nothing: these nodes are lost or cordoned already", option
-        )
+        problem = "changes nothing: these nodes are lost or cordoned already"
+        raise ConfigError(f"{edit.describe(situation.names)} {problem}", option)
     return changed
 
 
@@ -118,7 +170,7 @@ def _check_edit(edit: ScenarioEdit, situation: Scenario) -> None:
         case RemoveNodes():
             values = {node.labels[edit.key] for node in nodes if edit.key in node.labels}
             if edit.value not in values:
-                _reject_label(edit, nodes, values)
+                _reject_label(edit, situation, values)
         case Cordon():
             names = {node.name for node in nodes}
             if edit.node not in names:
@@ -135,12 +187,13 @@ _NO_NODE = "there is no node"
 _OTHER_JOBS = frozenset({"JobSet", "BroadcastJob"})
 
 
-def _reject_label(edit: RemoveNodes, nodes: Sequence[Node], values: set[str]) -> NoReturn:
-    key = short_key(edit.key)
+def _reject_label(edit: RemoveNodes, situation: Scenario, values: set[str]) -> NoReturn:
+    nodes, names = situation.topology.nodes, situation.names
+    key = names.short(edit.key)
     if values:
         known = f"{key} is {_list_known(edit.value, values)}"
     elif nodes:
-        keys = {short_key(name) for node in nodes for name in node.labels}
+        keys = {names.short(name) for node in nodes for name in node.labels}
         known = f"their labels are {_list_known(key, keys)}" if keys else "they have no labels"
     else:
         known = _NO_NODE
@@ -149,19 +202,13 @@ def _reject_label(edit: RemoveNodes, nodes: Sequence[Node], values: set[str]) ->
 
 def _check_key(key: str, situation: Scenario) -> None:
     """Check that a label of new nodes can matter: that nodes have its key, or the pod uses it."""
-    nodes, demands = situation.topology.nodes, situation.pod.demands
-    used = {spread.topology_key for spread in (*situation.spreads.hard, *situation.spreads.soft)}
-    used.update(name for name, _ in demands.pairs)
-    used.update(
-        requirement.key
-        for term in demands.terms or ()
-        for requirement in term.match_expressions or ()
-    )
-    known = {name for node in nodes for name in node.labels} | used
+    nodes, names = situation.topology.nodes, situation.names
+    known = {name for node in nodes for name in node.labels}
+    known.update(list_used_keys(situation.pod.demands, situation.spreads))
     if key not in known and nodes:
-        listed = _list_known(short_key(key), set(map(short_key, known)))
+        listed = _list_known(names.short(key), set(map(names.short, known)))
         raise ConfigError(
-            f"no node has a label {short_key(key)}, and the pod does not use it: known are "
+            f"no node has a label {names.short(key)}, and the pod does not use it: known are "
             f"{listed or 'none'}",
             "--add-nodes",
         )

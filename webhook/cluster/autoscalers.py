@@ -1,7 +1,8 @@
 """
 Decode autoscalers: HorizontalPodAutoscalers of every version, and ScaledObjects of KEDA.
 
-``decode_autoscaler`` is the entry point. Metrics, triggers and behaviour are not decoded.
+``decode_autoscaler`` is the entry point. Metrics and triggers are not decoded, nor is the speed of
+scaling.
 
 Source: k8s.io/api autoscaling/v1 and v2 types.go; KEDA apis/keda/v1alpha1/scaledobject_types.go.
 """
@@ -16,6 +17,7 @@ from webhook.policy.model import GroupKind, group_of
 HPA_LEAST = 1  # minReplicas, if absent
 KEDA_LEAST = 0  # minReplicaCount, if absent
 KEDA_MOST = 100  # maxReplicaCount, if absent
+DISABLED = "Disabled"  # selectPolicy that turns scaling in a direction off
 _KEDA_TARGET = ("apps/v1", "Deployment")  # of a scaleTargetRef that names no kind
 
 
@@ -27,6 +29,30 @@ class ScaleTarget(msgspec.Struct, frozen=True, rename="camel", gc=False):
     name: str | None = None
 
 
+class ScalingRules(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """How an autoscaler scales in one direction."""
+
+    select_policy: str | None = None
+
+
+class ScalerBehavior(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """How an autoscaler scales; the direction up is not decoded."""
+
+    scale_down: ScalingRules | None = None
+
+
+class ScalerConfig(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The part of a ScaledObject that KEDA writes into its HorizontalPodAutoscaler."""
+
+    behavior: ScalerBehavior | None = None
+
+
+class ScalerOptions(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """The ``advanced`` member of a ScaledObject."""
+
+    horizontal_pod_autoscaler_config: ScalerConfig | None = None
+
+
 class ScalerSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The specification of an autoscaler of either kind; None is the same as absent."""
 
@@ -36,6 +62,16 @@ class ScalerSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     min_replica_count: int | None = None
     max_replica_count: int | None = None
     idle_replica_count: int | None = None
+    behavior: ScalerBehavior | None = None
+    advanced: ScalerOptions | None = None
+
+    @property
+    def scales_down(self) -> bool:
+        """Whether the autoscaler, or the one that KEDA creates, removes single pods."""
+        config = self.advanced and self.advanced.horizontal_pod_autoscaler_config
+        behavior = self.behavior or (config and config.behavior)
+        down = behavior and behavior.scale_down
+        return not (down and down.select_policy == DISABLED)
 
 
 class ScalerObject(wire.NamedObject, frozen=True, gc=False):
@@ -73,6 +109,7 @@ def decode_autoscaler(kind: GroupKind, data: bytes | msgspec.Raw) -> Autoscaler 
         target_name=target.name,
         least=least,
         most=most,
+        scales_down=spec.scales_down,
     )
 
 

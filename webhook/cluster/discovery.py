@@ -201,6 +201,7 @@ class _Version(msgspec.Struct, rename="camel"):
 class _Group(msgspec.Struct, rename="camel"):
     name: str
     preferred_version: _Version
+    versions: list[_Version] = []
 
 
 class _Groups(msgspec.Struct):
@@ -226,22 +227,30 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
 
     Returns:
         None if the API server does not have the kind. Only complete lists of all groups and of the
-        kinds of a group prove that; a proxy could also send a 404.
+        kinds of each version of a group prove that; a proxy could also send a 404.
 
     Raises:
         ApiError: Discovery failed.
     """
     try:
         groups = {group.name: group for group in _decode_groups(await read(source, "/apis")).groups}
-        if custom.group not in groups:
-            return None
-        root = f"/apis/{groups[custom.group].preferred_version.group_version}"
-        listed = _decode_resources(await read(source, root)).resources
+        for root in _list_roots(groups.get(custom.group)):
+            listed = _decode_resources(await read(source, root)).resources
+            names = (found.name for found in listed if found.kind == custom.kind)
+            plural = next((name for name in names if "/" not in name), None)  # no subresource
+            if plural is not None:
+                return ResourcePath(root, plural)
     except DECODE_ERRORS:
         raise protocol_error(source.name, "answered with no list of kinds") from None
-    names = (found.name for found in listed if found.kind == custom.kind)
-    plural = next((name for name in names if "/" not in name), None)  # no subresource
-    return None if plural is None else ResourcePath(root, plural)
+    return None
+
+
+def _list_roots(group: _Group | None) -> list[str]:
+    """List the request paths of the versions of a group, the preferred one first."""
+    if group is None:
+        return []
+    versions = (group.preferred_version, *group.versions)
+    return list(dict.fromkeys(f"/apis/{version.group_version}" for version in versions))
 
 
 async def find_custom_kinds(

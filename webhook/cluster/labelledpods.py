@@ -24,6 +24,7 @@ from webhook.cluster.protocol import (
     status_error,
 )
 from webhook.policy.model import LabelSelector, OwnerReference
+from webhook.policy.nesting import decode_nested
 from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.scaledown.removal import CostKind, classify_cost, plan_removal
@@ -82,8 +83,12 @@ class LabelledPod(msgspec.Struct, frozen=True):
         return next((owner for owner in owners if owner.controller), OwnerReference())
 
 
-_decode = msgspec.json.Decoder(LabelledPod).decode
+_decode_labelled = msgspec.json.Decoder(LabelledPod).decode
 _decode_ranked = msgspec.json.Decoder(wire.PodObject).decode
+
+
+def _decode(data: bytes | msgspec.Raw) -> LabelledPod:
+    return replace(_decode_labelled(data), ranked=_decode_ranked(data).ranked)
 
 
 def convert_pod(value: Any) -> LabelledPod:
@@ -163,6 +168,6 @@ async def _read_again(client: ApiClient, pod: LabelledPod) -> LabelledPod | None
 
 def _read(client: ApiClient, data: bytes | msgspec.Raw) -> LabelledPod:
     try:
-        return replace(_decode(data), ranked=_decode_ranked(data).ranked)
+        return decode_nested(_decode, data)
     except DECODE_ERRORS:
         raise protocol_error(client.name, "answered with no pod") from None

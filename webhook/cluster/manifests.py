@@ -10,11 +10,9 @@ from webhook.cluster.facts import Cluster, VersionKind
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import NAME_LABEL, GroupKind, group_of
 from webhook.policy.paths import format_path, is_object
-
-DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
-
 
 Resources: TypeAlias = Mapping[VersionKind | GroupKind, Resource]
 """The kinds of a cluster by their key."""

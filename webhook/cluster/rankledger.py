@@ -10,7 +10,7 @@ controllers that are bound meanwhile, since only the last ``LEDGERS`` are kept, 
 a Node, which may move pods to another domain.
 """
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -49,11 +49,9 @@ class Reservation(NamedTuple):
     A rank given to a pod that is being bound.
 
     Attributes:
-        name: Name of the pod.
         key: Topology key of the domain.
     """
 
-    name: str
     key: str
     domain: str
     rank: int
@@ -79,7 +77,7 @@ class RankLedger:
         self._labels_version = nodes.labels_version
         self._ledgers: OrderedDict[Controller, dict[str, _Domains]] = OrderedDict()
         self._reserved: dict[Controller, dict[str, Reservation]] = {}  # by name of the pod
-        self._deadlines = deque[tuple[float, Controller, Reservation]]()  # earliest first
+        self._deadlines = OrderedDict[tuple[Controller, str], float]()  # earliest first
 
     def add(self, controller: Controller, pod: RankedPod) -> None:
         """Count the rank of a pod that the store has now."""
@@ -96,17 +94,15 @@ class RankLedger:
         self._free_late()
         controller, key = pods.controller, pods[name].key
         known = self._reserved.get(controller, {}).get(name)
-        if known is not None and (known.key, known.domain) == (key, domain):
-            rank = known.rank
-        else:
+        if known is None or (known.key, known.domain) != (key, domain):
             self.free(controller, name)
             held = self._domains_of(pods, key)[domain]
-            rank = held.lowest_free
-            held.add(rank)
-        reservation = Reservation(name, key, domain, rank)
-        self._reserved.setdefault(controller, {})[name] = reservation
-        self._deadlines.append((self._clock() + RESERVED_S, controller, reservation))
-        return rank
+            known = Reservation(key, domain, held.lowest_free)
+            held.add(known.rank)
+            self._reserved.setdefault(controller, {})[name] = known
+        self._deadlines[controller, name] = self._clock() + RESERVED_S
+        self._deadlines.move_to_end((controller, name))
+        return known.rank
 
     def free(self, controller: Controller, name: str) -> None:
         """Free the rank reserved for a pod, if there is one."""
@@ -114,6 +110,7 @@ class RankLedger:
         reservation = reserved.pop(name, None)
         if reservation is None:
             return
+        del self._deadlines[controller, name]
         if not reserved:
             del self._reserved[controller]
         domains = self._refresh_ledgers().get(controller, {}).get(reservation.key)
@@ -123,10 +120,11 @@ class RankLedger:
     def _free_late(self) -> None:
         """Free the reservations whose time is over."""
         now = self._clock()
-        while self._deadlines and self._deadlines[0][0] <= now:
-            _, controller, reservation = self._deadlines.popleft()
-            if self._reserved.get(controller, {}).get(reservation.name) is reservation:
-                self.free(controller, reservation.name)
+        while self._deadlines:
+            place, deadline = next(iter(self._deadlines.items()))
+            if deadline > now:
+                return
+            self.free(*place)
 
     def _refresh_ledgers(self) -> OrderedDict[Controller, dict[str, _Domains]]:
         """Return the ledgers; none if a Node got other labels."""

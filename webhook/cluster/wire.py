@@ -10,14 +10,15 @@ Source: k8s.io/api core/v1 and apps/v1 types.go.
 import msgspec
 
 from webhook.policy.model import LabelSelector, Taint, group_of
-from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.domain import ranking_key
 from webhook.policy.scaledown.ranks import (
     DELETION_COST,
     KEEP_SPREAD,
+    RANK_ANNOTATION,
     SCALE_DOWN_LABEL,
-    parse_cost,
-    rank_of_cost,
+    UNRANKED,
+    read_rank,
 )
 
 Pairs = dict[str, str | None] | None
@@ -171,17 +172,21 @@ class _ScaleDownLabel(msgspec.Struct, frozen=True, rename={"value": SCALE_DOWN_L
     value: str | None = None
 
 
-class _DeletionCost(msgspec.Struct, frozen=True, rename={"value": DELETION_COST}, gc=False):
-    """The one annotation of a pod that is read."""
+_RANK_ANNOTATIONS = {"cost": DELETION_COST, "rank": RANK_ANNOTATION}
 
-    value: str | None = None
+
+class _RankAnnotations(msgspec.Struct, frozen=True, rename=_RANK_ANNOTATIONS, gc=False):
+    """The annotations of a pod that are read."""
+
+    cost: str | None = None
+    rank: str | None = None
 
 
 class _PodMetadata(NameMetadata, frozen=True, rename="camel", gc=False):
     """The metadata of a pod that ranks depend on."""
 
     labels: _ScaleDownLabel | None = None
-    annotations: _DeletionCost | None = None
+    annotations: _RankAnnotations | None = None
     owner_references: tuple[_OwnerUid | None, ...] | None = None
     deletion_timestamp: str | None = None
 
@@ -231,15 +236,9 @@ class PodObject(NamedObject, frozen=True, gc=False):
         phase = (self.status and self.status.phase) or ""
         if not labelled or not metadata or metadata.deletion_timestamp or phase in _FINISHED:
             return None
-        key = ranking_key(spec.topology_spread_constraints or ())
-        return RankedPod(key, spec.node_name or "", _read_rank(metadata.annotations))
-
-
-def _read_rank(annotations: _DeletionCost | None) -> int:
-    if annotations is None or annotations.value is None:
-        return UNRANKED
-    cost = parse_cost(annotations.value)
-    return (rank_of_cost(cost) if cost is not None else None) or FOREIGN_COST
+        key, written = ranking_key(spec.topology_spread_constraints or ()), metadata.annotations
+        rank = read_rank(written.cost, written.rank) if written else UNRANKED
+        return RankedPod(key, spec.node_name or "", rank)
 
 
 def without_nulls(written: Pairs) -> dict[str, str] | None:

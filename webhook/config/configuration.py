@@ -216,13 +216,7 @@ def _collect_defaults(
 
 
 def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
-    return tuple(
-        f"{place}: ignored, as kube-scheduler ignores it in defaults; "
-        "a profile with defaultConstraints of its own keeps matchLabelKeys"
-        for found in files
-        for defaults in found
-        for place in defaults.ignored_keys
-    )
+    return tuple(notice for found in files for defaults in found for notice in defaults.notices)
 
 
 def _scale_down_notices(profiles: Iterable[Profile], *, repair: bool) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 
 from webhook.config.messages import format_value, refusal
 from webhook.config.models import CustomKindModel
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, KNOWN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD, LIST_NAME, FieldPath, TemplatePath
 from webhook.policy.places import ENTRIES, TemplatePatterns, TemplatePlaces, format_pattern
@@ -132,7 +132,7 @@ def collect_templates(
     for row in written:
         named[row.group_kind].append(parse_pattern(row.path))
     configured = {kind: _join(paths) for kind, paths in named.items()}
-    return MappingProxyType({**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES, **configured})
+    return MappingProxyType({**KNOWN_TEMPLATES, **configured})
 
 
 def _join(paths: list[TemplatePath]) -> TemplatePlaces:

@@ -10,11 +10,13 @@ validation/validation.go ``ValidateKubeSchedulerConfiguration``.
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from webhook.config.constraints import SchedulerConstraint, find_duplicates
 from webhook.config.messages import format_value, refusing, suggest_choice
 from webhook.config.models import LenientModel, StrictModel
+from webhook.config.schedulerplugins import PLUGIN, drop_disabled
 from webhook.config.validation import DocumentValidation
 from webhook.policy.api import schedulerargs
 from webhook.policy.api.schedulerargs import LIST_DEFAULTING, SYSTEM_DEFAULTING
@@ -24,7 +26,6 @@ from webhook.policy.paths import FieldPath
 
 SCHEDULER_KIND = "KubeSchedulerConfiguration"
 ARGS = "PodTopologySpreadArgs"
-PLUGIN = "PodTopologySpread"
 
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 NEWEST_API_VERSION = f"{SCHEDULER_GROUP}/v1"
@@ -47,13 +48,13 @@ class SchedulerDefaults(msgspec.Struct, frozen=True):
     Attributes:
         scheduler: The schedulerName of the pods they apply to; empty if the file has none.
         system: Whether they are kube-scheduler's System defaults.
-        ignored_keys: Places of matchLabelKeys, which kube-scheduler ignores.
+        notices: What kube-scheduler ignores in the file, in sentences without a final full stop.
     """
 
     scheduler: str
     constraints: tuple[Constraint, ...]
     system: bool = False
-    ignored_keys: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 class PluginArgs(StrictModel):
@@ -76,6 +77,7 @@ class SchedulerProfile(LenientModel):
     """One profile, and so one scheduler, of a kube-scheduler."""
 
     scheduler_name: str = ""
+    plugins: Any = None
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
@@ -137,15 +139,36 @@ def _scheduler_names(
 def _read_profile(
     reading: DocumentValidation, name: str, profile: SchedulerProfile, index: int, api_version: str
 ) -> list[SchedulerDefaults]:
-    plugins = [i for i, plugin in enumerate(profile.plugin_config) if plugin.name == PLUGIN]
+    entries = [i for i, plugin in enumerate(profile.plugin_config) if plugin.name == PLUGIN]
     path: FieldPath = ("profiles", index, "pluginConfig")
-    for i in plugins[1:]:
+    for i in entries[1:]:
         problem = f"configures {PLUGIN} once more: leave one of the entries"
         reading.refuse(problem, (*path, i, "name"))
-    args = profile.plugin_config[plugins[0]].args if plugins else None
+    args = profile.plugin_config[entries[0]].args if entries else None
     if args is None:
-        return _read_args(reading, name, {}, (), api_version)
-    return _read_args(reading, name, args, (*path, plugins[0], "args"), api_version)
+        found = _read_args(reading, name, {}, (), api_version)
+    else:
+        found = _read_args(reading, name, args, (*path, entries[0], "args"), api_version)
+    where = reading.where(("profiles", index, "plugins"))
+    return [_drop_disabled(defaults, profile.plugins, where) for defaults in found]
+
+
+def _drop_disabled(defaults: SchedulerDefaults, plugins: Any, where: str) -> SchedulerDefaults:
+    """Drop the defaults that have no effect with the plugins of a profile, with a notice."""
+    kept, points = drop_disabled(defaults.constraints, plugins)
+    if kept == defaults.constraints:
+        return defaults
+    actions = {one.when_unsatisfiable for one in defaults.constraints if one not in kept}
+    notice = (
+        f"{where}: kube-scheduler applies no defaults with {' or '.join(sorted(actions))}, since "
+        f"{PLUGIN} is disabled at {points}"
+    )
+    return replace(
+        defaults,
+        constraints=kept,
+        system=defaults.system and bool(kept),
+        notices=(*defaults.notices, notice),
+    )
 
 
 def _read_args(
@@ -167,11 +190,17 @@ def _read_args(
     if kind == SYSTEM_DEFAULTING:
         return [SchedulerDefaults(scheduler, SYSTEM_CONSTRAINTS, system=True)]
     ignored = tuple(
-        reading.where((*path, "defaultConstraints", i, "matchLabelKeys"))
+        f"{reading.where((*path, 'defaultConstraints', i, 'matchLabelKeys'))}: {_IGNORED}"
         for i, entry in enumerate(args.default_constraints)
         if entry.match_label_keys
     )
-    return [SchedulerDefaults(scheduler, constraints, ignored_keys=ignored)]
+    return [SchedulerDefaults(scheduler, constraints, notices=ignored)]
+
+
+_IGNORED = (
+    "ignored, as kube-scheduler ignores it in defaults; a profile with defaultConstraints of its "
+    "own keeps matchLabelKeys"
+)
 
 
 def _defaulting_type(args: PluginArgs, api_version: str) -> str:

@@ -144,7 +144,9 @@ class Settings(BaseSettings):
         "then 1s",
     )
     namespace: str = Field(
-        "", description="namespace of the server; otherwise that of its service account"
+        "",
+        description="namespace of the server; otherwise that of its service account. For other "
+        "commands, the variable is -n",
     )
     name: str = Field(
         "evenspread",

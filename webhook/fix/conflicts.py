@@ -18,14 +18,14 @@ from webhook.fix.changes import (
     FixObstacle,
     Identity,
     Move,
-    Put,
     Wrap,
     conflict,
     identity,
     shift,
 )
 from webhook.fix.evaluate import EvaluatedObject
-from webhook.fix.locate import MERGED, Placement, locate_change, locate_in_merged
+from webhook.fix.locate import MERGED, Placement, locate_change
+from webhook.fix.merges import locate_in_merged
 from webhook.fix.move import locate_move
 from webhook.fix.overrides import override_merged
 from webhook.manifests.edits import TextEdit, overlap
@@ -44,12 +44,14 @@ class Proposal:
     Attributes:
         changes: At least one, with paths from the object.
         wrote: A description of the changes.
+        alone: Whether no other changes of the object may be made in the same round.
     """
 
     evaluated: EvaluatedObject
     finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str
+    alone: bool = False
 
     @property
     def changes_of_document(self) -> tuple[Change, ...]:
@@ -144,7 +146,7 @@ class _Placements:
         merged = {
             identity(change): found
             for change in changes
-            if isinstance(change, Put) and (found := locate_in_merged(tree, change))
+            if (found := locate_in_merged(tree, change))
         }
         users = Counter(
             found.edits
@@ -199,6 +201,8 @@ class _Selection:
     def add(self, proposal: Proposal) -> None:
         """Accept a proposal, unless it conflicts with an accepted one."""
         edits = self._placements.edits_of(proposal)
+        if proposal.alone and self._changes[proposal.evaluated.document.path]:
+            return
         new, changes = proposal.changes_of_document, self._changes[proposal.evaluated.document.path]
         if any(starmap(conflict, product(new, changes))) or any(
             overlap(edit, neighbour) for edit in edits for neighbour in self._neighbours(edit)

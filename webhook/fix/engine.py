@@ -6,17 +6,19 @@ evaluated on fields that the API would refuse), and because a round makes only t
 conflicting changes. This module must not write files.
 """
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from webhook.audit.renderers.names import format_reference
 from webhook.audit.report import AuditFinding
 from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
 from webhook.fix.changes import FixObstacle
-from webhook.fix.conflicts import Proposal, RejectedProposal
+from webhook.fix.conflicts import DocumentPlan, Proposal, RejectedProposal
 from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
 from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
@@ -44,22 +46,26 @@ class FixOutcome(NamedTuple):
     Attributes:
         texts: Source -> its text, of all files, changed or not.
         fixed: The fixed findings, in the order of the changes.
+        left: The other findings, with their lines in ``texts``.
         problems: Errors of cluster objects that cannot be read, and of files that were not edited.
+        files: Source -> its edits.
     """
 
     texts: Mapping[str, str]
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
     problems: tuple[SourceError, ...]
+    files: Mapping[str, FileDraft]
+
+    def left_as_read(self, sources: Container[str]) -> Iterator[RemainingFinding]:
+        """Yield the findings that are left; in some files, with the lines as they were read."""
+        for finding in self.left:
+            file = self.files[finding.source]
+            is_new = finding.source not in sources
+            yield finding if is_new else replace(finding, line=file.original_line(finding.line))
 
 
-def fix_files(
-    texts: Mapping[str, str],
-    context: Snapshot,
-    options: FixOptions,
-    *,
-    as_read: bool = False,
-) -> FixOutcome:
+def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) -> FixOutcome:
     """
     Fix the findings of files.
 
@@ -67,7 +73,6 @@ def fix_files(
         texts: Source -> text.
         context: The cluster around the files; never changed.
         options: The rules to evaluate by, and those whose findings to fix.
-        as_read: Whether remaining findings have the lines of the original texts.
     """
     files = {source: FileDraft(source, text) for source, text in texts.items()}
     fixed: list[FixedFinding] = []
@@ -79,23 +84,19 @@ def fix_files(
         if rounds == MOST_ROUNDS:
             fixed_now, rejected = list[FixedFinding](), [(one, UNSETTLED) for one in proposals]
         else:
-            fixed_now, rejected = _run_round(proposals, files)
+            fixed_now, rejected = _run_round(proposals, files, evaluation)
         fixed += fixed_now
         rounds += 1
         if not fixed_now:
             break
     left += [_describe_remaining(one, obstacle.reason) for one, obstacle in rejected]
-    if as_read:
-        left = [
-            replace(finding, line=files[finding.source].original_line(finding.line))
-            for finding in left
-        ]
     return FixOutcome(
         {source: file.text for source, file in files.items()},
         # A locked file has its original text again, whatever earlier rounds fixed.
         tuple(finding for finding in fixed if not files[finding.source].locked),
-        tuple(left),
+        tuple(dict.fromkeys(left)),
         (*evaluation.problems, *(file.problem for file in files.values() if file.problem)),
+        files,
     )
 
 
@@ -174,7 +175,7 @@ def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:
 
 
 def _run_round(
-    proposals: Sequence[Proposal], files: Mapping[str, FileDraft]
+    proposals: Sequence[Proposal], files: Mapping[str, FileDraft], evaluation: Evaluation
 ) -> tuple[list[FixedFinding], list[RejectedProposal]]:
     """Edit the files; return the fixed findings, and the proposals that cannot be carried out."""
     fixed: list[FixedFinding] = []
@@ -184,15 +185,41 @@ def _run_round(
         by_file[proposal.evaluated.document.source].append(proposal)
     for source, proposed in by_file.items():
         file = files[source]
-        plans = file.plan(proposed)
+        plans = _plan(file, proposed, evaluation)
         rejected += (one for plan in plans for one in plan.rejected)
-        fixed += [_describe_fixed(one, file) for plan in plans for one in plan.accepted]
+        described = (_describe_fixed(one, file) for plan in plans for one in plan.accepted)
+        # One edit may fix several errors of a field, such as a key that is repeated twice.
+        fixed += {replace(finding, problem=""): finding for finding in described}.values()
         file.edit(plans)
     return fixed, rejected
 
 
+def _plan(
+    file: FileDraft, proposals: Sequence[Proposal], evaluation: Evaluation
+) -> list[DocumentPlan]:
+    """Plan the changes of a file; changes that harm an object only together, one after another."""
+    plans = file.plan(proposals)
+    accepted: defaultdict[int, list[Proposal]] = defaultdict(list)  # by the object
+    for plan in plans:
+        for proposal in plan.accepted:
+            accepted[id(proposal.evaluated)].append(proposal)
+    harmful = {
+        key
+        for key, together in accepted.items()
+        if len(together) > 1
+        and not evaluation.fit_together(
+            together[0].evaluated, [change for one in together for change in one.changes]
+        )
+    }
+    if not harmful:
+        return plans
+    return file.plan(
+        [dataclasses.replace(one, alone=id(one.evaluated) in harmful) for one in proposals]
+    )
+
+
 def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
-    finding = proposal.finding
+    finding, document = proposal.finding, proposal.evaluated.document
     return FixedFinding(
         rule=finding.rule,
         severity=finding.severity,
@@ -201,5 +228,7 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
         object=name_of(proposal.evaluated.audited),
         field=finding.field,
         problem=finding.problem,
+        instead=finding.instead,
         wrote=proposal.wrote,
+        resource=format_reference(document.group_kind, document.name),
     )

@@ -1,6 +1,5 @@
 """Findings of a set of objects, and of the same objects after a change."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,23 +15,21 @@ from webhook.audit.merge import merge_snapshots
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, Scanner
 from webhook.audit.snapshot import Snapshot
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
+from webhook.fix.harm import find_lost_place, find_worse
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.schema import UNKNOWN_FIELD
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL, matches
 
 NOT_FIXED = FixObstacle("no change that could be written would fix it")
-
-PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
-"""Advice about pods that stay Pending: no change may cause a finding of these rules."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +113,7 @@ class Evaluation:
     ) -> None:
         """Evaluate what an inventory contains."""
         self._make_collector = partial(ManifestCollector, options.configuration, options.namespace)
+        self._options = options
         self.problems, self.type_errors = problems, type_errors
         self._inventory = inventory
         self.grounds = AdviceContext(options.policy, inventory.cluster, inventory.state)
@@ -150,7 +148,7 @@ class Evaluation:
         for audited in self._inventory.audited:
             document = audited.origin.document if audited.origin else None
             if document is None or not audited.is_judged:
-                continue  # a controller that only its pods name, or that refers to a template
+                continue  # only its pods name it, it refers to a template, or it is a finished Job
             if selects is None or selects(audited):
                 yield EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
 
@@ -163,12 +161,31 @@ class Evaluation:
         Returns:
             Why they must not be made; None if the finding disappears and no worse one appears.
         """
+        after = self._evaluate_changed(evaluated, changes)
+        if isinstance(after, FixObstacle):
+            return after
+        if _is_left(finding, evaluated.findings, after.findings):
+            return NOT_FIXED
+        if finding.rule == UNKNOWN_FIELD:
+            # Other findings about the value were hidden before, and are not caused by the change.
+            return self._find_lost_place(evaluated, after)
+        return self._find_harm(evaluated, after)
+
+    def fit_together(self, evaluated: EvaluatedObject, changes: Iterable[Change]) -> bool:
+        """Whether changes, of which each has no obstacle, have none when they are made together."""
+        after = self._evaluate_changed(evaluated, changes)
+        return not isinstance(after, FixObstacle) and self._find_harm(evaluated, after) is None
+
+    def _evaluate_changed(
+        self, evaluated: EvaluatedObject, changes: Iterable[Change]
+    ) -> EvaluatedObject | FixObstacle:
         try:
             value = apply_changes(changes, evaluated.document.value)
         except LookupError:
             return FixObstacle("the field that would contain the change is not written")
+        document = replace(evaluated.document, value=value)
         collector = self._make_collector()
-        collector.add(replace(evaluated.document, value=value))
+        collector.add(document)
         before = evaluated.audited.subject
         workloads = collector.snapshot.workloads
         changed = next((one for one in workloads if one.subject.path == before.path), None)
@@ -176,13 +193,29 @@ class Evaluation:
             return FixObstacle("the object could not be read any more")
         subject = _complete_subject(changed.subject, before)
         audited = evaluated.audited._replace(subject=subject, strict=changed.strict)
-        after = self._scanner.evaluate(audited).found
-        return _compare_findings(finding, evaluated.findings, after)
+        return EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
+
+    def _find_harm(self, before: EvaluatedObject, after: EvaluatedObject) -> FixObstacle | None:
+        worse = find_worse(before.findings, after.findings, self._is_fixed)
+        # Constraints that the API refuses place no pod, so that no place can be lost.
+        is_refused = any(found.rule in API_RULES for found in before.findings)
+        return worse or (None if is_refused else self._find_lost_place(before, after))
+
+    def _is_fixed(self, finding: AuditFinding) -> bool:
+        """Whether the same run fixes a finding."""
+        has_fix = not finding.instead.startswith("#")
+        return has_fix and self._options.selects(finding) and self._options.fixes(finding)
+
+    def _find_lost_place(
+        self, before: EvaluatedObject, after: EvaluatedObject
+    ) -> FixObstacle | None:
+        return find_lost_place(before.audited.subject, after.audited.subject, self.grounds)
 
 
 def _complete_subject(changed: Subject, before: Subject) -> Subject:
-    """Add to a changed object what is known from other objects: pods, autoscalers, creators."""
-    subject = replace(changed, running=before.running, scaling=before.scaling)
+    """Add to a changed object what is known from others: pods, autoscalers, groups, creators."""
+    known = {"running": before.running, "scaling": before.scaling, "group": before.group}
+    subject = replace(changed, **known)
     if before.creator is None:
         return subject
     return replace(
@@ -191,24 +224,16 @@ def _complete_subject(changed: Subject, before: Subject) -> Subject:
         is_shared=before.is_shared,
         replicas=before.replicas,
         given_labels=before.given_labels,
+        recreates=before.recreates,
+        no_surge=before.no_surge,
     )
 
 
-def _compare_findings(
+def _is_left(
     finding: AuditFinding, before: Sequence[AuditFinding], after: Sequence[AuditFinding]
-) -> FixObstacle | None:
+) -> bool:
+    """Whether a finding is there after a change, too."""
     if finding.rule == UNKNOWN_FIELD:
-        # Other findings about the value were hidden before, and are not caused by the change.
-        is_left = any((one.rule, one.field) == (finding.rule, finding.field) for one in after)
-        return NOT_FIXED if is_left else None
-    had = Counter(found.rule for found in before)
-    has = Counter(found.rule for found in after)
-    if has[finding.rule] >= had[finding.rule]:
-        return NOT_FIXED
-    # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
-    is_refused = bool(API_RULES.keys() & had.keys())
-    forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES
-    for found in after:
-        if found.rule in forbidden and has[found.rule] > had[found.rule]:
-            return FixObstacle(f"the proposed value would cause {found.rule}: {found.problem}")
-    return None
+        return any((one.rule, one.field) == (finding.rule, finding.field) for one in after)
+    had, has = (sum(one.rule == finding.rule for one in found) for found in (before, after))
+    return has >= had

@@ -1,14 +1,19 @@
 """The text of a file, edited in rounds and read again after each round to verify the result."""
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from webhook.errors import SourceError
-from webhook.fix.changes import apply_changes
+from webhook.fix.changes import Move, Wrap, apply_changes
 from webhook.fix.conflicts import DocumentPlan, Proposal, plan_document
+from webhook.fix.origins import MovedPart, find_origin, pair_moved
 from webhook.manifests import Document, expand, parse
 from webhook.manifests.edits import TextEdit, apply_edits, find_line_starts, find_original_position
+
+_content = re.compile(r"[^ \t-]").search
 
 NOT_READ = "another document of its file cannot be read"
 MISREAD = "its file would not read as intended"
@@ -32,7 +37,7 @@ class FileDraft:
         self.text = self._original = text
         self.locked = ""
         self.problem: SourceError | None = None
-        self._rounds: list[list[TextEdit]] = []
+        self._rounds: list[_EditRound] = []
         self._read()
 
     def _read(self) -> None:
@@ -69,7 +74,12 @@ class FileDraft:
         self.text = apply_edits(edits, self.text)
         self._read()
         if not self.locked and [document.value for document in self.documents] == values:
-            self._rounds.append(edits)
+            moved = [
+                part
+                for (document, plan), after in zip(pairs, self.documents, strict=True)
+                for part in _list_moved(document, plan, after)
+            ]
+            self._rounds.append(_EditRound(edits, moved))
             return
         self.text = self._original
         self._rounds.clear()
@@ -84,6 +94,31 @@ class FileDraft:
     def original_line(self, line: int) -> int:
         """Return the line in the original text of a line in the current one; from 1."""
         position = self._line_starts[line - 1]
-        for edits in reversed(self._rounds):
-            position = find_original_position(edits, position)
+        first = _find_content(self.text, position)
+        for done in reversed(self._rounds):
+            origin = find_origin(done.moved, first)
+            if origin is None:
+                position = find_original_position(done.edits, position)
+                first = find_original_position(done.edits, first)
+            else:
+                position = first = origin
         return bisect_right(find_line_starts(self._original), position)
+
+
+class _EditRound(NamedTuple):
+    """The edits of a round, in the order of the text, and what they moved."""
+
+    edits: Sequence[TextEdit]
+    moved: Sequence[MovedPart]
+
+
+def _list_moved(before: Document, plan: DocumentPlan, after: Document) -> Iterator[MovedPart]:
+    if any(isinstance(change, Move | Wrap) for change in plan.changes):
+        for part in pair_moved(before.text.tree, after.text.tree, plan.changes):
+            yield part.shift(before.text.start, after.text.start)
+
+
+def _find_content(text: str, start: int) -> int:
+    """Find the first character of a line that is no blank and no dash of a list."""
+    found = _content(text, start)
+    return found.start() if found else start

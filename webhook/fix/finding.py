@@ -89,8 +89,8 @@ class FindingContext:
             return ()
         members: dict[str, Any] = load(self.finding.instead, self.finding.rule, 1)
         path = self.path
-        # The field is a member of a constraint, a constraint as a whole, or the list.
-        parent = path[:-1] if path[-1] in members else path
+        # The field is the list, or a constraint or a member of it; others of it may be proposed.
+        parent = path[:-1] if path[-1] in members else self.entry
         return tuple(((*parent, name), value) for name, value in members.items())
 
 

@@ -72,49 +72,15 @@ def locate_change(tree: Tree, change: Put | Remove) -> Placement | FixObstacle:
     if isinstance(change, Put):
         entry = container.find(step)
         if entry is None:
-            return _insert(tree, way, step, change.value)
-        return _replace(tree, way, entry, change.value)
-    return _remove(tree, container, step)
+            return insert_entry(tree, way, step, change.value)
+        return replace_entry(tree, way, entry, change.value)
+    return remove_entry(tree, container, step)
 
 
-def locate_in_merged(tree: Tree, change: Put) -> Placement | None:
-    """
-    Find the edits of a merged mapping that make a change of all mappings into which it is merged.
-
-    Returns:
-        None if no mapping is merged there, or if the change cannot be made in it.
-    """
-    *path, step = change.path
-    way = [tree.root]
-    is_merged = False
-    for inner in path:
-        node, entry = _find_through_merges(way[-1], inner)
-        if entry is None:
-            return None
-        is_merged |= node is not way[-1]
-        way += [entry.node] if node is way[-1] else [node, entry.node]
-    node, entry = _find_through_merges(way[-1], step)
-    if node is not way[-1]:
-        way.append(node)
-    elif not is_merged:
-        return None
-    if entry is None:
-        found = _insert(tree, way, step, change.value) if way[-1].collection else None
-    else:
-        found = _replace(tree, way, entry, change.value)
-    return found if isinstance(found, Placement) else None
-
-
-def _find_through_merges(node: TreeNode, step: str | int) -> tuple[TreeNode, TreeEntry | None]:
-    """Find a member and the mapping that has it; if it is absent, the mapping merged last."""
-    while (entry := node.find(step)) is None and (merged := node.merged) is not None:
-        node = merged
-    return node, entry
-
-
-def _replace(
+def replace_entry(
     tree: Tree, way: Sequence[TreeNode], entry: TreeEntry, value: Any
 ) -> Placement | FixObstacle:
+    """Find the edits that replace the value of an entry; the last node on the way has it."""
     container, node, text = way[-1], entry.node, tree.text
     start, end = (entry.value, entry.end) if entry.alias else (node.start, node.end)
     if node.tagged and not entry.alias:
@@ -149,9 +115,10 @@ def _unfold(
     return (below,) if start == old.end else (TextEdit(start, old.end, ""), below)
 
 
-def _insert(
+def insert_entry(
     tree: Tree, way: Sequence[TreeNode], step: str | int, value: Any
 ) -> Placement | FixObstacle:
+    """Find the edit that adds an entry to the last node on the way."""
     container = way[-1]
     if any(one.explicit for one in container.entries):
         return EXPLICIT
@@ -196,7 +163,8 @@ def _insert_in_block(tree: Tree, way: Sequence[TreeNode], step: str | int, value
     return TextEdit(first.start, first.start, "".join(f"{line}{between}{margin}" for line in lines))
 
 
-def _remove(tree: Tree, container: TreeNode, step: str | int) -> Placement | FixObstacle:
+def remove_entry(tree: Tree, container: TreeNode, step: str | int) -> Placement | FixObstacle:
+    """Find the edits that remove an entry from a collection."""
     # All equal keys: without the last one, the one before would count.
     found = [index for index, one in enumerate(container.entries) if one.step == step]
     if not found:

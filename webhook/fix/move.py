@@ -39,9 +39,9 @@ def locate_move(tree: Tree, change: Move | Wrap) -> Placement | FixObstacle:
     if sum(one.step == step for one in container.entries) > 1:
         return REPEATED
     if isinstance(change, Wrap):
-        return _wrap(tree, [tree.root, *(one.node for one in way)], entry, change.name)
+        return wrap_entry(tree, [tree.root, *(one.node for one in way)], entry, change.name)
     if change.renames:
-        return _rename(tree, container, entry, str(change.target[-1]))
+        return rename_entry(tree, container, entry, str(change.target[-1]))
     if len(container.entries) == 1 and not container.flow:
         return ONLY_ENTRY
     return _move(tree, entry, change)
@@ -57,9 +57,10 @@ def _move(tree: Tree, entry: TreeEntry, change: Move) -> Placement | FixObstacle
     return _move_value(tree, change)
 
 
-def _rename(
+def rename_entry(
     tree: Tree, container: TreeNode, entry: TreeEntry, name: str
 ) -> Placement | FixObstacle:
+    """Find the edit that renames a member of a mapping."""
     if entry.explicit:
         return EXPLICIT
     old = str(entry.step)
@@ -70,7 +71,7 @@ def _rename(
     return Placement((TextEdit(start, end, name),), container.places)
 
 
-def _wrap(
+def wrap_entry(
     tree: Tree, way: Sequence[TreeNode], entry: TreeEntry, name: str
 ) -> Placement | FixObstacle:
     """Put a member in brackets after a key, or below the key and indented by one more step."""

@@ -25,6 +25,8 @@ from webhook.fix.changes import (
     find_differences,
 )
 from webhook.fix.finding import ABSENT, FindingContext
+from webhook.policy.advice.counting import known_selectors, other_workloads
+from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
@@ -99,6 +101,16 @@ def _write_instead(context: FindingContext) -> Solution:
     return tuple(Put(path, value) for path, value in context.instead)
 
 
+def _separate_revisions(context: FindingContext) -> Solution:
+    """Count each revision apart, unless the selector counts other workloads as well (TSC107)."""
+    subject, constraint, cluster = context.subject, context.constraint, context.grounds.cluster
+    known = known_selectors(subject, context.grounds.gates)[context.entry_index]
+    selector = known or constraint.label_selector
+    if cluster and (counted := other_workloads(subject, selector, cluster)):
+        return FixObstacle(f"it would no longer count the pods of {join_names([*counted])}")
+    return _write_instead(context)
+
+
 def _write_nearest_key(context: FindingContext) -> Solution:
     if not context.instead:  # also for a default of a profile, which is not in the file
         return _write_instead(context)
@@ -111,6 +123,8 @@ def _write_nearest_key(context: FindingContext) -> Solution:
 def _move_field(context: FindingContext) -> Solution:
     """Rename a misspelled field, or move or wrap a field to be where the API knows it (TSC011)."""
     found = context.strict
+    if found is not None and found.alternatives:
+        return FixObstacle("which pod template is intended cannot be known")
     if found is None or not found.meant:
         return FixObstacle("what is intended cannot be known")
     if context.written(found.meant) is not ABSENT:
@@ -155,7 +169,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
         "TSC104": FixRemedy(_write_instead, on_request=True),
         "TSC105": FixRemedy(_write_instead),
         "TSC106": FixRemedy(_write_instead, on_request=True),
-        "TSC107": FixRemedy(_write_instead),
+        "TSC107": FixRemedy(_separate_revisions),
         "TSC108": FixRemedy(_write_instead, on_request=True),
         "TSC109": FixRemedy(_write_instead, on_request=True),
         "TSC110": FixRemedy(_write_instead),

@@ -16,6 +16,8 @@ from webhook.policy.paths import format_path
 BELOW_LEVEL = "its severity is {severity}: --level {severity} fixes it, as does --rules {rule}"
 """Why a finding of a severity below the requested level is not fixed, if it has a fix."""
 
+NOT_WRITTEN = "the file could not be written"
+
 DESCRIPTION_CHARACTERS = 300  # of a description; two constraints need as many
 
 
@@ -28,6 +30,7 @@ class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
         line: From 1, in the original file if the finding was fixed, else in the current file.
         object: As ``Deployment shop/web``.
         field: The path in the object.
+        instead: The advice.
     """
 
     rule: str
@@ -37,23 +40,30 @@ class FileFinding(msgspec.Struct, frozen=True, kw_only=True):
     object: str
     field: str
     problem: str
+    instead: str
 
 
 class FixedFinding(FileFinding, frozen=True, kw_only=True):
-    """A finding that was fixed, with a description of the changes."""
+    """
+    A finding that was fixed.
+
+    Attributes:
+        wrote: A description of the changes.
+        resource: The object as kubectl names it, as ``deployment.apps/web``.
+    """
 
     wrote: str
+    resource: str
 
 
 class RemainingFinding(FileFinding, frozen=True, kw_only=True):
     """
-    A finding that was not fixed: the proposed value, and why it was not written.
+    A finding that was not fixed, and why.
 
     Attributes:
         below_level: Whether its severity is below the requested level.
     """
 
-    instead: str
     reason: str
     below_level: bool = msgspec.field(name="belowLevel", default=False)
 
@@ -70,6 +80,7 @@ class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Attributes:
         changed: The files that differ, in the order in which they were read.
         written: Whether these files were written.
+        diff: The unified diff of the files, if they were not written.
     """
 
     api_version: str = "evenspread.io/v1alpha1"
@@ -78,6 +89,7 @@ class FixReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     changed: tuple[str, ...]
     fixed: tuple[FixedFinding, ...]
     left: tuple[RemainingFinding, ...]
+    diff: str | msgspec.UnsetType = msgspec.UNSET
 
     def exceeds(self, severity: AuditSeverity | None) -> bool:
         """Whether a finding of at least a severity is left; False for None."""
@@ -108,6 +120,21 @@ def describe_remaining(
         instead=finding.instead,
         reason=reason,
         below_level=below_level,
+    )
+
+
+def describe_unwritten(fixed: FixedFinding) -> RemainingFinding:
+    """Describe a finding whose fix could not be written; its line is that in the file as it is."""
+    return RemainingFinding(
+        rule=fixed.rule,
+        severity=fixed.severity,
+        source=fixed.source,
+        line=fixed.line,
+        object=fixed.object,
+        field=fixed.field,
+        problem=fixed.problem,
+        instead=fixed.instead,
+        reason=NOT_WRITTEN,
     )
 
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.errors import ManifestError
-from webhook.manifests.duplicates import DuplicateKey
+from webhook.manifests.duplicates import DuplicateKey, repeats_key
 from webhook.manifests.edits import Span
 from webhook.manifests.jsonspans import JsonItems, read_items
 from webhook.manifests.jsonstream import DECODE_FAULTS, decode_json, read_stream
@@ -37,12 +38,14 @@ class Document(msgspec.Struct, frozen=True):
         value: Of JSON's types; do not change it, since aliases share parts of it.
         text: The text of the whole document.
         path: From the whole document to the object; empty unless it is an item of a ``List``.
+        repeats_keys: Whether an object in its text may contain a key more than once.
     """
 
     source: str
     value: Any
     text: DocumentText
     path: FieldPath = ()
+    repeats_keys: bool = False
 
     @property
     def api_version(self) -> str:
@@ -62,12 +65,16 @@ class Document(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its ``metadata.name``; empty unless that is a string."""
-        return _text(_member(self.value, "metadata"), "name")
+        return _text(self._metadata, "name")
 
     @property
     def namespace(self) -> str:
         """Its ``metadata.namespace``; empty unless that is a string."""
-        return _text(_member(self.value, "metadata"), "namespace")
+        return _text(self._metadata, "namespace")
+
+    @property
+    def _metadata(self) -> Any:
+        return self.value.get("metadata") if is_object(self.value) else None
 
     def line(self, path: FieldPath = ()) -> int:
         """Return the line of a value, else of the nearest value that contains it, from 1."""
@@ -79,7 +86,7 @@ class Document(msgspec.Struct, frozen=True):
 
     def find_duplicate_keys(self) -> Iterator[DuplicateKey]:
         """Find the keys that objects in it contain more than once, with their lines."""
-        return self.text.find_duplicate_keys(self.path)
+        return self.text.find_duplicate_keys(self.path) if self.repeats_keys else iter(())
 
     def error(self, problem: str, path: FieldPath = ()) -> ManifestError:
         """Create the error for a value."""
@@ -105,17 +112,22 @@ def parse(
 
 
 def read_objects(
-    text: str, source: str, *, unique_keys: bool = False
+    text: str, source: str, *, unique_keys: bool = False, data: bytes | None = None
 ) -> Iterator[Document | ManifestError]:
     """
     Read the documents of a text, those of a ``List`` one by one; arguments as for ``parse``.
 
     The items of a ``List`` in JSON are decoded when they are reached: memory is bounded by the text
     and the largest item. An invalid item is an error in its place.
+
+    Args:
+        data: The text in UTF-8, if it is known, which saves time.
     """
     for chunk in _chunks(text):
-        items = read_items(chunk.content) if _starts_as_json(chunk.content) else None
+        whole = data if chunk.content is text else None
+        items = read_items(chunk.content, whole) if _starts_as_json(chunk.content) else None
         if items is not None:
+            chunk.items = items.spans
             yield from _json_items(chunk, items, source)
             continue
         for item in _parse_chunk(chunk, source, unique_keys=unique_keys):
@@ -165,7 +177,7 @@ def _items(document: Document) -> Iterator[Document]:
         shared = {"apiVersion": document.api_version, "kind": kind}
     for index, item in enumerate(document.value[ITEMS] or ()):
         path = (*document.path, ITEMS, index)
-        yield Document(document.source, _complete(item, shared), document.text, path)
+        yield replace(document, value=_complete(item, shared), path=path)
 
 
 def _chunks(text: str) -> Iterator[DocumentText]:
@@ -186,21 +198,25 @@ def _yaml(chunk: DocumentText, source: str, *, unique_keys: bool) -> Document | 
     except ManifestError as error:
         return error
     value, chunk.outline = loaded
-    return Document(source, value, chunk)
+    return Document(source, value, chunk, repeats_keys=chunk.outline.repeats_keys)
 
 
 def _json(
     chunk: DocumentText, source: str, *, unique_keys: bool
 ) -> Iterator[Document | ManifestError]:
     try:
-        yield Document(source, decode_json(chunk.content.encode()), chunk)
+        yield _build_json(source, decode_json(chunk.content.encode()), chunk)
     except DECODE_FAULTS:
         read = _yaml(chunk, source, unique_keys=unique_keys)
         if isinstance(read, Document):
             yield read
             return
         for item in read_stream(chunk, source):
-            yield item if isinstance(item, ManifestError) else Document(source, *item)
+            yield item if isinstance(item, ManifestError) else _build_json(source, *item)
+
+
+def _build_json(source: str, value: Any, text: DocumentText) -> Document:
+    return Document(source, value, text, repeats_keys=repeats_key(text.content, value))
 
 
 def _json_items(
@@ -213,8 +229,9 @@ def _json_items(
         except ManifestError as error:
             yield error
         else:
-            path = (ITEMS, index)
-            yield from expand(Document(source, _complete(value, items.shared), chunk, path))
+            repeats = repeats_key(chunk.content, value, *span)
+            item = _complete(value, items.shared)
+            yield from expand(Document(source, item, chunk, (ITEMS, index), repeats))
 
 
 def _decode_item(chunk: DocumentText, span: Span, raw: msgspec.Raw, source: str) -> Any:
@@ -230,10 +247,6 @@ def _complete(item: Any, shared: dict[str, str]) -> Any:
     return shared | item if is_object(item) and "kind" not in item else item
 
 
-def _member(value: Any, key: str) -> Any:
-    return value.get(key) if is_object(value) else None
-
-
 def _text(value: Any, key: str) -> str:
-    member = _member(value, key)
+    member: Any = value.get(key) if is_object(value) else None
     return member if isinstance(member, str) else ""

@@ -5,18 +5,16 @@ Keys that an object contains more than once; the last one counts, as for kubectl
 places. The reader of YAML notices them itself.
 """
 
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from webhook.manifests.tree import TreeEntry, TreeNode
 from webhook.policy.paths import FieldPath
 
-_AFTER_KEY = b'":'
-_written_otherwise = re.compile(rb'"[ \t\r\n]+:|\\u00(?:22|3[aA])').search
-"""A key with blanks before its colon; a quote or a colon that is escaped by its number."""
+_COLON = ":"
+_ESCAPED_COLONS = ("\\u003a", "\\u003A")
 
 
 class DuplicateKey(NamedTuple):
@@ -32,21 +30,26 @@ class DuplicateKey(NamedTuple):
     places: tuple[int, ...]
 
 
-def repeats_key(text: str) -> bool:
+def repeats_key(text: str, value: Any, start: int = 0, end: int | None = None) -> bool:
     """
     Whether an object in a JSON text may have two equal keys; never False if one has.
 
-    Decoding keeps one member of each key, and encoding writes as many colons after quotes as
-    there are keys and such strings: fewer than in the text, if a key was dropped.
+    A value contains one member of each key, and is encoded with as many colons as its keys and
+    strings have: fewer than in the text, if a key was dropped.
+
+    Args:
+        value: What was decoded from the text.
+        start: The character at which its text starts.
+        end: The character at which it ends; None for the end of the text.
     """
-    data = text.encode()
-    if _written_otherwise(data):
+    escape = text.find("\\", start, end)
+    if escape >= 0 and any(text.find(colon, escape, end) >= 0 for colon in _ESCAPED_COLONS):
         return True
     try:
-        kept = msgspec.json.encode(msgspec.json.decode(data))
-    except (msgspec.MsgspecError, RecursionError, ValueError):
+        encoded = msgspec.json.encode(value)
+    except (msgspec.MsgspecError, OverflowError, RecursionError, ValueError):
         return True
-    return kept.count(_AFTER_KEY) != data.count(_AFTER_KEY)
+    return encoded.count(_COLON.encode()) != text.count(_COLON, start, end)
 
 
 def list_duplicate_keys(node: TreeNode, path: FieldPath = ()) -> Iterator[DuplicateKey]:

@@ -7,6 +7,8 @@ read, and continues. The path ``-`` is the standard input; ``stdin`` replaces th
 """
 
 import os
+import re
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +38,8 @@ _ENCODINGS = {  # by byte order mark
     b"\xff\xfe": "utf-16-le",
     b"\xfe\xff": "utf-16-be",
 }
+
+_is_url = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 _CHART = "Chart.yaml"
 _TEMPLATES = "templates"
@@ -105,13 +109,16 @@ def read_file(path: str) -> list[Document]:
 def _read_path(
     path: str, stdin: BinaryIO | None, unpack: Unpacker, path_filter: PathFilter
 ) -> Iterator[Document | SkippedSource | SourceError]:
-    for found in (STDIN,) if path == STDIN else find_files(Path(path), path_filter):
+    for found in (STDIN,) if path == STDIN else find_files(path, path_filter):
         if not isinstance(found, str):
             yield found
             continue
         source = source_of(found)
         try:
-            parsed = read_objects(read_text(found, stdin), source)
+            data = read_data(found, stdin)
+            text = decode(data, source)
+            is_ascii = len(data) == len(text)  # in UTF-8, and without a byte order mark
+            parsed = read_objects(text, source, data=data if is_ascii else None)
         except SourceError as error:
             yield error
         else:
@@ -150,17 +157,22 @@ def _name_missing(document: Document) -> str:
 
 
 def find_files(
-    root: Path, path_filter: PathFilter = NO_FILTER
+    named: str, path_filter: PathFilter = NO_FILTER
 ) -> Iterator[str | SkippedSource | SourceError]:
     """
     Find the files to read in a folder, or the file itself, which is read whatever its suffix.
 
     Args:
-        path_filter: Leaves out files and folders that are found in ``root``.
+        named: The folder or file, as the user named it.
+        path_filter: Leaves out files and folders that are found in the folder.
 
     Yields:
-        Paths, in the order of names; templates of charts, and folders that cannot be listed.
+        Paths, in the order of names; templates of charts, folders that cannot be listed, and URLs.
     """
+    root = Path(named)
+    if _is_url(named) and not os.path.exists(named):  # noqa: PTH110  # it does not raise
+        yield SourceError(source_of(named), f"a URL, which is not read: {_pipe(named)}")
+        return
     seen: set[tuple[int, int]] = set()
     pending = [(root, _is_template(root))]
     found = False
@@ -184,6 +196,11 @@ def find_files(
         )
     if not found:
         yield SkippedSource(str(root), NO_FILE)
+
+
+def _pipe(url: str) -> str:
+    """Say how to read a URL."""
+    return f"pipe it, as in curl -sL {shlex.quote(url)} | evenspread audit -f -"
 
 
 def _names_once(folder: Path, seen: set[tuple[int, int]]) -> list[str]:
@@ -220,6 +237,11 @@ def _is_template(path: Path) -> bool:
     )
 
 
+def identify(path: str) -> str:
+    """Return the path that links lead to; also for a loop of links, which cannot be read."""
+    return os.path.realpath(path)  # Path.resolve raises for a loop before Python 3.13
+
+
 def source_of(path: str) -> str:
     """Return the name of a file, or of the standard input, in messages."""
     return "stdin" if path == STDIN else encodable(path)
@@ -251,7 +273,8 @@ def read_data(path: str, stdin: BinaryIO | None = None, *, most: int = MANIFEST_
         if path == STDIN:
             return _read_bounded(stdin or sys.stdin.buffer, "stdin", most)
         with Path(path).open("rb") as stream:
-            return _read_bounded(stream, path, most)
+            size = os.fstat(stream.fileno()).st_size  # 0 for a pipe
+            return _read_bounded(stream, path, most, first=min(size, most) + 1)
     except OSError as error:
         raise _unreadable(source_of(path), error) from error
 
@@ -260,13 +283,16 @@ def _unreadable(source: str, error: OSError) -> SourceError:
     return SourceError(source, f"cannot be read: {error.strerror or error}")
 
 
-def _read_bounded(stream: BinaryIO, source: str, most: int) -> bytes:
-    data = bytearray()
-    while chunk := stream.read(_CHUNK_BYTES):
-        data += chunk
-        if len(data) > most:
+def _read_bounded(stream: BinaryIO, source: str, most: int, first: int = 0) -> bytes:
+    """Read a stream to its end; a ``first`` chunk of the size of the file needs no copy."""
+    chunks: list[bytes] = []
+    length = 0
+    while chunk := stream.read(_CHUNK_BYTES if chunks else max(first, _CHUNK_BYTES)):
+        chunks.append(chunk)
+        length += len(chunk)
+        if length > most:
             raise SourceError(source, f"larger than {most >> 20} MiB: split it")
-    return bytes(data)
+    return b"".join(chunks)
 
 
 def decode(data: bytes | bytearray, source: str) -> str:

@@ -80,15 +80,18 @@ def find_position(text: str, path: FieldPath) -> int | None:
     return position if text.isascii() else len(data[:position].decode())
 
 
-def read_items(text: str) -> JsonItems | None:
+def read_items(text: str, data: bytes | None = None) -> JsonItems | None:
     """
     Read where the items of a ``List`` are, without reading them.
+
+    Args:
+        data: The text in UTF-8, if it is known.
 
     Returns:
         None if the text is no ``List`` in JSON, or must be read as a whole: it repeats a key, has
         no items, or is too deep to skip values in it.
     """
-    data = text.encode()
+    data = text.encode() if data is None else data
     members = {member.step: member for member in _read_root(data)}
     kind, items = _text(members.get("kind")), members.get(ITEMS)
     if items is None or not kind.endswith(_LIST) or not data.startswith(b"[", items.value):
@@ -99,8 +102,9 @@ def read_items(text: str) -> JsonItems | None:
     shared: dict[str, str] = {}
     if kind := kind.removesuffix(_LIST):
         shared = {"apiVersion": _text(members.get("apiVersion")), "kind": kind}
-    ends = ((item.value, item.value + memoryview(item.raw).nbytes) for item in found)
-    return JsonItems(shared, tuple(_as_spans(data, ends)), tuple(item.raw for item in found))
+    parts = (Span(item.value, item.value + memoryview(item.raw).nbytes) for item in found)
+    spans = tuple(parts if text.isascii() else _as_spans(data, parts))
+    return JsonItems(shared, spans, tuple(item.raw for item in found))
 
 
 def _read_root(data: bytes) -> list[MemberSpan]:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import yaml
 
-from webhook.manifests.duplicates import DuplicateKey, list_duplicate_keys, repeats_key
+from webhook.manifests.duplicates import DuplicateKey, list_duplicate_keys
 from webhook.manifests.edits import Span, line_start
 from webhook.manifests.jsonspans import find_position, read_items
 from webhook.manifests.jsontree import read_json
@@ -50,12 +50,14 @@ class DocumentText:
         first: The line at which the text starts in its file, from 1.
         start: The character at which the text starts in its file, from 0.
         outline: The outline of a YAML document; None for JSON.
+        items: The items of a ``List`` in JSON, if they are known already.
     """
 
     content: str
     first: int
     start: int
     outline: Outline | None = None
+    items: Sequence[Span] | None = None
     _counted: tuple[int, int] = (0, 0)  # a position, and the number of line breaks before it
     _item: tuple[Span, Tree, int] | None = None  # the last item of a List that was read
 
@@ -88,13 +90,6 @@ class DocumentText:
 
     def find_duplicate_keys(self, path: FieldPath) -> Iterator[DuplicateKey]:
         """Find the keys that objects in the value at a path contain more than once, by lines."""
-        item, rest = self._split(path)
-        if self.outline is not None:
-            may_repeat = self.outline.repeats_keys
-        else:
-            may_repeat = repeats_key(self.content[slice(*item)] if item else self.content)
-        if not may_repeat:
-            return
         tree, offset, rest = self._read(path)
         entries = tree.entries_along(rest)
         if len(entries) == len(rest):
@@ -120,16 +115,18 @@ class DocumentText:
         """The items of a ``List``; empty if they are unknown."""
         if self.outline is not None:
             return self.outline.items
+        if self.items is not None:
+            return self.items
         found = read_items(self.content)
         return found.spans if found else ()
 
     def _split(self, path: FieldPath) -> tuple[Span | None, FieldPath]:
         """Split a path after the item of a ``List``; None if it does not lead into one."""
-        match path:
-            case (str() as step, int(index), *_) if step == ITEMS and index < len(self._items):
-                return self._items[index], path[2:]
-            case _:
-                return None, path
+        if len(path) > 1 and path[0] == ITEMS:
+            index, items = path[1], self._items
+            if isinstance(index, int) and index < len(items):
+                return items[index], path[2:]
+        return None, path
 
     def _read(self, path: FieldPath) -> tuple[Tree, int, FieldPath]:
         """

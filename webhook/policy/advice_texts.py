@@ -42,9 +42,11 @@ ADVICE_ENTRIES = (
         "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
         "have a place, the rule is satisfied. More minDomains than domains is right if a node "
         "autoscaler adds domains for Pending pods: this is "
-        "what the field is for.",
+        "what the field is for. A pod of a DaemonSet can go to one node, and so to one domain: "
+        "with `maxSurge`, the new pod of a node has no place beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
-        "there are, or let the pods go to more by nodeSelector and tolerations",
+        "there are, or `ScheduleAnyway` if another constraint would then keep pods Pending, or let "
+        "the pods go to more by nodeSelector and tolerations",
         action=Action.WARN,
         since=_1_24,
     ),
@@ -64,9 +66,11 @@ ADVICE_ENTRIES = (
         "some node satisfies all hard constraints together",
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
-        "one that nodeSelector, affinity and taints keep off every node.",
-        "raise maxSkew to the value in the finding, or make one of the constraints "
-        "`ScheduleAnyway`",
+        "one that nodeSelector, affinity and taints keep off every node. A domain whose nodes are "
+        "all cordoned or not ready counts as well, and may leave the pods after the next one no "
+        "place.",
+        "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
+        "every order, or make one of the constraints `ScheduleAnyway`",
     ),
     advice_entry(
         "TSC107",
@@ -95,7 +99,9 @@ ADVICE_ENTRIES = (
         "all replicas can satisfy the hard constraints on zones and on nodes together",
         "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
         "stay Pending, though each of the two constraints looks harmless. Pods are placed one "
-        "after another: all replicas wait for the first that has no place.",
+        "after another: all replicas wait for the first that has no place. The rule reports what "
+        "no order avoids. With the suggested maxSkew, every order leaves all replicas a place; a "
+        "smaller one may leave the last of them Pending, depending on where the first are placed.",
         "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
     ),
     advice_entry(
@@ -127,8 +133,9 @@ ADVICE_ENTRIES = (
         "maxSkew of a hard constraint is below the number of replicas",
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
-        "the most replicas that it allows count.",
-        "write the largest skew that you accept, usually `maxSkew: 1`",
+        "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
+        "all replicas have a place, in whatever order they are placed.",
+        "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
         "TSC113",
@@ -142,12 +149,15 @@ ADVICE_ENTRIES = (
         "running pods are no more uneven than maxSkew allows",
         "The scheduler checks constraints when it places a pod and never again: scaling down, "
         "losing a node and draining one leave pods uneven until they are recreated. While a "
-        "rollout runs, the pods of older revisions do not count: it deletes them. No restart "
+        "rollout runs, the pods of older revisions do not count: it deletes them. A restart of a "
+        "Deployment places new pods by where the old ones are, unless the constraint counts each "
+        "revision apart (TSC107), and can leave them uneven. No restart "
         "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
         "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
-        "recreate the pods, or let a descheduler do so; let a Job end, since a deleted pod counts "
-        "as failed; a restart replaces no pod with OnDelete, and none below a partition: delete "
-        "these one after another; move pods with volumes of a zone by deleting them one after "
+        "delete pods in the domains that are too full one after another, or let a descheduler do "
+        "so; write `matchLabelKeys: [pod-template-hash]` for a Deployment, or restart one that has "
+        "it; let a Job end, since a deleted pod counts "
+        "as failed; move pods with volumes of a zone by deleting them one after "
         "another with their claims, if the application can rebuild its data",
     ),
     advice_entry(
@@ -164,7 +174,9 @@ ADVICE_ENTRIES = (
         "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
         "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
         "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. If "
-        "all replicas have a place, also during a rollout, the rule is satisfied.",
+        "all replicas have a place, also during a rollout, the rule is satisfied. Each pod of a "
+        "DaemonSet can go to one node only: a domain then takes maxSkew pods more than the one "
+        "with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count",
         action=Action.WARN,
@@ -176,7 +188,10 @@ ADVICE_ENTRIES = (
         "kube-scheduler ignores a key that the pod does not carry, and the constraint counts more "
         "pods than intended. Pods carry the labels of their template, and those that their "
         "controller adds: `pod-template-hash` for a Deployment, `controller-revision-hash` for a "
-        "StatefulSet or a DaemonSet, `rollouts-pod-template-hash` for an Argo Rollout. With a key "
+        "StatefulSet or a DaemonSet, `rollouts-pod-template-hash` for an Argo Rollout. A Rollout "
+        "with a `workloadRef` gives this label to pods of a Deployment's template, so the rule "
+        "reports it on a Deployment only if the audit lists the Rollouts of a cluster and none "
+        "refers to the Deployment, or if the Deployment's pods run without it. With a key "
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
         "pod counts only itself, and the constraint spreads nothing.",
         "write the key of a label that the pods share, or leave the key out",
@@ -191,7 +206,8 @@ ADVICE_ENTRIES = (
         "down, most of the rest can be in one domain, which a failure of this domain then takes. "
         "The rule computes the largest possible skew, from the most replicas, spread evenly over "
         "the domains of the cluster. Without a cluster, it supposes three domains, and skips "
-        "`kubernetes.io/hostname`.",
+        "`kubernetes.io/hostname`. It is satisfied if the autoscaler never scales down, by "
+        "`selectPolicy: Disabled`.",
         "set `scaleDown: KeepSpread` in the profile that applies to the pods",
     ),
     advice_entry(
@@ -200,6 +216,7 @@ ADVICE_ENTRIES = (
         "If nodeSelector, affinity and taints leave the pods one domain, or the cluster has no "
         "other, all of them run there, and are lost together. With `nodeName` in the pod template, "
         "this is one node: kube-scheduler does not place the pods, and evaluates no constraint. "
+        "Replicas without a constraint are reported if they are written for one node by its name. "
         "The rule does not apply to ScheduleAnyway constraints in a cluster that has one domain "
         "for every pod.",
         "let the pods go to more domains, or spread them over kubernetes.io/hostname",
@@ -208,9 +225,13 @@ ADVICE_ENTRIES = (
         "TSC121",
         "a gang has no hard constraint",
         "The pods of a gang, with `schedulingGroup`, or `workloadRef` in Kubernetes 1.35, are "
-        "scheduled all together or not at all. kube-scheduler tries few placements of the gang, "
-        "and does not guarantee to find one that satisfies a hard constraint even if there is "
-        "one (KEP-4671): the gang then stays Pending.",
+        "scheduled all together or not at all. If their PodGroup is known to an audit, and its "
+        "topology keeps all pods in one domain, it contradicts a hard constraint over these "
+        "domains, or over larger ones. Every other hard constraint of a gang is reported too, also "
+        "where the PodGroup is not known, as at admission: kube-scheduler tries few placements of "
+        "the gang, and does not guarantee to find one that satisfies the constraint even if there "
+        "is one (KEP-4671), so that the gang stays Pending. A PodGroup with the policy `basic` is "
+        "no gang: only the contradiction is reported.",
         "write `whenUnsatisfiable: ScheduleAnyway`, or let the topology of the PodGroup place the "
         "pods",
         action=Action.WARN,

@@ -8,7 +8,15 @@ templates of custom kinds may have fields of these names.
 Source: KEP-4671; k8s.io/api core/v1 ``PodSpec``.
 """
 
+import msgspec
+
 from webhook.policy.model import PodTemplate
+
+
+class _SchedulingGroup(msgspec.Struct, frozen=True, rename="camel"):
+    """The reference of a pod to its PodGroup; None is the same as absent."""
+
+    pod_group_name: str | None = None
 
 
 def gang_field(pod: PodTemplate) -> str:
@@ -17,3 +25,14 @@ def gang_field(pod: PodTemplate) -> str:
     if spec is None or (spec.scheduling_group is None and spec.workload_ref is None):
         return ""
     return "workloadRef" if spec.scheduling_group is None else "schedulingGroup"
+
+
+def group_name(pod: PodTemplate) -> str:
+    """Return the name of the PodGroup of a pod; empty if it names none."""
+    spec = pod.spec
+    if spec is None or spec.scheduling_group is None:
+        return ""
+    try:
+        return msgspec.convert(spec.scheduling_group, _SchedulingGroup).pod_group_name or ""
+    except msgspec.ValidationError:
+        return ""

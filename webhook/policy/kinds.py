@@ -5,7 +5,8 @@ The table of kinds: all kinds that evenspread reads, and what it uses each one f
 operator configures joins the derived lists in ``webhook.config.models``, not this table.
 
 Source: k8s.io/api core/v1, apps/v1 and batch/v1 types.go; kubernetes
-pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the selectors.
+pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector`` for the selectors; the
+``shortNames`` of kube-apiserver's resources, and of the CustomResourceDefinitions.
 """
 
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
         namespaced: Whether its objects are in namespaces.
         watched: Whether ``evenspread serve`` keeps a cache of its objects.
         audited: Whether an audit lists its objects.
+        short: Its short names for kubectl.
     """
 
     group: str
@@ -44,6 +46,7 @@ class KindRow(msgspec.Struct, frozen=True, gc=False):
     namespaced: bool = True
     watched: bool = False
     audited: bool = True
+    short: tuple[str, ...] = ()
 
     @property
     def group_kind(self) -> GroupKind:
@@ -82,35 +85,56 @@ KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("", "v1", "Namespace", "namespaces", namespaced=False, watched=True),
     KindRow("", "v1", "Node", "nodes", namespaced=False, watched=True),
     KindRow("", "v1", "Service", "services", None, _SELECTOR, watched=True),
-    KindRow("", "v1", "Pod", "pods", ()),
+    KindRow("", "v1", "Pod", "pods", (), short=("po",)),
     KindRow(
         "", "v1", "ReplicationController", "replicationcontrollers",
-        _TEMPLATE, _SELECTOR, watched=True,
+        _TEMPLATE, _SELECTOR, watched=True, short=("rc",),
     ),
     KindRow("", "v1", "PodTemplate", "podtemplates", ("template",), audited=False),
-    KindRow("apps", "v1", "Deployment", "deployments", _TEMPLATE),
-    KindRow("apps", "v1", "ReplicaSet", "replicasets", _TEMPLATE, _SELECTOR, watched=True),
-    KindRow("apps", "v1", "StatefulSet", "statefulsets", _TEMPLATE, _SELECTOR, watched=True),
-    KindRow("apps", "v1", "DaemonSet", "daemonsets", _TEMPLATE),
+    KindRow("apps", "v1", "Deployment", "deployments", _TEMPLATE, short=("deploy",)),
+    KindRow(
+        "apps", "v1", "ReplicaSet", "replicasets",
+        _TEMPLATE, _SELECTOR, watched=True, short=("rs",),
+    ),
+    KindRow(
+        "apps", "v1", "StatefulSet", "statefulsets",
+        _TEMPLATE, _SELECTOR, watched=True, short=("sts",),
+    ),
+    KindRow("apps", "v1", "DaemonSet", "daemonsets", _TEMPLATE, short=("ds",)),
+    KindRow("apps", "v1", "ControllerRevision", "controllerrevisions", audited=False),
     KindRow("batch", "v1", "Job", "jobs", _TEMPLATE),
-    KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE),
+    KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE, short=("cj",)),
     KindRow("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
-    KindRow("argoproj.io", "", "Rollout", "rollouts", _TEMPLATE, _SELECTOR, watched=True),
-    KindRow("apps.kruise.io", "", "BroadcastJob", "broadcastjobs", _TEMPLATE),
-    KindRow("apps.kruise.io", "", "CloneSet", "clonesets", _TEMPLATE),
-    KindRow("apps.kruise.io", "", "DaemonSet", "daemonsets", _TEMPLATE),
-    KindRow("apps.kruise.io", "", "StatefulSet", "statefulsets", _TEMPLATE),
-    KindRow("apps.openshift.io", "", "DeploymentConfig", "deploymentconfigs", _TEMPLATE),
+    KindRow(
+        "argoproj.io", "", "Rollout", "rollouts",
+        _TEMPLATE, _SELECTOR, watched=True, short=("ro",),
+    ),
+    KindRow("apps.kruise.io", "", "BroadcastJob", "broadcastjobs", _TEMPLATE, short=("bcj",)),
+    KindRow("apps.kruise.io", "", "CloneSet", "clonesets", _TEMPLATE, short=("clone",)),
+    KindRow("apps.kruise.io", "", "DaemonSet", "daemonsets", _TEMPLATE, short=("daemon", "ads")),
+    KindRow("apps.kruise.io", "", "StatefulSet", "statefulsets", _TEMPLATE, short=("sts", "asts")),
+    KindRow(
+        "apps.openshift.io", "", "DeploymentConfig", "deploymentconfigs",
+        _TEMPLATE, short=("dc",),
+    ),
     KindRow("jobset.x-k8s.io", "", "JobSet", "jobsets", _REPLICATED_JOBS),
     KindRow(
         "leaderworkerset.x-k8s.io", "", "LeaderWorkerSet", "leaderworkersets",
-        _LEADER_AND_WORKERS,
+        _LEADER_AND_WORKERS, short=("lws",),
     ),
-    KindRow("serving.knative.dev", "", "Service", "services", _TEMPLATE),
+    KindRow(
+        "serving.knative.dev", "", "Service", "services",
+        _TEMPLATE, short=("kservice", "ksvc"),
+    ),
     KindRow("keda.sh", "", "ScaledObject", "scaledobjects"),
+    KindRow("scheduling.k8s.io", "", "PodGroup", "podgroups"),
 )  # fmt: skip
-"""Kubernetes' own kinds (built-in), then the custom kinds that every installation knows."""
+"""
+Kubernetes' own kinds (built-in), then the custom kinds that every installation knows.
+
+PodGroup is Kubernetes' own too, but in no stable version, and not in every cluster.
+"""
 
 BUILT_IN_KINDS: Mapping[GroupKind, KindRow] = MappingProxyType(
     {row.group_kind: row for row in KIND_ROWS if row.version}
@@ -131,10 +155,17 @@ SHIPPED_TEMPLATES: Mapping[GroupKind, TemplatePlaces] = MappingProxyType(
 )
 """Custom kinds with pod templates that every installation knows -> where they are."""
 
+KNOWN_TEMPLATES: Mapping[GroupKind, TemplatePlaces] = MappingProxyType(
+    {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
+)
+"""The kinds of both."""
+
 BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
     row for row in BUILT_IN_KINDS.values() if row.template and row.selector
 )
 """The controllers whose label selector kube-scheduler joins to that of the Services."""
+
+DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
 POD = GroupKind("", "Pod")
@@ -145,6 +176,7 @@ DEPLOYMENT = GroupKind("apps", "Deployment")
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
 STATEFUL_SET = GroupKind("apps", "StatefulSet")
 DAEMON_SET = GroupKind("apps", "DaemonSet")
+CONTROLLER_REVISION = GroupKind("apps", "ControllerRevision")
 JOB = GroupKind("batch", "Job")
 CRON_JOB = GroupKind("batch", "CronJob")
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
@@ -156,6 +188,7 @@ HORIZONTAL_POD_AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 SCALED_OBJECT = GroupKind("keda.sh", "ScaledObject")
 
 STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+POD_GROUP = GroupKind("scheduling.k8s.io", "PodGroup")
 
 AUTOSCALERS = frozenset({HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT})
 """Kinds that scale workloads; autoscaling/v1, which every API server has, suffices for audits."""

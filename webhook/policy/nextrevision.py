@@ -36,7 +36,7 @@ class PartitionedRevisions(msgspec.Struct, frozen=True):
 
     Attributes:
         start: The first ordinal.
-        partition: Number of pods, from the first one, that are not updated.
+        partition: Number of pods, from the first one, that are not updated, or not yet.
         current: The label of a new pod below the partition; empty if unknown.
         updated: The label of any other new pod; empty if unknown.
     """
@@ -52,7 +52,11 @@ class PartitionedRevisions(msgspec.Struct, frozen=True):
 
     def label(self, ordinal: int) -> dict[str, str]:
         """Return the label of the new pod with an ordinal."""
-        return self.current if ordinal < self.start + self.partition else self.updated
+        return self.current if self.is_below(ordinal) else self.updated
+
+    def is_below(self, ordinal: int) -> bool:
+        """Whether the new pod with an ordinal has the current revision."""
+        return ordinal < self.start + self.partition
 
 
 def read_partitioned(workload: Any) -> PartitionedRevisions:
@@ -62,9 +66,14 @@ def read_partitioned(workload: Any) -> PartitionedRevisions:
     Source: pkg/controller/statefulset stateful_set_utils.go ``newVersionedStatefulSetPod``.
     """
     start = find_value(workload, ("spec", "ordinals", "start"))
+    partition = read_partition(workload)
+    if find_value(workload, ("spec", "updateStrategy")) == {"type": "RollingUpdate"}:
+        # kube-apiserver adds no partition to this: pods keep their revision until they are updated
+        current = find_value(workload, ("status", "currentReplicas"))
+        partition = current if isinstance(current, int) else 0
     return PartitionedRevisions(
         start if isinstance(start, int) else 0,
-        read_partition(workload),
+        partition,
         read_revision(STATEFUL_SET, workload, is_below=True),
         read_revision(STATEFUL_SET, workload),
     )
@@ -93,7 +102,7 @@ def read_revision(kind: GroupKind, workload: Any, *, is_below: bool = False) -> 
     Source: pkg/controller/statefulset stateful_set_utils.go ``newVersionedStatefulSetPod``;
     argo-rollouts pkg/apis/rollouts/v1alpha1 ``RolloutStatus.CurrentPodHash``.
     """
-    if kind not in REVISION_FIELDS or _is_outdated(workload):
+    if kind not in REVISION_FIELDS or (_is_outdated(workload) and not is_below):
         return {}
     key, field = REVISION_FIELDS[kind]
     revision = find_value(workload, ("status", "currentRevision" if is_below else field))

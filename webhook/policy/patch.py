@@ -7,8 +7,8 @@ added whole, ``add`` at the end of a list that is in the object, and ``remove`` 
 in the object. ``add`` replaces an existing member.
 
 ``add_defaults`` and ``replace_defaults`` build the patch that injects default constraints,
-``add_scale_down_label`` the one that labels a pod to be ranked, and ``add_deletion_cost`` the one
-that ranks it when it is bound.
+``add_scale_down_label`` the one that labels a pod to be ranked, and ``add_rank`` the one that ranks
+it when it is bound.
 
 Source: RFC 6901, RFC 6902.
 """
@@ -22,12 +22,11 @@ from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import PodTemplate
 from webhook.policy.paths import CONSTRAINTS_IN_POD, format_pointer
 from webhook.policy.scaledown.binding import Binding
-from webhook.policy.scaledown.ranks import DELETION_COST, KEEP_SPREAD, SCALE_DOWN_LABEL
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL, annotate_rank
 
 _CONSTRAINTS = format_pointer(CONSTRAINTS_IN_POD)
 _ANNOTATIONS = format_pointer(("metadata", "annotations"))
 _DEFAULTS = format_pointer(("metadata", "annotations", DEFAULTS_ANNOTATION))
-_DELETION_COST = format_pointer(("metadata", "annotations", DELETION_COST))
 _LABELS = format_pointer(("metadata", "labels"))
 _SCALE_DOWN = format_pointer(("metadata", "labels", SCALE_DOWN_LABEL))
 
@@ -95,11 +94,14 @@ def replace_defaults(pod: PodTemplate, injection: Injection) -> Iterator[Operati
         yield remove(_DEFAULTS)
 
 
-def add_deletion_cost(binding: Binding, cost: int) -> Operation:
-    """Annotate a Binding with the deletion cost of its pod."""
-    if binding.annotated:
-        return add(_DELETION_COST, str(cost))
-    return add(_ANNOTATIONS, {DELETION_COST: str(cost)})
+def add_rank(binding: Binding, rank: int) -> Iterator[Operation]:
+    """Annotate a Binding with the rank of its pod, and with the deletion cost of that rank."""
+    annotations = annotate_rank(rank)
+    if not binding.annotated:
+        yield add(_ANNOTATIONS, annotations)
+        return
+    for key, value in annotations.items():
+        yield add(format_pointer(("metadata", "annotations", key)), value)
 
 
 def _replace_constraints(number: int, injection: Injection) -> Iterator[Operation]:

@@ -56,8 +56,14 @@ def walk_path(value: Any, path: FieldPath) -> Iterator[Any]:
 
 def find_value(value: Any, path: FieldPath, default: Any = None) -> Any:
     """Find the value at the end of a path; ``default`` if the path does not exist."""
-    found = list(walk_path(value, path))
-    return found[-1] if len(found) > len(path) else default
+    for step in path:
+        if is_object(value) and step in value:
+            value = value[str(step)]
+        elif is_array(value) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return default
+    return value
 
 
 def replace_value(value: Any, path: FieldPath, new: Any) -> Any:

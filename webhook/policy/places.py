@@ -64,6 +64,14 @@ def list_patterns(places: TemplatePlaces) -> tuple[TemplatePath, ...]:
     return (places,) if isinstance(places, tuple) else places.paths
 
 
+def fits_pattern(place: FieldPath, pattern: TemplatePath) -> bool:
+    """Whether a path of an object is one that a pattern stands for."""
+    return len(place) == len(pattern) and all(
+        isinstance(step, int) if expected == ENTRIES else step == expected
+        for step, expected in zip(place, pattern, strict=True)
+    )
+
+
 def find_places(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
     """
     Find the places in one object, in the order of the patterns and of the lists.
@@ -75,6 +83,8 @@ def find_places(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
         msgspec.ValidationError: A member on a path has the wrong type, or there are more than
             ``MOST_TEMPLATES`` places.
     """
+    if places == ():
+        return ((),)  # a Pod
     existing = (path for pattern in list_patterns(places) for path in _expand(value, pattern, ()))
     found = tuple(islice(existing, MOST_TEMPLATES + 1))
     if len(found) > MOST_TEMPLATES:

@@ -29,7 +29,7 @@ from webhook.policy.advice.admission import advise_request, is_advised_on
 from webhook.policy.advice.advise import NO_ADVICE, Advice, join_advice
 from webhook.policy.amendments import Amendment, amend_constraints, with_constraints
 from webhook.policy.api import rules
-from webhook.policy.api.fielderrors import MOST_CAUSES
+from webhook.policy.api.fielderrors import BAD_REQUEST, MOST_CAUSES, UNPROCESSABLE
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.defaulting.forecast import describe_additions, forecast_defaults
@@ -54,9 +54,6 @@ from webhook.policy.violations import (
     warn_of_refused_pods,
     warn_of_violations,
 )
-
-UNPROCESSABLE = 422  # with reason Invalid, kube-apiserver's reply to field errors
-BAD_REQUEST = 400  # with reason BadRequest, its reply to values of the wrong type
 
 UNCHANGED = Amendment(())
 
@@ -210,7 +207,7 @@ def _warn_of_refused_pods(verdict: Verdict, request: AdmissionRequest, policy: P
 
 def _warn_of_unknown(verdict: Verdict, request: AdmissionRequest, policy: Policy) -> Verdict:
     """Add warnings about unknown fields, which API servers keep in objects of custom kinds."""
-    unknown = tuple(map(shorten_warning, warn_of_unknown_fields(request, policy.not_exemptible)))
+    unknown = tuple(map(shorten_warning, warn_of_unknown_fields(request, policy)))
     if not unknown:
         return verdict
     return replace(verdict, warnings=(*unknown, *verdict.warnings), recurs=False)

@@ -76,7 +76,8 @@ class Admission(HttpEndpoint):
     Attributes:
         context: What verdicts depend on; a reload replaces it.
         last_call: The time of the last request, by ``clock``.
-        in_flight: The number of reviews that wait for facts or for ``ReviewThread``.
+        in_flight: The number of reviews that wait for facts, other than the pod of a Binding, or
+            for ``ReviewThread``.
     """
 
     def __init__(
@@ -147,7 +148,9 @@ class Admission(HttpEndpoint):
             uid = review.uid
             self.callers.prove(connection, started)
             if (missing := fetch(review, hook, context, timeout)) is not None:
-                context = context._replace(facts=await self._wait(missing, left))
+                # A wait for a pod has limits of its own, and takes no place of other reviews.
+                work = missing if hook is BindHook.BIND else self._wait(missing, left)
+                context = context._replace(facts=await work)
             if long and hook is not BindHook.BIND:  # only the event loop may change ranks
                 verdict, written = await self._decide_long(review, hook, context, left)
             else:

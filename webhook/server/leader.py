@@ -18,7 +18,8 @@ from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.context import ServerContext
 from webhook.server.election import Candidate, Clocks, Election, Work
 from webhook.server.events import EventRecorder
-from webhook.server.repair import RankRepair, RepairObservers
+from webhook.server.rankwriter import RankWriter, RepairObservers
+from webhook.server.repair import RankRepair
 
 UNIQUE = 4  # random bytes, unlike those of earlier replicas of a name; client-go takes a UUID
 
@@ -50,8 +51,8 @@ def build_leader(
         return found if isinstance(found, PodStore) else None
 
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
-    observers = RepairObservers(context.metrics, context.log, events)
-    repair = RankRepair(api, find_pods, clocks, observers)
+    writer = RankWriter(api, RepairObservers(context.metrics, context.log, events))
+    repair = RankRepair(writer, find_pods, clocks, context.log)
     works = [work for work in (audits, repair.work) if work is not None]
     election = Election(
         api, _build_candidate(context), clocks, context.log, lambda: audits is not None or repairs()

@@ -14,10 +14,9 @@ from webhook.cluster.pods import PodStore
 from webhook.policy import probe
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.facts import Facts
-from webhook.policy.patch import add_deletion_cost
+from webhook.policy.patch import add_rank
 from webhook.policy.request import AdmissionRequest, AnyHook, Hook
 from webhook.policy.scaledown.binding import BindingResult, Ranking, judge_binding
-from webhook.policy.scaledown.ranks import cost_of_rank
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 from webhook.server.review_thread import Freeze
 
@@ -145,5 +144,5 @@ def _rank(request: AdmissionRequest, context: ReviewContext) -> Verdict:
     if result is not BindingResult.RANKED or domain is None:
         return _UNRANKED[result]
     rank = ranks.reserve(request.namespace, request.name, domain)
-    patch = (add_deletion_cost(binding, cost_of_rank(rank)),)
+    patch = tuple(add_rank(binding, rank))
     return Verdict(patch=patch, ranking=Ranking(result, domain, rank))

@@ -29,7 +29,7 @@ from webhook.config.gates import gates_in_force
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, read_documents
-from webhook.manifests.files import find_files, read_text
+from webhook.manifests.files import find_files, identify, read_text
 from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
 from webhook.policy.defaulting.profiles import Policy
@@ -64,24 +64,29 @@ def find_suites(
         path_filter: Leaves out what is found in a folder.
 
     Yields:
-        Suites in the order of their names, and files that cannot be read.
+        Suites in the order of their names, and files that cannot be read; each file once.
 
     Raises:
         ConfigError: One of the paths has no suite.
     """
+    seen: set[str] = set()
     for path in paths:
-        found = list(_find_at(Path(path), path_filter))
+        found = list(_find_at(path, path_filter))
         if not found:
             is_folder = Path(path).is_dir()
             problem = f"no file below it is a {SUITE_KIND}" if is_folder else f"is no {SUITE_KIND}"
             advice = f"`apiVersion: {SUITE_API_VERSION}` and `kind: {SUITE_KIND}`"
             error = ConfigError(f"{problem}: write one that starts with {advice}", path)
             raise CombinedConfigError([error])
-        yield from found
+        for item in found:
+            at = identify(item.source)
+            if at not in seen:
+                seen.add(at)
+                yield item
 
 
-def _find_at(root: Path, path_filter: PathFilter) -> Iterator[SuiteText | SourceError]:
-    for item in find_files(root, path_filter):
+def _find_at(named: str, path_filter: PathFilter) -> Iterator[SuiteText | SourceError]:
+    for item in find_files(named, path_filter):
         if isinstance(item, SourceError):
             yield item
         if not isinstance(item, str):

@@ -159,8 +159,14 @@ REGISTRATION_DRIFT = _gauge(
 )
 SKEW = _gauge(
     "evenspread_skew",
-    "Pods in a workload's fullest domain above the emptiest one, as they are or as its constraint "
-    "counts them, whichever is larger, at the last audit.",
+    "Pods in the fullest domain above the global minimum, as the constraint of a workload counts "
+    "them, at the last audit; absent without a constraint.",
+    ("namespace", "workload", "topology_key"),
+)
+POD_SKEW = _gauge(
+    "evenspread_pod_skew",
+    "Pods of the workload in their fullest domain above those in the emptiest one, whether a "
+    "constraint counts them or not, at the last audit.",
     ("namespace", "workload", "topology_key"),
 )
 UNCOUNTED_PODS = _gauge(
@@ -186,7 +192,7 @@ AUDIT_FINDINGS = _gauge(
 AUDIT_WORKLOADS = _gauge("evenspread_audit_workloads", "Workloads in the last audit.")
 AUDIT_ROWS_LEFT_OUT = _gauge(
     "evenspread_audit_rows_left_out",
-    "Pairs of workload and topology key without evenspread_skew: the 2000 most uneven have it.",
+    "Pairs of workload and topology key without evenspread_pod_skew: the 2000 most uneven have it.",
 )
 AUDIT_NAMESPACES_LEFT_OUT = _gauge(
     "evenspread_audit_namespaces_left_out",
@@ -235,6 +241,7 @@ FEATURES = _gauge(
 
 AUDITED = (
     SKEW,
+    POD_SKEW,
     UNCOUNTED_PODS,
     MAX_SKEW,
     DOMAINS,

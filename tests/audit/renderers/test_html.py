@@ -174,7 +174,9 @@ def test_one_is_no_plural() -> None:
 
 STRICT = spread_report(
     skew=2, own_skew=2, domains=3, own=3, counted=3,
-    cells=(DomainCount("a", 1, 2, 2), DomainCount("b", 1, 1, 1), DomainCount("c", 1, 0, 0)),
+    cells=(
+        DomainCount("a", 1, 2, 2, 1), DomainCount("b", 1, 1, 1, 1), DomainCount("c", 1, 0, 0, 1)
+    ),
 )  # fmt: skip
 FREE = replace(STRICT, max_skew=None, when_unsatisfiable="")
 
@@ -205,7 +207,7 @@ def test_counts_that_differ_have_a_bar_of_their_own_which_is_not_fine() -> None:
         skew=0,
         counted=0,
         uncounted=UncountedPods(pending=1, unselected=2),
-        cells=(DomainCount("a", 1, 0, 2), DomainCount("b", 0, 0, 0)),
+        cells=(DomainCount("a", 1, 0, 2, 3), DomainCount("b", 0, 0, 0, 1)),
     )
 
     where, counted = build_bars(part)
@@ -216,6 +218,10 @@ def test_counts_that_differ_have_a_bar_of_their_own_which_is_not_fine() -> None:
     ]  # fmt: skip
     assert counted.label.startswith("what the constraint counts: 0 of 3 pods (1 Pending, 2 not ")
     assert [(cell.value, cell.tone) for cell in counted.cells] == [("a", "part")]
+    assert [cell.nodes for cell in where.cells] == [
+        "3 nodes, 1 eligible", "1 node, none eligible", "",
+    ]  # fmt: skip
+    assert [cell.nodes for cell in counted.cells] == ["1 node"]
 
 
 @needs_browser

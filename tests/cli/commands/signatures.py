@@ -6,9 +6,14 @@ import click
 
 from webhook.cli.command import ImportedFunction
 from webhook.cli.inputs.apiserver import ServerOptions
+from webhook.cli.whatif import WhatIfOptions
 
 SERVER = frozenset(ServerOptions.__slots__)
-COMBINED = {"server": SERVER, "sources": SERVER | {"facts", "live"}}
+COMBINED = {
+    "server": SERVER,
+    "sources": SERVER | {"facts", "live"},
+    "options": frozenset(WhatIfOptions.__struct_fields__),
+}
 """Parameter of a function -> the options that a decorator combines into it."""
 
 

@@ -89,6 +89,27 @@ def test_an_object_is_found_by_its_name(kind: GroupKind, cluster: ClusterReader)
     assert cluster.find(kind, "ops", name) is None
 
 
+def test_an_object_of_one_source_replaces_none(cluster: ClusterReader) -> None:
+    assert cluster.find_replaced(DEPLOYMENT, "shop", "web") is None
+
+
+@pytest.mark.parametrize("source", ["manifests", "API server"])
+def test_the_replaced_object_of_a_name_is_known(source: str, api: ApiServer) -> None:
+    written = OBJECTS.replace("{replicas: 2}", "{replicas: 3}")
+    api.add(*yaml.safe_load_all(OBJECTS))
+    server, text = (
+        (SERVER, written) if source == "API server" else (None, f"{OBJECTS}---\n{written}")
+    )
+
+    with open_cluster(server, manifest_cluster(text)[0], OWNERS) as cluster:
+        found = cluster.find(DEPLOYMENT, "shop", "web")
+        replaced = cluster.find_replaced(DEPLOYMENT, "shop", "web")
+
+    assert (found and found["spec"], replaced and replaced["spec"]) == (
+        {"replicas": 3}, {"replicas": 2}
+    )  # fmt: skip
+
+
 def test_an_unknown_kind_has_no_objects(cluster: ClusterReader) -> None:
     assert cluster.find(GroupKind("example.io", "Boat"), "shop", "ships") is None
 

@@ -7,7 +7,7 @@ import pytest
 
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.policy.explain.daemons import DaemonPods, WaitingPod
+from webhook.explain.daemons import DaemonPods, WaitingPod
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.placement.census import ObservedPod
 

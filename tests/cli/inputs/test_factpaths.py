@@ -1,8 +1,11 @@
 import os
+from pathlib import Path
 
 import click
 import pytest
 
+from tests.cli.conftest import Run
+from tests.cli.files import POD
 from webhook.cli.inputs.factpaths import DEPRECATION, facts_options
 
 # arguments, value, message on stderr
@@ -42,3 +45,28 @@ def test_the_help_shows_only_the_new_spelling() -> None:
 
     assert "--facts PATH" in shown
     assert "--cluster" not in shown
+
+
+# command, options before the path
+NAMED = {
+    "validate": ("-f",),
+    "audit": ("-f",),
+    "explain": ("-f", "own.yaml", "--facts"),
+    "fix": ("--diff", "-f"),
+    "test": (),
+}
+
+
+@pytest.mark.parametrize(("command", "options"), NAMED.items(), ids=NAMED.keys())
+def test_whether_a_path_can_be_read_is_found_when_it_is_read(
+    folder: Path, run: Run, command: str, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files here can be read, whatever the system says beforehand."""
+    (folder / "own.yaml").write_text(POD)
+    (folder / "named.yaml").write_text(POD)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    ran = run(command, *options, "named.yaml")
+
+    assert "not readable" not in ran.err
+    assert "Usage" not in ran.err

@@ -64,6 +64,14 @@ def test_without_a_live_cluster_facts_are_those_of_files(folder: Path) -> None:
     assert origins(cluster) == {"a": "facts", "b": "file", "c": "file"}
 
 
+def test_facts_may_be_read_already() -> None:
+    others = documents("".join(NODE % (name, "read") for name in "ab"))
+
+    cluster = read_facts(FactsSources(paths=("no.yaml",)), [], (), Inputs([]), others=others)
+
+    assert origins(cluster) == {"a": "read", "b": "read"}
+
+
 def test_services_are_read_from_the_namespaces_of_the_objects(api: ApiServer) -> None:
     api.add(yaml.safe_load(files.SERVICE))
 

@@ -7,6 +7,7 @@ import pytest
 from tests.audit import customs, world
 from tests.cli import files
 from tests.cli.inputs.test_kustomize import install
+from tests.cli.inputs.test_unknowntemplates import DEPLOYMENT_WEB, ROLLOUT
 from webhook.cli.inputs.kustomize import KustomizeFolder
 from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, name_judged
 from webhook.policy.kinds import POD
@@ -86,6 +87,14 @@ def test_facts_are_read_likewise(folder: Path) -> None:
 
     assert [document.kind for document in found].count("Node") == 2
     assert (len(inputs.problems), len(inputs.skipped)) == (1, 1)
+
+
+def test_a_loop_of_links_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+
+    inputs = InputFiles([str(tmp_path / "loop.yaml")], strict=False)
+
+    assert ["symbolic links" in str(problem) for problem in inputs.problems] == [True]
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
@@ -200,13 +209,41 @@ spec:
 """
 
 
-def test_a_kind_with_constraints_that_are_not_judged_is_noted_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.yaml").write_text(f"{CLUSTER}---\n{CLUSTER}")
+MISSPELLED = """\
+apiVersion: app/v1
+kind: Deployment
+metadata: {name: old}
+spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 0}]}}}
+"""
 
-    for judged, notes in ((None, 0), ({POD: ()}, 1)):
-        inputs = Inputs([str(tmp_path)], judged=judged)
-        assert len(list(inputs.objects())) == 2
-        inputs.report()
-        assert capsys.readouterr().err.count("note: ") == notes
+
+@pytest.mark.parametrize("text", [CLUSTER, MISSPELLED])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_kind_with_constraints_that_are_not_judged_is_reported_once(
+    text: str, strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(f"{text}---\n{text}")
+
+    for judged, reported in ((None, 0), ({POD: ()}, 1)):
+        for kind in (Inputs, InputFiles):
+            inputs = kind([str(tmp_path)], strict=strict, judged=judged)
+            assert len(list(inputs.objects())) == 2
+            inputs.report()
+            assert len(inputs.problems) == (reported if strict else 0)
+            expected = "error: " if strict else "note: "
+            assert capsys.readouterr().err.count(expected) == reported
+
+
+def test_unknown_templates_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text(ROLLOUT)
+    (tmp_path / "b.yaml").write_text(DEPLOYMENT_WEB)
+    alone, beside = Inputs([str(tmp_path / "a.yaml")]), Inputs([str(tmp_path / "a.yaml")])
+
+    list(alone.objects())
+    alone.note_unknown_templates()
+    assert capsys.readouterr().err.count("note: ") == 1
+
+    list(beside.objects())
+    list(beside.facts_objects([str(tmp_path / "b.yaml")]))
+    beside.note_unknown_templates()
+    assert capsys.readouterr().err == ""

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
-from webhook.cli.inputs.subjects import ExplainSubject, decode_template
+from webhook.cli.inputs.revisions import NextRevision
+from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy import kinds
 from webhook.policy.firstlabels import HASH, UID
 from webhook.policy.model import GroupKind, LabelSelector
@@ -27,15 +28,15 @@ def labels_of(
     kind: GroupKind, replicas: Sequence[Mapping[str, str]] = (), **members: Any
 ) -> Mapping[str, str]:
     """The labels that a next pod has besides those of its template."""
-    is_new, part = members.pop("is_new", False), members.pop("part", "")
-    subject = subject_of(kind, **members)
+    part, known = members.pop("part", ""), members.pop("revision", {})
+    revision = NextRevision(subject_of(kind, **members), **known)
     pods = [msgspec.convert({"metadata": {"labels": labels}}, ObservedPod) for labels in replicas]
-    pod = build_next_pod(subject, decode_template(subject), pods, part=part, is_new=is_new)
+    pod = build_next_pod(revision, pods, part=part)
     assert pod.labels.items() >= APP.items()
     return {key: value for key, value in pod.labels.items() if key not in APP}
 
 
-def revision(value: str, key: str = "pod-template-hash") -> dict[str, str]:
+def labelled(value: str, key: str = "pod-template-hash") -> dict[str, str]:
     return APP | {key: value}
 
 
@@ -47,27 +48,31 @@ def test_the_hash_of_a_revision_without_pods_is_a_placeholder() -> None:
 
 
 def test_pods_show_the_hash_of_the_revision_that_most_of_them_have() -> None:
-    replicas = [revision("old"), revision("h1"), revision("h1")]
+    replicas = [labelled("old"), labelled("h1"), labelled("h1")]
 
     assert labels_of(kinds.DEPLOYMENT, replicas) == {"pod-template-hash": "h1"}
-    assert labels_of(kinds.DEPLOYMENT, replicas, is_new=True) == {"pod-template-hash": HASH}
+    new = labels_of(kinds.DEPLOYMENT, replicas, revision={"is_new": True})
+    assert new == {"pod-template-hash": HASH}
 
 
-def test_the_status_of_a_stateful_set_shows_its_newest_revision() -> None:
-    replicas = [revision("old", SET_HASH)]
+def test_the_replica_set_of_a_pod_shows_its_labels_itself() -> None:
+    replicas = [labelled("old"), APP | {"security.istio.io/tlsMode": "istio"}]
+
+    assert labels_of(kinds.REPLICA_SET, replicas, revision={"is_owned": True}) == {}
+
+
+def test_the_label_of_a_known_revision_replaces_that_of_most_pods() -> None:
+    replicas = [labelled("old", SET_HASH)]
 
     assert labels_of(kinds.STATEFUL_SET, replicas)[SET_HASH] == "old"
-    updated = labels_of(kinds.STATEFUL_SET, replicas, status={"updateRevision": "new"})
-    assert updated[SET_HASH] == "new"
+    known = labels_of(kinds.STATEFUL_SET, replicas, revision={"labels": {SET_HASH: "new"}})
+    assert known[SET_HASH] == "new"
 
 
-def test_the_status_of_a_rollout_shows_its_newest_revision() -> None:
-    key = "rollouts-pod-template-hash"
-    status = {"currentPodHash": "new"}
+def test_a_pod_of_a_stateful_set_has_its_ordinal() -> None:
+    pod = build_next_pod(NextRevision(subject_of(kinds.STATEFUL_SET)), ordinal=7)
 
-    labels = labels_of(kinds.ROLLOUT, [revision("old", key)], status=status, is_new=True)
-
-    assert labels[key] == "new"
+    assert pod.labels["apps.kubernetes.io/pod-index"] == "7"
 
 
 def test_labels_of_webhooks_are_taken_over_and_those_of_single_pods_are_not() -> None:
@@ -125,6 +130,6 @@ def test_the_controller_of_the_pod_selects_it(
     kind: GroupKind, selector: object, pairs: dict[str, str]
 ) -> None:
     subject = subject_of(kind, spec={"selector": selector, "template": TEMPLATE})
-    pod = build_next_pod(subject, decode_template(subject))
+    pod = build_next_pod(NextRevision(subject))
 
     assert foresee_selector(subject, pod) == LabelSelector(pairs)

@@ -11,8 +11,8 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.subjects import find
+from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.manifests import Document, parse
-from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, ROLLOUT, SHIPPED_TEMPLATES
 from webhook.policy.placement.census import ObservedPod
 

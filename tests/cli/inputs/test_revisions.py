@@ -1,46 +1,184 @@
-"""The status of a StatefulSet shows the revision of its next pod, by the pod's ordinal."""
+"""The revision of the next pod is that of the stored template, or a new one."""
 
+import json
 from typing import Any
 
-import msgspec
 import pytest
 
-from webhook.cli.inputs.revisions import find_next_ordinal, find_revision
+from tests.apiserver import ApiServer, refuse, respond
+from webhook.cli.inputs.apiserver import ServerOptions
+from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored, is_unchanged
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.policy.kinds import ROLLOUT, STATEFUL_SET
+from webhook.errors import ApiError
+from webhook.manifests import Document, parse
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, ROLLOUT
 from webhook.policy.model import GroupKind
-from webhook.policy.placement.census import ObservedPod
 
-SET_HASH = "controller-revision-hash"
-REVISIONS = {"currentRevision": "old", "updateRevision": "new"}
-
-
-def read(kind: GroupKind, names: tuple[str, ...] = (), **members: Any) -> dict[str, str]:
-    value = {"metadata": {"name": "db"}, **members}
-    pods = [msgspec.convert({"metadata": {"name": name}}, ObservedPod) for name in names]
-    subject = ExplainSubject(kind, (), "shop", value, exists=True)
-    return find_revision(subject, find_next_ordinal(subject, pods))
-
-
-def test_other_kinds_have_no_partition() -> None:
-    found = read(ROLLOUT, spec={}, status={"currentPodHash": "h2"})
-
-    assert found == {"rollouts-pod-template-hash": "h2"}
-
-
-# running pods, start, revision of the next pod with a partition of 2
-PARTITIONS = {
-    "above the partition": (("db-0", "db-1"), 0, "new"),
-    "below it": (("db-0", "db-2"), 0, "old"),
-    "below it, counted from the start": (("db-5",), 5, "old"),
-    "above it, counted from the start": (("db-5", "db-6"), 5, "new"),
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
+VERSIONS = {
+    DEPLOYMENT: "apps/v1",
+    DAEMON_SET: "apps/v1",
+    ROLLOUT: "argoproj.io/v1alpha1",
+    CLONE_SET: "apps.kruise.io/v1alpha1",
 }
+STORED = {"uid": "u1", "resourceVersion": "7"}
+DEFAULTS = {"schedulerName": "default-scheduler", "dnsPolicy": "ClusterFirst"}
 
 
-@pytest.mark.parametrize(("names", "start", "revision"), PARTITIONS.values(), ids=PARTITIONS.keys())
-def test_pods_below_the_partition_have_the_current_revision(
-    names: tuple[str, ...], start: int, revision: str
+def workload(kind: GroupKind, image: str = "web:1", **members: Any) -> Any:
+    """An object of a manifest, or of the cluster with the metadata that only it has."""
+    metadata = {"name": "web", "namespace": "shop", **members.pop("metadata", {})}
+    spec = {"containers": [{"name": "c", "image": image}], **members.pop("defaults", {})}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": spec}
+    version = {"apiVersion": VERSIONS[kind], "kind": kind.kind}
+    return {**version, "metadata": metadata, "spec": {"template": template}, **members}
+
+
+def replica_set(number: int, image: str, kind: GroupKind = DEPLOYMENT) -> Any:
+    owner = {"apiVersion": VERSIONS[kind], "kind": kind.kind, "name": "web", "controller": True}
+    made = workload(
+        DEPLOYMENT,
+        image,
+        defaults=DEFAULTS,
+        metadata={
+            "name": f"web-h{number}",
+            "ownerReferences": [owner],
+            "annotations": {"deployment.kubernetes.io/revision": str(number)},
+        },
+    )
+    return {**made, "kind": "ReplicaSet"}
+
+
+def applied(image: str) -> dict[str, str]:
+    written = json.dumps(workload(DEPLOYMENT, image))
+    return {"kubectl.kubernetes.io/last-applied-configuration": written}
+
+
+def read(*objects: Any) -> ManifestCluster:
+    documents = [
+        item for value in objects for item in parse(json.dumps(value), "x.json")
+        if isinstance(item, Document)
+    ]  # fmt: skip
+    return ManifestCluster(documents, (), Inputs([]))
+
+
+def subject_of(kind: GroupKind, value: Any, *, exists: bool = False) -> ExplainSubject:
+    return ExplainSubject(kind, ("spec", "template"), "shop", value, exists)
+
+
+def find_of_manifest(kind: GroupKind, manifest: Any, *facts: Any) -> NextRevision:
+    return find_revision(subject_of(kind, manifest), read(*facts, manifest))
+
+
+# objects of the cluster, image of the manifest; name of the ReplicaSet, or whether it is new
+REPLICA_SETS: dict[str, tuple[list[Any], str, str | bool]] = {
+    "no ReplicaSet": ([], "web:1", False),
+    "the only one": ([replica_set(1, "web:1")], "web:1", "web-h1"),
+    "another image": ([replica_set(1, "web:1")], "web:2", True),
+    "a rollback": ([replica_set(1, "web:1"), replica_set(2, "web:2")], "web:1", "web-h1"),
+    "the newest of two": ([replica_set(1, "web:1"), replica_set(2, "web:1")], "web:1", "web-h2"),
+    "no ReplicaSet, and the same template": (
+        [workload(DEPLOYMENT, defaults=DEFAULTS)], "web:1", False
+    ),
+    "no ReplicaSet, and another template": (
+        [workload(DEPLOYMENT, defaults=DEFAULTS)], "web:2", True
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "image", "expected"), REPLICA_SETS.values(), ids=REPLICA_SETS.keys()
+)
+def test_a_manifest_belongs_to_the_newest_replica_set_with_its_template(
+    facts: list[Any], image: str, expected: str | bool
 ) -> None:
-    spec = {"ordinals": {"start": start}, "updateStrategy": {"rollingUpdate": {"partition": 2}}}
+    found = find_of_manifest(DEPLOYMENT, workload(DEPLOYMENT, image), *facts)
 
-    assert read(STATEFUL_SET, names, spec=spec, status=REVISIONS) == {SET_HASH: revision}
+    assert (found.subject.name if found.is_owned else found.is_new) == expected
+
+
+def test_what_another_client_added_to_the_template_is_kept() -> None:
+    added = {**DEFAULTS, "nodeSelector": {"disk": "ssd"}}
+    own = replica_set(1, "web:1")
+    own["spec"]["template"]["spec"].update(added)
+    stored = workload(DEPLOYMENT, defaults=added, metadata={"annotations": applied("web:1")})
+
+    assert find_of_manifest(DEPLOYMENT, workload(DEPLOYMENT), stored, own).is_owned
+    assert find_of_manifest(DEPLOYMENT, workload(DEPLOYMENT), own).is_new
+
+
+@pytest.mark.parametrize("annotation", [7, "{"])
+def test_an_annotation_that_is_no_manifest_shows_nothing(annotation: Any) -> None:
+    key = "kubectl.kubernetes.io/last-applied-configuration"
+    stored = workload(DEPLOYMENT, metadata={"annotations": {key: annotation}})
+
+    assert is_unchanged(subject_of(DEPLOYMENT, workload(DEPLOYMENT)), stored)
+
+
+# kind, status of the stored object, image of the manifest; label, whether the revision is new
+OTHERS: dict[str, tuple[GroupKind, dict[str, Any], str, dict[str, str], bool]] = {
+    "a DaemonSet": (DAEMON_SET, {}, "web:1", {}, False),
+    "a changed DaemonSet": (DAEMON_SET, {}, "web:2", {}, True),
+    "a CloneSet": (
+        CLONE_SET, {"updateRevision": "r1"}, "web:1", {"controller-revision-hash": "r1"}, False
+    ),
+    "a changed CloneSet": (CLONE_SET, {"updateRevision": "r1"}, "web:2", {}, True),
+    "a Rollout without a ReplicaSet": (
+        ROLLOUT, {"currentPodHash": "h1"}, "web:1", {"rollouts-pod-template-hash": "h1"}, False
+    ),
+    "a changed Rollout": (ROLLOUT, {"currentPodHash": "h1"}, "web:2", {}, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "image", "labels", "is_new"), OTHERS.values(), ids=OTHERS.keys()
+)
+def test_the_stored_object_shows_the_revision_of_an_unchanged_manifest(
+    kind: GroupKind, status: dict[str, Any], image: str, labels: dict[str, str], *, is_new: bool
+) -> None:
+    stored = workload(kind, defaults=DEFAULTS, status=status)
+
+    found = find_of_manifest(kind, workload(kind, image), stored)
+
+    assert (found.labels, found.is_new, found.is_owned) == (labels, is_new, False)
+
+
+def test_an_object_of_the_cluster_has_the_revision_that_its_status_shows() -> None:
+    value = workload(CLONE_SET, status={"updateRevision": "r1"})
+    subject = subject_of(CLONE_SET, value, exists=True)
+
+    assert find_revision(subject, read()).labels == {"controller-revision-hash": "r1"}
+
+
+def test_the_newest_replica_set_of_a_rollout_is_found_too() -> None:
+    found = find_of_manifest(ROLLOUT, workload(ROLLOUT), replica_set(1, "web:1", ROLLOUT))
+
+    assert (found.subject.name, found.is_owned) == ("web-h1", True)
+
+
+def test_a_manifest_that_was_stored_is_the_object_of_the_cluster() -> None:
+    value = workload(DEPLOYMENT, metadata=STORED)
+
+    assert find_stored(subject_of(DEPLOYMENT, value), read(value)) is value
+    assert find_stored(subject_of(DEPLOYMENT, workload(DEPLOYMENT)), read()) is None
+
+
+def test_a_stored_object_without_a_template_of_its_own_shows_no_revision() -> None:
+    stored = {**workload(ROLLOUT), "spec": {"workloadRef": {"kind": "Deployment", "name": "web"}}}
+    manifest = workload(ROLLOUT)
+
+    assert find_stored(subject_of(ROLLOUT, manifest), read(stored, manifest)) is None
+
+
+def test_a_user_who_may_not_read_the_object_gets_an_answer(api: ApiServer) -> None:
+    subject = subject_of(DEPLOYMENT, manifest := workload(DEPLOYMENT))
+    server = ServerOptions(kubeconfig="kubeconfig")
+    path = "/apis/apps/v1/namespaces/shop/deployments/web"
+    api.script(path, refuse("no"), respond({}, 422))
+
+    with open_cluster(server, read(manifest), ()) as cluster:
+        assert find_stored(subject, cluster) is None
+        with pytest.raises(ApiError):
+            find_stored(subject, cluster)

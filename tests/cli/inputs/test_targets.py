@@ -9,9 +9,9 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
+from webhook.explain.caveats import ALWAYS_IGNORED, VOLUMES
+from webhook.explain.daemons import DaemonPods
 from webhook.manifests import Document, parse
-from webhook.policy.explain.caveats import ALWAYS_IGNORED, VOLUMES
-from webhook.policy.explain.daemons import DaemonPods
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import LabelSelector
@@ -167,9 +167,22 @@ def test_new_pods_of_a_stateful_set_follow_its_ordinals(policy: str, parallel: b
 
     assert pods is not None
     assert pods.succession.is_parallel == parallel
-    first = next(pods.succession.follow(build("sts/web", text).situation)).pod.labels
+    first = next(pods.succession.follow(build("sts/web", text).situation))[1].pod.labels
     assert first["statefulset.kubernetes.io/pod-name"] == "web-5"
     assert first["apps.kubernetes.io/pod-index"] == "5"
+
+
+def test_a_job_has_as_many_replicas_as_its_controller_wants() -> None:
+    spec = "parallelism: 4, completions: 9, template"
+    job = WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job").replace(
+        "containers: []", "containers: [{name: c}]"
+    )
+    failed = "status: {conditions: [{type: Failed, status: 'True'}]}\n---\n"
+    ended = job.removesuffix("---\n") + failed
+
+    assert build("job/web", job.replace("template", spec)).replicas == 4
+    assert build("job/web", ended).replicas == 0
+    assert build("job/web", ended).terms.closed == "the Job has ended (Failed)"
 
 
 def test_a_workload_without_a_number_of_replicas_has_one() -> None:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from webhook.policy.explain.explanation import (
+from webhook.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
     Explanation,
     NodeExplanation,
 )
-from webhook.policy.explain.rollout import Rollout
+from webhook.explain.rollout import Rollout
 
 ZONE = "topology.kubernetes.io/zone"
 ROLLOUT = Rollout(

@@ -6,14 +6,15 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
     MOST_TABLE_ROWS,
+    WIDE_TABLES,
     bar,
     describe_absence,
     describe_placed,
     show,
 )
-from webhook.policy.explain.changes import SuggestedChange
-from webhook.policy.explain.daemons import DaemonReport, MissingPod
-from webhook.policy.explain.explanation import (
+from webhook.explain.changes import SuggestedChange
+from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.explanation import (
     DomainRow,
     Explanation,
     NodeExplanation,
@@ -21,8 +22,8 @@ from webhook.policy.explain.explanation import (
     Refusal,
     explain_refusal,
 )
-from webhook.policy.explain.replicaskew import DomainReplicas, SkewChange
-from webhook.policy.explain.rollout import Rollout, ScaleDownReport
+from webhook.explain.replicaskew import DomainReplicas, SkewChange
+from webhook.explain.rollout import Rollout, ScaleDownReport
 
 FULL = "█" * BAR
 
@@ -109,6 +110,22 @@ def test_long_tables_keep_the_fullest_domains_and_the_best_nodes(
     assert lines[-2] == "  ... and 2 more nodes"
 
 
+def test_wide_tables_are_not_shortened(capsys: pytest.CaptureFixture[str]) -> None:
+    many = MOST_TABLE_ROWS + 2
+    name = "n" * 40
+    domains = [DomainRow(f"d{i:02}", 1, 0, i, skew=i, fits=True) for i in range(many)]
+    nodes = tuple(
+        NodeExplanation(name=f"{name}{i:02}", passes=True, best=False, score=i) for i in range(many)
+    )
+
+    show(explanation(constraint(*domains), nodes=nodes), None, Terminal(), WIDE_TABLES)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  d") for line in lines) == many + 1  # and the headings
+    assert sum(line.startswith(f"  {name}") for line in lines) == many
+    assert not any("more" in line or "…" in line for line in lines)
+
+
 def test_a_pod_without_a_node_has_rejections_and_changes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -132,11 +149,18 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
     ]
 
 
-PLACED = {(1, 1): "", (2, 3): "; 2 of 3 missing replicas", (3, 3): "; all 3 missing replicas"}
+PLACED: dict[tuple[int | None, int], str] = {
+    (1, 1): "",
+    (2, 3): "; 2 of 3 missing replicas",
+    (3, 3): "; all 3 missing replicas",
+    (None, 3): "; tried for the next pod only",
+}
 
 
 @pytest.mark.parametrize(("numbers", "text"), PLACED.items())
-def test_changes_show_how_many_replicas_they_place(numbers: tuple[int, int], text: str) -> None:
+def test_changes_show_how_many_replicas_they_place(
+    numbers: tuple[int | None, int], text: str
+) -> None:
     assert describe_placed(SuggestedChange("uncordon node n1", (), ("n1",), *numbers)) == text
 
 

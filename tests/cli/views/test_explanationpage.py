@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from tests.chromium import PATIENCE_MS, launched, needs_browser
 from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, constraint, explanation
 from webhook.cli.views.explanationpage import HEIGHT, MOST_COLUMNS, choose_tone, render_page
-from webhook.policy.explain.daemons import DaemonReport, MissingPod
-from webhook.policy.explain.explanation import DomainRow
-from webhook.policy.explain.rollout import Rollout
+from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.explanation import DomainRow
+from webhook.explain.rollout import Rollout
 
 
 def domains(number: int) -> list[DomainRow]:

@@ -61,6 +61,23 @@ FINDINGS: dict[str, tuple[ValidationReport, list[str]]] = {
 }
 
 
+# report -> lines of the wide output
+WIDE: dict[str, tuple[ValidationReport, list[str]]] = {
+    "an accepted object": (report(judged=True), ["pod.yaml:1: Pod shop/web: accepted"]),
+    "an object without a pod template": (report(), []),
+    "a warning": (report(judged=True, warnings=(NOTICE,)), FINDINGS["a warning"][1]),
+}
+
+
+@pytest.mark.parametrize(("found", "lines"), WIDE.values(), ids=WIDE.keys())
+def test_wide_has_a_line_about_accepted_objects(
+    found: ValidationReport, lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(found, Terminal(), is_wide=True)
+
+    assert capsys.readouterr().out.splitlines() == lines
+
+
 @pytest.mark.parametrize(("found", "lines"), FINDINGS.values(), ids=FINDINGS.keys())
 def test_a_finding_has_its_place_and_its_fix(
     found: ValidationReport, lines: list[str], capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
-from webhook.policy.explain.rollout import RankedRemoval, RemovedPod, Rollout, ScaleDownReport
+from webhook.explain.rollout import RankedRemoval, RemovedPod, Rollout, ScaleDownReport
 from webhook.policy.model import ZONE
 
 READY = RemovedPod("web-1", "n1", "a", 2, goes_first=False)
@@ -33,6 +33,14 @@ WITH_RANKS = report(
     notes=("1 of 1 removed pod is not ready",),
     with_ranks=RankedRemoval((READY,), (), ("it is not known",)),
 )
+
+
+def test_all_pods_are_shown_if_there_is_no_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    show_scale_down(report(*[READY] * (MOST_PODS + 3)), Terminal(), MOST_PODS + 3)
+
+    out = capsys.readouterr().out
+    assert "more" not in out
+    assert len(out.splitlines()) == 4 + MOST_PODS + 3
 
 
 def test_both_orders_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ def test_causes_of_any_findings_have_lines() -> None:
     constraint = Constraint(max_skew=0, topology_key="zone", when_unsatisfiable="Never")
     found = rules.check((constraint,), LIST, APART)
 
-    lines = [cause.line for cause in causes(read(files.POD + files.BROKEN), (), found)]
+    lines = [cause.line for cause in causes(read(files.POD + files.BROKEN), (), found, None)]
 
     assert lines == [11, 13]
 
@@ -184,14 +184,22 @@ def test_several_servers_give_a_report_each() -> None:
     assert (old.denied, new.denied) == (False, True)
 
 
+OWNERS = "[{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, controller: true}]"
+REDACTED = world.STORED_POD.replace(
+    'uid: 9f0c2f3e, resourceVersion: "4711"', f"ownerReferences: {OWNERS}"
+)
+REDACTED += "status: {phase: Running}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
         (world.STORED_POD, []),
         (world.STORED_POD.replace("uid: 9f0c2f3e, ", ""), ["TSC008"]),
+        (REDACTED, []),
         (world.STORED_POD.replace("values: [web]", "values: [shop]"), ["TSC008"]),
     ],
-    ids=["from a cluster", "from a manifest", "with another value"],
+    ids=["from a cluster", "from a manifest", "without its identity", "with another value"],
 )
 def test_the_keys_of_a_pod_that_was_stored_are_in_its_selector(text: str, rules: list[str]) -> None:
     assert [cause.rule for cause in report(text).causes] == rules
@@ -233,7 +241,9 @@ def test_a_template_whose_pods_are_refused_has_warnings_and_with_strict_causes(
     assert (found.code, bool(found.stored)) == (code, code == 201)
     assert [cause.line for cause in found.causes] == causes
     assert [notice.line for notice in found.warnings] == warnings
-    assert {one.rule for one in found.causes} | {one.rule for one in found.warnings} == {"TSC008"}
+    written = [(cause.rule, cause.fix) for cause in found.causes]
+    written += ((notice.rule, notice.fix) for notice in found.warnings)
+    assert written == [("TSC008", "remove matchLabelKeys[1], or app from labelSelector")]
 
 
 JOB_SET = """\
@@ -342,3 +352,22 @@ def test_an_object_without_strict_errors_has_no_report_of_them() -> None:
     places = BUILT_IN_TEMPLATES[document.group_kind]
 
     assert report_strict_errors(document, places, strict=True) is None
+
+
+def test_findings_of_exempt_rules_are_left_out_and_counted() -> None:
+    text = files.POD + files.DOUBTFUL + "    minDomain: 3\n"
+    servers = [gates(Version(1, 20))]
+
+    (whole,) = reports_on(read(text), BUILT_IN_TEMPLATES, servers)
+    (rest,) = reports_on(
+        read(text), BUILT_IN_TEMPLATES, servers, exempt=frozenset({"TSC011", "TSC020", "TSC111"})
+    )
+    (strict,) = reports_on(
+        read(text), BUILT_IN_TEMPLATES, servers, strict=True, exempt=frozenset({"TSC011"})
+    )
+
+    assert [notice.rule for notice in whole.warnings] == ["TSC011", "TSC020", "TSC021"]
+    assert [notice.rule for notice in whole.dropped] == ["TSC111"]
+    assert [notice.rule for notice in (*rest.warnings, *rest.dropped)] == ["TSC021"]
+    assert (whole.exempted, rest.exempted, strict.exempted) == (0, 3, 1)
+    assert not strict.denied

@@ -72,7 +72,12 @@ BROKEN = {
     "half a file": ('{"clusters": [{"na', "", "1: invalid JSON: Unterminated string"),
     "no YAML": ("a: [1,\nb", "", "2: invalid YAML: while parsing a flow sequence, did not find"),
     "a binary file": ("\0", "", "a binary file: manifests are YAML or JSON"),
-    "an empty object": ("{}", "", "has no current context: it has none at all, with --context"),
+    "an empty object": ("{}", "", "has no current context: it has none at all; write one"),
+    "an empty object for a requested context": (
+        "{}",
+        "c",
+        "has no context 'c': it has none at all;",
+    ),
     "no current context": (CONTEXTS, "", "has no current context: choose one of a, b, with"),
     "a missing context": (CONTEXTS, "c", "has no context 'c': choose one of a, b"),
     "a missing current context": (

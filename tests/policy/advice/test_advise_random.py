@@ -79,6 +79,7 @@ def subjects(draw: st.DrawFn) -> Subject:
         replicas=draw(st.none() | st.integers(0, 12)),
         claims=draw(st.booleans()),
         recreates=draw(st.booleans()),
+        no_surge=draw(st.booleans()),
         running=tuple(draw(st.lists(groups, max_size=3))),
     )
 

@@ -1,19 +1,32 @@
-import pytest
+from collections.abc import Iterable
 
-from webhook.policy.advice.advise import Advice, ExemptFinding
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import Json, constraint, deployment, kind_of, spread
+from tests.policy.advice import realistic
+from tests.policy.advice.subjects import subject
+from tests.policy.advice.test_advise_random import contexts
 from webhook.policy.advice.broken import (
     ALL_FIELDS,
     READ_FIELDS,
     VIOLATED_FIELDS,
     BrokenFields,
-    drop_misleading,
     find_broken_fields,
+    neutralize,
 )
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import AdviceFinding
+from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fielderrors
 from webhook.policy.api.rules import API_RULES, ApiViolation
 from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding
 from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.model import Constraint
 from webhook.policy.paths import FieldPath
 
 LIST = "spec.template.spec.topologySpreadConstraints"
@@ -32,6 +45,12 @@ def finding(rule: str, field: str) -> AdviceFinding:
     return AdviceFinding(rule, field, "", "")
 
 
+def find_broken(
+    violations: Iterable[ApiViolation] = (), strict: Iterable[StrictFinding] = ()
+) -> BrokenFields:
+    return find_broken_fields(violations, strict, subject(deployment()))
+
+
 def test_the_tables_name_rules_and_fields() -> None:
     assert VIOLATED_FIELDS.keys() == API_RULES.keys()
     assert READ_FIELDS.keys() <= CATALOGUE.keys()
@@ -44,7 +63,7 @@ def test_violations_break_their_fields() -> None:
     found += [violation("TSC010", "")]
     found += [violation("TSC004", "[2].{topologyKey, whenUnsatisfiable}")]
 
-    broken = find_broken_fields(found, (), LIST)
+    broken = find_broken(found)
 
     assert broken.entries == {
         0: {"maxSkew", "labelSelector"},
@@ -55,7 +74,9 @@ def test_violations_break_their_fields() -> None:
 def test_all_fields_of_a_part_of_a_patch_are_doubtful() -> None:
     found = [violation("TSC001", "[1].maxSkew")]
 
-    assert find_broken_fields(found, (), LIST, {0}).entries == {0: ALL_FIELDS, 1: {"maxSkew"}}
+    patch = replace(subject(deployment()), unjudged=frozenset({0}))
+
+    assert find_broken_fields(found, (), patch).entries == {0: ALL_FIELDS, 1: {"maxSkew"}}
 
 
 def test_a_misspelled_field_breaks_what_it_means() -> None:
@@ -65,60 +86,134 @@ def test_a_misspelled_field_breaks_what_it_means() -> None:
         unknown((*AT, 0, "namespaces"), ()),
     ]
 
-    broken = find_broken_fields((), found, LIST)
+    broken = find_broken(strict=found)
 
-    assert broken == BrokenFields({1: frozenset({"minDomains", "labelSelector"})})
+    assert broken == BrokenFields(LIST, {1: frozenset({"minDomains", "labelSelector"})})
 
 
 def test_a_field_beside_the_list_breaks_the_constraint_that_it_is_missing_from() -> None:
     found = [unknown((*AT[:-1], "labelSelector"), (*AT, 0, "labelSelector"))]
     elsewhere = [unknown(("spec", "labelSelector"), ("spec", AT[-1], 0, "labelSelector"))]
 
-    assert find_broken_fields((), found, LIST).entries == {0: {"labelSelector"}}
-    assert find_broken_fields((), elsewhere, LIST).entries == {}
+    assert find_broken(strict=found).entries == {0: {"labelSelector"}}
+    assert find_broken(strict=elsewhere).entries == {}
 
 
 def test_a_misplaced_list_hides_it() -> None:
-    broken = find_broken_fields((), [unknown(("spec", AT[-1]), AT)], LIST)
+    broken = find_broken(strict=[unknown(("spec", AT[-1]), AT)])
 
-    assert broken == BrokenFields({}, hides_list=True)
+    assert broken == BrokenFields(LIST, {}, hides_list=True)
 
 
-BROKEN = BrokenFields({1: frozenset({"maxSkew"})})
+BROKEN = BrokenFields(LIST, {1: frozenset({"maxSkew"})})
+HIDDEN = BrokenFields(LIST, {}, hides_list=True)
+SOFT = BrokenFields(LIST, {1: frozenset({"maxSkew"})}, soft=frozenset({1}))
 
 # broken fields, rule, field, whether a finding on it misleads
 MISLEADING = {
     "a rule that reads the field": (BROKEN, "TSC112", f"{LIST}[1].maxSkew", True),
     "a rule that reads another": (BROKEN, "TSC101", f"{LIST}[1].labelSelector", False),
+    "a rule that reads only the domains": (BROKEN, "TSC120", f"{LIST}[1].topologyKey", False),
     "a rule that is not in the table": (BROKEN, "TSC114", f"{LIST}[1].maxSkew", True),
     "another constraint": (BROKEN, "TSC112", f"{LIST}[0].maxSkew", False),
-    "all constraints together": (BROKEN, "TSC106", f"{LIST}[0].maxSkew", True),
+    "all hard constraints together": (BROKEN, "TSC106", f"{LIST}[0].maxSkew", True),
+    "a soft constraint beside the hard ones": (SOFT, "TSC106", f"{LIST}[0].maxSkew", False),
     "no constraint": (BROKEN, "TSC110", LIST, False),
     "another field of the object": (BROKEN, "TSC102", "metadata.annotations", False),
-    "nothing written, with a hidden list": (BrokenFields({}, True), "TSC110", LIST, True),
-    "a constraint beside a hidden list": (
-        BrokenFields({}, True), "TSC101", f"{LIST}[0].labelSelector", False
-    ),
-}  # fmt: skip
+    "nothing written, with a hidden list": (HIDDEN, "TSC110", LIST, True),
+    "a constraint beside a hidden list": (HIDDEN, "TSC101", f"{LIST}[0].labelSelector", False),
+}
 
 
 @pytest.mark.parametrize(
     ("broken", "rule", "field", "misleads"), MISLEADING.values(), ids=MISLEADING.keys()
 )
-def test_advice_is_dropped_if_it_misleads(
+def test_advice_is_justified_unless_it_misleads(
     broken: BrokenFields, rule: str, field: str, misleads: bool
 ) -> None:
-    one = finding(rule, field)
-    advice = Advice(
-        denied=(one,), warned=(one,), audited=(one,), exempted=(ExemptFinding(one, "x"),)
+    assert broken.justify(finding(rule, field)) is not misleads
+
+
+# constraints, the entries with broken fields that are certainly soft
+ACTIONS: dict[str, tuple[list[Json], set[int]]] = {
+    "soft": ([spread(whenUnsatisfiable="ScheduleAnyway", maxSkew=0)], {0}),
+    "hard": ([spread(maxSkew=0)], set()),
+    "misspelled": ([spread(whenUnsatisfiable="ScheduleAnywa", maxSkew=0)], set()),
+}
+
+
+@pytest.mark.parametrize(("constraints", "soft"), ACTIONS.values(), ids=ACTIONS.keys())
+def test_only_constraints_that_are_certainly_soft_are(
+    constraints: list[Json], soft: set[int]
+) -> None:
+    found = [violation("TSC001", "[0].maxSkew"), violation("TSC001", "[9].maxSkew")]
+    entries = find_broken_fields(found, (), subject(deployment(*constraints)))
+    both = [*found, violation("TSC003", "[0].whenUnsatisfiable")]
+
+    assert entries.soft == soft
+    assert find_broken_fields(both, (), subject(deployment(*constraints))).soft == frozenset()
+
+
+def test_values_that_no_scheduler_takes_become_neutral() -> None:
+    wrong = constraint(
+        max_skew=-3, min_domains=0, node_affinity_policy="honor", node_taints_policy=""
     )
+    right = constraint(max_skew=2, min_domains=3, node_taints_policy="Honor")
+    judged = subject(deployment()).with_constraints((wrong, right))
 
-    left = drop_misleading(advice, broken, LIST)
+    assert neutralize(judged).constraints == (
+        replace(
+            wrong,
+            max_skew=1,
+            min_domains=1,
+            node_affinity_policy="Honor",
+            node_taints_policy="Ignore",
+        ),
+        right,
+    )
+    sound = judged.with_constraints((right,))
+    assert neutralize(sound) is sound
 
-    assert left == (Advice() if misleads else advice)
+
+ALTERNATIVES: dict[str, list[object]] = {
+    "maxSkew": [1, 2, 6],
+    "topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"],
+    "minDomains": [None, 1, 2, 3],
+    "nodeAffinityPolicy": [None, "Honor", "Ignore"],
+    "nodeTaintsPolicy": [None, "Honor", "Ignore"],
+    "labelSelector": [None, {}, {"matchLabels": {"app": "web"}}],
+    "matchLabelKeys": [[], ["pod-template-hash"]],
+}
+CLOSED = {"TSC105", "TSC116", "TSC120"}  # of one constraint at most one of them is reported
 
 
-def test_advice_on_sound_constraints_stays() -> None:
-    advice = Advice(warned=(finding("TSC106", LIST),))
+def list_rules(judged: Subject, entry: int, known: AdviceContext) -> set[str]:
+    """List the rules with a finding on an entry."""
+    at = f"{judged.list_path}[{entry}]"
+    return {
+        row.id
+        for row in POLICY_RULES
+        if any(violation.field.startswith(at) for violation in row.check(judged, known))
+    }
 
-    assert drop_misleading(advice, BrokenFields({}), LIST) is advice
+
+@given(realistic.objects(), contexts(), st.sampled_from(sorted(ALTERNATIVES)), st.data())
+def test_advice_depends_on_no_other_field_than_the_table_says(
+    obj: Json, known: AdviceContext, field: str, data: st.DataObject
+) -> None:
+    judged = subject(obj, realistic.KINDS.get(kind_of(obj)))
+    for entry, written in enumerate(judged.constraints):
+        value = data.draw(st.sampled_from(ALTERNATIVES[field]))
+        changed = msgspec.convert({**msgspec.to_builtins(written), field: value}, Constraint)
+        others = judged.constraints
+        constraints = (*others[:entry], changed, *others[entry + 1 :])
+
+        before = list_rules(judged, entry, known)
+        after = list_rules(judged.with_constraints(constraints), entry, known)
+
+        differing = (before ^ after) - CLOSED
+        if bool(before & CLOSED) != bool(after & CLOSED):
+            differing |= before & CLOSED | after & CLOSED
+        assert {
+            rule for rule in differing if field not in READ_FIELDS.get(rule, ALL_FIELDS)
+        } == set()

@@ -21,6 +21,12 @@ WAITING: dict[str, tuple[Subject, int, str]] = {
     "as many places where no revision is beside another": (
         deployed(spread(), strategy={"type": "Recreate"}), 6, ""
     ),
+    "as many places where a pod ends before another is created": (
+        deployed(spread(), strategy={"rollingUpdate": {"maxSurge": 0}}), 6, ""
+    ),
+    "fewer places where a pod ends before another is created": (
+        deployed(spread(), strategy={"rollingUpdate": {"maxSurge": 0}}), 5, "the others"
+    ),
     "as many places for a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), 6, ""),
     "more places": (deployed(spread()), 7, ""),
     "as many places as the most replicas of an autoscaler": (SCALED, 9, ROLLOUT),

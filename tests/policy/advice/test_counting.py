@@ -16,6 +16,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     counts_itself,
     counts_no_pod,
+    counts_own_revision,
     hard_constraints,
     is_outdated,
     known_selectors,
@@ -24,12 +25,34 @@ from webhook.policy.advice.counting import (
     other_workloads,
     unmet_requirements,
 )
+from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.census import Census
 
 HASH = "pod-template-hash"
 PARTS = ("spec", "template")
+
+HASHED = spread(matchLabelKeys=[HASH])
+
+# subject, gates, whether its constraint counts the pods of one revision only
+OWN_REVISION: dict[str, tuple[Json, Gates, bool]] = {
+    "the label of the revision": (workload(HASHED), gates(), True),
+    "no label": (workload(spread()), gates(), False),
+    "another label": (workload(spread(matchLabelKeys=["app"])), gates(), False),
+    "a label that the pods do not get": (workload(HASHED, kind=STATEFUL_SET), gates(), False),
+    "a disabled gate": (workload(HASHED), NO_MATCH_LABEL_KEYS, False),
+}
+
+
+@pytest.mark.parametrize(
+    ("obj", "known", "expected"), OWN_REVISION.values(), ids=OWN_REVISION.keys()
+)
+def test_pods_of_one_revision(obj: Json, known: Gates, expected: bool) -> None:
+    judged = subject(obj)
+
+    assert counts_own_revision(judged.constraints[0], judged, known) is expected
+
 
 ADDED: dict[str, tuple[Json, str, bool]] = {
     "a Deployment adds the hash": (workload(), HASH, True),

@@ -9,7 +9,14 @@ from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB_SET,
+    POD,
+    STATEFUL_SET,
+)
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.podlabels import COMPLETION_INDEX
@@ -83,6 +90,45 @@ def test_labels_that_fields_give_to_pods(obj: Json, expected: tuple[str, ...]) -
     path = ("spec", "template") if kind_of(obj) == ROLLOUT else None
 
     assert subject(obj, path).given_labels == expected
+
+
+def of_rollout(**strategy: Any) -> Subject:
+    return subject(workload(kind=ROLLOUT, strategy=strategy), ("spec", "template"))
+
+
+def of_daemon_set(**strategy: Any) -> Subject:
+    return subject(workload(kind=DAEMON_SET, updateStrategy=strategy))
+
+
+NO_SURGE: dict[str, tuple[Subject, bool]] = {
+    "none by a number": (deployed(strategy={"rollingUpdate": {"maxSurge": 0}}), True),
+    "none by a percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "0%"}}), True),
+    "one": (deployed(strategy={"rollingUpdate": {"maxSurge": 1}}), False),
+    "some percent": (deployed(strategy={"rollingUpdate": {"maxSurge": "10%"}}), False),
+    "the default": (deployed(strategy={"rollingUpdate": {"maxUnavailable": 1}}), False),
+    "another type": (deployed(strategy={"rollingUpdate": {"maxSurge": False}}), False),
+    "no percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "0"}}), False),
+    "no strategy": (deployed(), False),
+    "a DaemonSet with the default": (subject(workload(kind=DAEMON_SET)), True),
+    "a DaemonSet with none": (of_daemon_set(rollingUpdate={"maxSurge": "0%"}), True),
+    "a DaemonSet with some": (of_daemon_set(rollingUpdate={"maxSurge": 1}), False),
+    "a DaemonSet with OnDelete": (
+        of_daemon_set(type="OnDelete", rollingUpdate={"maxSurge": 1}), True
+    ),
+    "a Rollout without any": (of_rollout(canary={"maxSurge": 0, "maxUnavailable": 1}), True),
+    "a Rollout with the default": (of_rollout(canary={"maxUnavailable": 1}), False),
+    "a Rollout whose canary has pods of its own": (
+        of_rollout(canary={"maxSurge": 0, "trafficRouting": {"nginx": {}}}), False
+    ),
+    "a Rollout with two sets of pods": (of_rollout(blueGreen={"maxUnavailable": 1}), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "expected"), NO_SURGE.values(), ids=NO_SURGE.keys())
+def test_whether_a_rollout_creates_no_pod_before_another_ends(
+    found: Subject, expected: bool
+) -> None:
+    assert found.no_surge is expected
 
 
 CLAIMS: dict[str, tuple[Any, tuple[str | None, ...]]] = {

@@ -190,6 +190,19 @@ KEYS: dict[str, tuple[Subject, list[str] | None]] = {
     ),
     "a label that no Rollout gives": (keyed("role", kind=ROLLOUT), []),
     "the hash of Rollouts on a Deployment that one may refer to": (keyed(ROLLOUT_HASH), None),
+    "the hash of Rollouts on a Deployment that none refers to": (
+        replace(keyed(ROLLOUT_HASH), is_unreferred=True), [HASH]
+    ),
+    "the hash of Rollouts on a Deployment whose pods lack it": (
+        replace(keyed(ROLLOUT_HASH), running=(running("a1", labels={"app": "web", HASH: "1"}),)),
+        [HASH],
+    ),
+    "the hash of Rollouts on a Deployment with pods of a Rollout": (
+        replace(keyed(ROLLOUT_HASH), running=(running("a1", labels={ROLLOUT_HASH: "1"}),)), None
+    ),
+    "the hash of Rollouts on a Deployment that one refers to": (
+        replace(keyed(ROLLOUT_HASH), creator=ROLLOUT), None
+    ),
     "the hash of Rollouts on a StatefulSet": (
         keyed(ROLLOUT_HASH, kind=STATEFUL_SET), [REVISION]
     ),
@@ -346,30 +359,6 @@ def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str
 @pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])
 def test_a_field_that_is_in_force(constraint: Json) -> None:
     assert check_rule("TSC111", deployed(constraint), audit(config=policy(gates=OFF))) == []
-
-
-GROUP = {"schedulingGroup": {"podGroupName": "workers"}}
-OF_1_35 = {"workloadRef": {"name": "train", "podGroup": "workers"}}
-SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
-
-GANGS: dict[str, tuple[Subject, list[str]]] = {
-    "a hard constraint": (subject(pod(spread(), **GROUP)), ["[0]"]),
-    "a hard constraint in Kubernetes 1.35": (subject(pod(spread(), **OF_1_35)), ["[0]"]),
-    "one of two is hard": (subject(pod(SOFT, spread(), **GROUP)), ["[1]"]),
-    "a soft constraint": (subject(pod(SOFT, **GROUP)), []),
-    "no gang": (subject(pod(spread())), []),
-    "no gang, as the group is null": (subject(pod(spread(), schedulingGroup=None)), []),
-    "a gang that is placed": (subject(pod(spread(), nodeName="n", **GROUP)), []),
-}
-
-
-@pytest.mark.parametrize(("judged", "places"), GANGS.values(), ids=GANGS.keys())
-def test_a_hard_constraint_may_keep_a_gang_pending(judged: Subject, places: list[str]) -> None:
-    found = check_rule("TSC121", judged, admission())
-
-    fields = [f"spec.topologySpreadConstraints{place}.whenUnsatisfiable" for place in places]
-    assert [finding.field for finding in found] == fields
-    assert {finding.instead for finding in found} <= {"whenUnsatisfiable: ScheduleAnyway"}
 
 
 def test_kinds_without_a_surge_count_no_two_revisions() -> None:

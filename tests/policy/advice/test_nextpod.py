@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
     partitioned,
     running,
     subject,
+    suggestions,
     workload,
     zones,
 )
@@ -48,7 +49,12 @@ NO_NODE = "# let its pods go to some nodes by nodeSelector, affinity and tolerat
 # subject, nodes, pods, field and what to write; nothing if there is a place
 PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] | None]] = {
     "zones want one node and nodes another": (
-        deployed(spread(), HOST), SMALL, FULL, (f"{PATH}[0].maxSkew", "maxSkew: 2")
+        replace(deployed(spread(), HOST), running=tuple(FULL)), SMALL, FULL,
+        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+    ),
+    "more pods are awaited than a maxSkew for the next one leaves a place": (
+        replace(deployed(spread(), HOST, replicas=9), running=tuple(FULL)), SMALL, FULL,
+        (f"{PATH}[0].maxSkew", "maxSkew: 3"),
     ),
     "a domain that never fills": (
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], [running("a1", "b1")],
@@ -70,7 +76,7 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
         deployed(spread(topologyKey="rack")), SMALL, [], None,
     ),
     "nodes without the key of another constraint": (
-        deployed(spread(topologyKey="rack"), spread(), HOST), SMALL, FULL,
+        deployed(spread(topologyKey="rack"), spread(), HOST, replicas=3), SMALL, FULL,
         (f"{PATH}[1].maxSkew", "maxSkew: 2"),
     ),
     "one node is left": (deployed(spread(), HOST), SMALL, [running("a1", "b1", "b2")], None),
@@ -132,9 +138,14 @@ def test_without_node_policies_another_change_is_suggested() -> None:
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
     nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
 
-    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, ONE, config=off))
+    waiting = replace(deployed(spread(), replicas=3), running=(running("a1", "gone"),))
+
+    (violation,) = check_rule("TSC106", waiting, audit(nodes, ONE, config=off))
 
     assert violation.instead == "maxSkew: 2"
+    assert suggestions("TSC106", deployed(spread()), audit(nodes, ONE, config=off)) == [
+        f"whenUnsatisfiable: {SOFT}"  # a maxSkew of all replicas would keep no pod from any zone
+    ]
     assert violation.problem == (
         "the one node that its pods can go to rejects the next pod: "
         '"topology.kubernetes.io/zone" rejects 1'
@@ -169,9 +180,13 @@ CAUSES: dict[str, tuple[list[Json], list[Node], Gates, tuple[str, str]]] = {
     "too few domains": (
         [MANY], zones("a1", "b1"), gates(), (f"{PATH}[0].minDomains", "minDomains: 2")
     ),
+    "too few domains, and zones of different sizes": (
+        [MANY, spread(topologyKey=HOSTNAME, maxSkew=2)], zones("a1", "b1", "b2", "b3"), gates(),
+        (f"{PATH}[0].minDomains", f"whenUnsatisfiable: {SOFT}\nminDomains: null"),
+    ),
     "too few domains of two keys": (
         [MANY, MANY_HOSTS], zones("a1", "b1"), gates(),
-        (f"{PATH}[0].whenUnsatisfiable", "whenUnsatisfiable: ScheduleAnyway"),
+        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}\nminDomains: null"),
     ),
 }  # fmt: skip
 

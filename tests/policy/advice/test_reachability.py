@@ -104,6 +104,10 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a place for every replica, and none for a rollout": (
         deployed(spread(), replicas=2), TAINTED_C, True, True
     ),
+    "a place for every replica, and a rollout that needs no more": (
+        deployed(spread(), replicas=2, strategy={"rollingUpdate": {"maxSurge": "0%"}}),
+        TAINTED_C, False, False,
+    ),
     "no place for the most replicas of an autoscaler": (
         replace(deployed(HASHED, replicas=2), scaling=ReplicaRange(2, 3, "ScaledObject/web")),
         TAINTED_C, True, True,
@@ -263,6 +267,10 @@ EXCLUDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
     "a DaemonSet, whose pods count their own node alone": (
         subject(workload(spread(), kind=DAEMON_SET, template_spec=IN_A)), THREE, [], []
     ),
+    "a DaemonSet, whose pods have a place once taints are honored": (
+        subject(workload(IGNORING, kind=DAEMON_SET)),
+        [*zones("a1", "a2", "b1", "b2"), node("c1", "zone-c", GPU)], [], [],
+    ),
     "pods that are written for one node": (judged(IGNORING, **IN_A, **BOUND), THREE, [], []),
 }  # fmt: skip
 
@@ -307,107 +315,6 @@ def test_all_causes_of_excluded_domains_are_named() -> None:
         "others (zone-c, zone-d), always as empty: no domain takes more than 1 pod, the others "
         "stay Pending"
     )
-
-
-HARD_ZONE = spread(topologyKey=ZONE)
-SOFT_ZONE = spread(whenUnsatisfiable=SOFT)
-HONORING_TAINTS = spread(nodeTaintsPolicy="Honor")
-SPREADS_NOTHING = "the constraint cannot spread its pods"
-IN_ONE = f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}" only (zone-a)'
-BY_TAINTS = (
-    f'by taints (gpu=a100:NoSchedule) its pods can go to 1 of 2 domains of "{ZONE}" only (zone-a)'
-)
-TAINTED_B = [*zones("a1", "a2"), node("b1", "zone-b", GPU)]
-
-# subject, nodes, problem in an audit
-ON_A1 = (
-    "by spec.nodeName all its pods run on node a1: kube-scheduler does not place them, and no "
-    "constraint is evaluated"
-)
-ALONE: dict[str, tuple[Subject, list[Node], str]] = {
-    "a node selector leaves one zone": (
-        judged(HARD_ZONE, **IN_A), THREE,
-        f"{IN_ONE}: {SPREADS_NOTHING}",
-    ),
-    "a node selector leaves one zone to a soft constraint": (
-        judged(SOFT_ZONE, **IN_A), THREE,
-        f"{IN_ONE}: {SPREADS_NOTHING}",
-    ),
-    "taints leave one zone": (
-        judged(HONORING_TAINTS), TAINTED_B, f"{BY_TAINTS}: {SPREADS_NOTHING}",
-    ),
-    "a taint has no part": (
-        judged(HARD_ZONE, **IN_A), [*THREE, node("a9", "zone-a", GPU)],
-        f"{IN_ONE}: {SPREADS_NOTHING}",
-    ),
-    "a node selector has no part": (
-        judged(HONORING_TAINTS, nodeSelector={"pool": "web"}),
-        [node(name, f"zone-{name[0]}", *taints, pool="web")
-         for name, taints in (("a1", ()), ("b1", (GPU,)))],
-        f"{BY_TAINTS}: {SPREADS_NOTHING}",
-    ),
-    "either of two suffices": (
-        judged(HONORING_TAINTS, **IN_A), TAINTED_B,
-        f"{BY_TAINTS.replace('by taints', 'by nodeSelector and taints')}: {SPREADS_NOTHING}",
-    ),
-    "a cordoned zone is a domain": (
-        judged(HARD_ZONE, **IN_A), [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c"}, (), True)],
-        f"{IN_ONE}: {SPREADS_NOTHING}",
-    ),
-    "the other zones are not ready": (
-        judged(HARD_ZONE), [*zones("a1"), node("b1", "zone-b", NOT_READY)], ""
-    ),
-    "a misspelled key beside it": (
-        judged(spread(topologyKey="zones"), HARD_ZONE), ONE_ZONE,
-        f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}',
-    ),
-    "the cluster has one zone": (
-        judged(HARD_ZONE), ONE_ZONE, f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}'
-    ),
-    "a soft constraint where the cluster has one zone": (judged(SOFT_ZONE), ONE_ZONE, ""),
-    "a soft constraint where taints leave one zone to every pod": (
-        judged(SOFT_ZONE), TAINTED_B, ""
-    ),
-    "a cluster of one node": (judged(HARD_ZONE, HOST), zones("a1"), ""),
-    "the other zones count, but every replica has a place": (
-        deployed(spread(nodeAffinityPolicy="Ignore", maxSkew=9), template_spec=IN_A), THREE,
-        f"{IN_ONE}: {SPREADS_NOTHING}",
-    ),
-    "several zones": (judged(HARD_ZONE), THREE, ""),
-    "several nodes in one zone": (judged(HOST, **IN_A), THREE, ""),
-    "no zone": (judged(HARD_ZONE, nodeSelector={"pool": "none"}), THREE, ""),
-    "the other zones count, which is another finding": (judged(IGNORING, **IN_A), THREE, ""),
-    "two zones are required, which is another finding": (
-        judged(spread(minDomains=2), **IN_A), THREE, ""
-    ),
-    "no constraint": (judged(), ONE_ZONE, ""),
-    "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),
-    "pods that are written for one node": (judged(HARD_ZONE, HOST, **BOUND), THREE, ON_A1),
-    "one pod": (deployed(HARD_ZONE, replicas=1, template_spec=BOUND), THREE, ""),
-    "a pod that has a node": (subject(pod(HARD_ZONE, **BOUND)), THREE, ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("advised", "nodes", "problem"), ALONE.values(), ids=ALONE.keys())
-def test_one_domain_that_pods_can_go_to(advised: Subject, nodes: list[Node], problem: str) -> None:
-    found = check_rule("TSC120", advised, audit(nodes))
-
-    assert [violation.problem for violation in found] == ([problem] if problem else [])
-    assert check_rule("TSC120", advised, admission(nodes)) == []
-
-
-def test_pods_that_are_written_for_one_node_can_be_left_to_the_scheduler() -> None:
-    (violation,) = check_rule("TSC120", judged(HARD_ZONE, **BOUND), audit([]))
-
-    assert violation.field == "spec.template.spec.nodeName"
-
-
-def test_pods_in_one_zone_can_be_spread_over_nodes() -> None:
-    (zone,) = suggestions("TSC120", judged(HARD_ZONE, **IN_A), audit())
-    (host,) = suggestions("TSC120", judged(HOST, nodeSelector={HOSTNAME: "a1"}), audit())
-
-    assert zone.endswith(f"or spread them over {HOSTNAME}")
-    assert host.startswith("# let its pods go to more nodes")
 
 
 ONE_NODE = f'; now the one node that its pods can go to rejects the next pod: "{ZONE}" rejects 1'

@@ -17,7 +17,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import DAEMON_SET
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind, Node
 
 RANGE = ReplicaRange(2, 9, "ScaledObject/web")
@@ -101,11 +101,23 @@ def test_a_skew_may_bind_where_others_are_counted() -> None:
 
 
 HOST = spread(topologyKey=HOSTNAME)
+SOFT = "whenUnsatisfiable: ScheduleAnyway"
+UNIQUE = {"matchLabelKeys": ["statefulset.kubernetes.io/pod-name"]}
 UNEVEN = zones("a1", "b1", "b2", "b3")
 
 AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
-    "a small zone and a large one": (deployed(spread(), HOST), UNEVEN, "maxSkew: 2"),
-    "the same, the other way round": (deployed(HOST, spread()), UNEVEN, "maxSkew: 2"),
+    "a small zone and a large one": (deployed(spread(), HOST), UNEVEN, "maxSkew: 3"),
+    "the same, the other way round": (deployed(HOST, spread()), UNEVEN, "maxSkew: 3"),
+    "a third constraint, whose pods count only themselves": (
+        subject(workload(spread(), HOST, {**HOST, **UNIQUE}, kind=STATEFUL_SET)),
+        UNEVEN,
+        "maxSkew: 3",
+    ),
+    "pods that count only themselves": (
+        subject(workload(spread(**UNIQUE), HOST, kind=STATEFUL_SET)),
+        UNEVEN,
+        "",
+    ),
     "even zones": (deployed(spread(), HOST), THREE, ""),
     "few replicas": (deployed(spread(), HOST, replicas=3), UNEVEN, ""),
     "one constraint": (deployed(spread()), UNEVEN, ""),
@@ -128,7 +140,7 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     "a tainted node that counts for one": (
         deployed(spread(), spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor")),
         [*UNEVEN, node("a2", "zone-a", GPU)],
-        "maxSkew: 2",
+        "maxSkew: 3",
     ),
     "a node of another pool that counts for one": (
         deployed(
@@ -138,7 +150,7 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
             *(replace(one, labels=one.labels | {"pool": ""}) for one in UNEVEN),
             node("a2", "zone-a", GPU),
         ],
-        "maxSkew: 2",
+        "maxSkew: 3",
     ),
     "nodes without the key of a third": (
         deployed(spread(), HOST, spread(topologyKey="rack", maxSkew=6), replicas=8),
@@ -151,7 +163,7 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     "a key of no node": (
         deployed(spread(), HOST, spread(topologyKey="rack")),
         UNEVEN,
-        "maxSkew: 2",
+        "maxSkew: 3",
     ),
     "domains that lie within neither": (
         deployed(spread(), spread(topologyKey="rack")),
@@ -192,6 +204,76 @@ def test_constraints_that_exclude_each_other(
     violations = check_rule("TSC109", judged, audit(nodes))
 
     assert [violation.instead for violation in violations] == ([instead] if instead else [])
+
+
+IN_RACKS = [
+    node("a1", "zone-a", rack="1"), node("b1", "zone-b", rack="1"), node("b2", "zone-b", rack="2"),
+]  # fmt: skip
+OF_SHOP = spread(topologyKey="rack", labelSelector={"matchLabels": {"app": "shop"}})
+
+# constraints, replicas, nodes, what to write
+SUGGESTED: dict[str, tuple[tuple[Json, ...], int, list[Node], str]] = {
+    "what every order allows, rather than the best": (
+        (spread(), HOST), 6, UNEVEN, "maxSkew: 3"
+    ),
+    "a third constraint, which crosses the others": (
+        (spread(), HOST, spread(topologyKey="rack", maxSkew=5)), 7, IN_RACKS, "maxSkew: 2"
+    ),
+    "a third constraint, with which no maxSkew is enough": (
+        (spread(), HOST, spread(topologyKey="rack")), 7, IN_RACKS, SOFT
+    ),
+    "a third constraint, and minDomains, which a soft one must not have": (
+        (spread(), {**HOST, "minDomains": 1}, spread(topologyKey="rack")), 7, IN_RACKS,
+        f"{SOFT}\nminDomains: null",
+    ),
+    "a third constraint that counts pods of others": (
+        (spread(), HOST, OF_SHOP), 7, IN_RACKS, SOFT
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "replicas", "nodes", "instead"), SUGGESTED.values(), ids=SUGGESTED.keys()
+)
+def test_what_is_suggested_leaves_no_replica_pending(
+    constraints: tuple[Json, ...], replicas: int, nodes: list[Node], instead: str
+) -> None:
+    judged = deployed(*constraints, replicas=replicas)
+    members = {"Deployment/shop": {"app": "shop"}}
+
+    found = check_rule("TSC109", judged, audit(nodes, members=members))
+
+    assert {violation.instead for violation in found} == {instead}
+
+
+RACKS = [
+    node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("b2", "b", rack="1"),
+    node("c0", "c", rack="1"),
+]  # fmt: skip
+RACK = spread(topologyKey="rack", maxSkew=3)
+
+# constraints, nodes, what TSC112 suggests for each of three replicas' constraints
+LOOSE: dict[str, tuple[tuple[Json, ...], list[Node], list[str]]] = {
+    "keys that cross": ((spread(maxSkew=3), RACK), RACKS, ["maxSkew: 1", "maxSkew: 1"]),
+    "keys that cross, one of which is even": ((spread(), RACK), RACKS, ["maxSkew: 2"]),
+    "zones and nodes": (
+        (spread(), spread(topologyKey=HOSTNAME, maxSkew=3)), THREE, ["maxSkew: 1"]
+    ),
+    "a closed zone": ((spread(maxSkew=3),), [*zones("a1", "b1"), node("c1", "c", GPU)],
+                      ["maxSkew: 2"]),
+    "a closed zone that leaves one": ((spread(maxSkew=3),), [*zones("a1"), node("c1", "c", GPU)],
+                                      [SOFT]),
+    "no nodes": ((spread(), RACK), [], ["maxSkew: 1"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraints", "nodes", "instead"), LOOSE.values(), ids=LOOSE.keys())
+def test_a_skew_that_binds_leaves_no_replica_pending(
+    constraints: tuple[Json, ...], nodes: list[Node], instead: list[str]
+) -> None:
+    judged = deployed(*constraints, replicas=3, strategy={"type": "Recreate"})
+
+    assert [one.instead for one in check_rule("TSC112", judged, audit(nodes))] == instead
 
 
 def test_replicas_before_the_last_have_no_place() -> None:

@@ -1,20 +1,14 @@
 """TSC109 in random clusters, compared with kube-scheduler's filter for pods in every order."""
 
-from collections.abc import Sequence
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.build import NAMESPACE, Json, gates, spread
+from tests.build import Json, spread
+from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import GPU, audit, check_rule, deployed, node
-from webhook.policy.advice.context import resolve_valid
-from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
-from webhook.policy.placement.census import Census
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
-from webhook.policy.placement.topology import Topology
+from webhook.policy.model import HOSTNAME, ZONE, Node
 
 POLICIES = st.fixed_dictionaries(
     {
@@ -45,32 +39,6 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     ]
 
 
-def count_placed(
-    advised: Subject, constraints: Sequence[Constraint], nodes: Sequence[Node], most: int
-) -> int:
-    """Count the replicas that have a place in the best order; every order is tried."""
-    pod, topology = next_pod(advised), Topology(nodes)
-    spreads = resolve_valid(tuple(constraints), pod.labels, gates())
-    refused = find_rejections(topology, pod.demands)
-    states = {(0,) * len(nodes)}
-    for placed in range(most):
-        following: set[tuple[int, ...]] = set()
-        for state in states:
-            census = Census()
-            for one, number in zip(nodes, state, strict=True):
-                census.add(NAMESPACE, pod.labels, one.name, number)
-            tallies = tally_constraints(pod, spreads, topology, census)
-            passing = place_pod(tallies, topology, refused).passing
-            following |= {
-                tuple(n + (one.name in chosen) for one, n in zip(nodes, state, strict=True))
-                for chosen in ([name] for name in passing)
-            }
-        if not following:
-            return placed
-        states = following
-    return most
-
-
 @settings(max_examples=150)
 @given(some_nodes(), some_constraints(), st.integers(4, 7))
 def test_replicas_without_a_place_are_those_of_placement(
@@ -80,14 +48,48 @@ def test_replicas_without_a_place_are_those_of_placement(
     zones, hosts = advised.constraints
     found = check_rule("TSC109", advised, audit(nodes))
 
-    most = count_placed(advised, (zones, hosts), nodes, replicas)
-    alone = [count_placed(advised, (one,), nodes, replicas) for one in (zones, hosts)]
+    most = max(count_placed(advised, nodes, replicas))
+    alone = [
+        max(count_placed(advised, nodes, replicas, constraints=(one,))) for one in (zones, hosts)
+    ]
 
     assert bool(found) is (0 < most < replicas and alone == [replicas, replicas])
     for violation in found:
         assert f"more than {most} of {replicas} replicas" in violation.problem
-        wider = int(violation.instead.removeprefix("maxSkew: "))
-        for skew, fits in ((wider - 1, False), (wider, True)):
-            changed = replace(hosts, max_skew=skew)
-            placed = count_placed(advised, (zones, changed), nodes, replicas)
-            assert (placed == replicas) is fits
+        assert_first_that_fits(
+            violation.instead, advised, 1, nodes, range(hosts.max_skew, replicas)
+        )
+
+
+@settings(max_examples=100)
+@given(some_nodes(), some_constraints(), st.integers(2, 6))
+def test_a_skew_that_can_bind_leaves_every_replica_a_place(
+    nodes: list[Node], written: list[Json], replicas: int
+) -> None:
+    loose = [{**one, "maxSkew": replicas} for one in written]
+    advised = deployed(
+        *loose,
+        replicas=replicas,
+        template_spec={"nodeSelector": {"pool": ""}},
+        strategy={"type": "Recreate"},
+    )
+
+    for index, violation in enumerate(check_rule("TSC112", advised, audit(nodes))):
+        if max(count_placed(advised, nodes, replicas)):
+            assert_first_that_fits(violation.instead, advised, index, nodes, range(replicas))
+
+
+def assert_first_that_fits(
+    instead: str, advised: Subject, index: int, nodes: list[Node], skews: range
+) -> None:
+    """Check that a suggested maxSkew is the smallest with which each order places all replicas."""
+    replicas, constraint = advised.replicas or 0, advised.constraints[index]
+
+    def fits(max_skew: int) -> bool:
+        changed = [*advised.constraints]
+        changed[index] = replace(constraint, max_skew=max_skew)
+        return count_placed(advised, nodes, replicas, constraints=changed) == {replicas}
+
+    enough = next(filter(fits, skews[1:]), None)
+    soft = "whenUnsatisfiable: ScheduleAnyway"
+    assert instead == (soft if enough is None else f"maxSkew: {enough}")

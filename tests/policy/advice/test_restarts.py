@@ -1,10 +1,18 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, pod
-from tests.policy.advice.subjects import deployed, partitioned, subject, workload
-from webhook.policy.advice.restarts import suggest_moving, suggest_restart
+from tests.build import Json, gates, pod, spread
+from tests.policy.advice.subjects import (
+    NO_MATCH_LABEL_KEYS,
+    ROLLOUT,
+    deployed,
+    partitioned,
+    subject,
+    workload,
+)
+from webhook.policy.advice.restarts import suggest_evening, suggest_moving, suggest_restart
 from webhook.policy.advice.subject import Subject
+from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
 
 DELETION = "# delete the pods one after another: those created in their place are spread anew"
@@ -61,6 +69,75 @@ RESTARTS: dict[str, tuple[Subject, str]] = {
 @pytest.mark.parametrize(("judged", "suggestion"), RESTARTS.values(), ids=RESTARTS.keys())
 def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
     assert suggest_restart(judged) == suggestion
+
+
+IN_FULL = (
+    "# delete pods in zone-a, zone-b one after another until they are even: those created in their "
+    "place go to emptier domains"
+)
+
+
+def add_key(key: str, then: str = "") -> str:
+    return (
+        f"# add {key} to matchLabelKeys, which replaces all pods{then}: a restart without it "
+        "places new pods by where the old ones are"
+    )
+
+
+HASH = spread(matchLabelKeys=["pod-template-hash"])
+REVISION = spread(matchLabelKeys=["controller-revision-hash"])
+OLD = NO_MATCH_LABEL_KEYS
+RECREATE: Json = {"type": "Recreate"}
+
+# subject, gates, what to do
+EVENINGS: dict[str, tuple[Subject, Gates, str]] = {
+    "a Deployment": (deployed(spread()), gates(), add_key("pod-template-hash")),
+    "a Deployment without matchLabelKeys": (deployed(spread()), OLD, IN_FULL),
+    "a Deployment whose revisions count apart": (
+        deployed(HASH), gates(), f"# kubectl rollout restart {WEB}"
+    ),
+    "a Deployment whose old pods end first": (
+        deployed(spread(), strategy=RECREATE), OLD, f"# kubectl rollout restart {WEB}"
+    ),
+    "a Deployment that is paused": (
+        deployed(spread(), paused=True), gates(),
+        add_key("pod-template-hash", f", and kubectl rollout resume {WEB}"),
+    ),
+    "a Deployment with the template of a Rollout": (
+        replace(deployed(spread()), creator=ROLLOUT, is_shared=True), gates(),
+        add_key("pod-template-hash, rollouts-pod-template-hash"),
+    ),
+    "a Rollout": (
+        subject(workload(spread(), kind=ROLLOUT), ("spec", "template")), gates(),
+        add_key("rollouts-pod-template-hash"),
+    ),
+    "a StatefulSet": (
+        subject(workload(spread(), kind=STATEFUL_SET)), gates(),
+        "# kubectl rollout restart statefulset/web -n shop",
+    ),
+    "a StatefulSet with a larger maxSkew": (
+        subject(workload(spread(maxSkew=2), kind=STATEFUL_SET)), gates(), IN_FULL
+    ),
+    "a StatefulSet whose revisions count apart": (
+        subject(workload({**REVISION, "maxSkew": 2}, kind=STATEFUL_SET)), gates(),
+        "# kubectl rollout restart statefulset/web -n shop",
+    ),
+    "a StatefulSet with OnDelete": (
+        subject(workload(spread(), kind=STATEFUL_SET, **ON_DELETE)), gates(), IN_FULL
+    ),
+    "a StatefulSet with a partition": (partitioned(spread(), pods=[]), gates(), IN_FULL),
+    "a ReplicaSet": (subject(workload(spread(), kind=REPLICA_SET)), gates(), IN_FULL),
+    "a Job": (subject(workload(spread(), kind=JOB)), gates(), WAIT),
+    "a Pod": (subject(pod(spread())), gates(),
+              "# create the pod anew: no controller creates another in its place"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "known", "suggestion"), EVENINGS.values(), ids=EVENINGS.keys())
+def test_how_to_make_pods_even(judged: Subject, known: Gates, suggestion: str) -> None:
+    (constraint,) = judged.constraints
+
+    assert suggest_evening(judged, constraint, ["zone-a", "zone-b"], known) == suggestion
 
 
 def test_volumes_are_moved_rather_than_pods() -> None:

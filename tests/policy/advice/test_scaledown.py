@@ -55,6 +55,7 @@ def test_a_scale_down_that_can_break_a_hard_constraint() -> None:
 SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "no autoscaler": (scaled(spread(), scaling=None), THREE),
     "one that never scales down": (scaled(spread(), scaling=ReplicaRange(6, 6, HPA)), THREE),
+    "one that removes no pod": (scaled(spread(), scaling=replace(RANGE, scales_down=False)), THREE),
     "one that leaves enough in each zone": (
         scaled(spread(), scaling=ReplicaRange(11, 12, HPA)), THREE
     ),

@@ -18,7 +18,7 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 
 HASH = "pod-template-hash"
@@ -132,7 +132,16 @@ def test_the_domains_and_the_minimum_are_reported() -> None:
         'the skew over "topology.kubernetes.io/zone" is 2, maxSkew is 1: '
         "zone-a has 2 pods, the minimum is 0 (a domain has no pod)"
     )
-    assert violation.instead == "# kubectl rollout restart deployment/web -n shop"
+    assert violation.instead.startswith("# add pod-template-hash to matchLabelKeys, which replaces")
+
+
+def test_the_domains_that_are_too_full_are_those_to_delete_pods_in() -> None:
+    pods = running("a1", "a2", "b1", "b1")
+    judged = subject(workload(spread(), kind=REPLICA_SET), running=(pods,))
+
+    (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
+
+    assert violation.instead.startswith("# delete pods in zone-a, zone-b one after another")
 
 
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}

@@ -158,6 +158,11 @@ COMPLETE: dict[str, tuple[Json, list[RunningPods], bool]] = {
         [HERE],
         True,
     ),
+    "a Deployment without surge": (
+        workload(replicas=2, strategy={"rollingUpdate": {"maxSurge": 0}}),
+        [HERE],
+        True,
+    ),
     "a Deployment that makes new ones first": (workload(replicas=2), [HERE], False),
     "more than it wants": (workload(kind=STATEFUL_SET, replicas=1), [HERE], True),
     "too few": (workload(kind=STATEFUL_SET, replicas=3), [HERE], False),

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json
+from tests.build import Json, spread
 from tests.policy.advice.subjects import deployed, subject, workload
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
@@ -9,6 +9,7 @@ from webhook.policy.advice.suggestions import (
     order_by_naming,
     own_selector,
     suggest_selector,
+    suggest_soft,
 )
 from webhook.policy.kinds import JOB
 from webhook.policy.model import HOSTNAME, ZONE, ObjectMeta
@@ -27,6 +28,13 @@ SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
 @pytest.mark.parametrize(("labels", "expected"), SELECTORS.values(), ids=SELECTORS.keys())
 def test_a_selector_of_its_own(labels: Json, expected: dict[str, str]) -> None:
     assert own_selector(deployed(labels=labels)).match_labels == expected
+
+
+def test_a_soft_constraint_has_no_min_domains() -> None:
+    hard, least = deployed(spread(), spread(minDomains=1)).constraints
+
+    assert suggest_soft(hard) == "whenUnsatisfiable: ScheduleAnyway"
+    assert suggest_soft(least) == "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
 
 
 def test_a_selector_in_yaml() -> None:

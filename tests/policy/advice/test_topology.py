@@ -143,6 +143,12 @@ def least(number: int, **changes: Any) -> Json:
     return spread(minDomains=number, **changes)
 
 
+def surging(*constraints: Json) -> Subject:
+    """Read a DaemonSet whose rollout creates the new pod of a node beside the old one."""
+    strategy: Json = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    return subject(workload(*constraints, kind=DAEMON_SET, updateStrategy=strategy))
+
+
 CORDONED_C = [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c", HOSTNAME: "c1"}, unschedulable=True)]
 
 # subject, nodes, suggested minDomains at admission, and in an audit
@@ -164,6 +170,10 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         deployed(least(4, matchLabelKeys=[HASH]), replicas=3), THREE, None, None
     ),
     "as many places, which a rollout needs": (deployed(least(4), replicas=3), THREE, 3, 3),
+    "as many places, and a rollout that needs no more": (
+        deployed(least(4), replicas=3, strategy={"rollingUpdate": {"maxSurge": 0}}),
+        THREE, None, None,
+    ),
     "fewer replicas than places": (deployed(least(4, maxSkew=2), replicas=5), THREE, None, None),
     "a zone that is not ready": (judged(least(3)), NOT_READY_C, None, None),
     "a cordoned zone, tolerated": (judged(least(3), **TOLERATING_ALL), CORDONED_C, None, None),
@@ -178,6 +188,17 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a key on no node": (judged(least(4, topologyKey="rack")), THREE, None, None),
     "no nodes": (judged(least(4)), [], None, None),
     "a DaemonSet": (subject(workload(least(4), kind=DAEMON_SET)), THREE, None, None),
+    "a DaemonSet that creates a pod beside the old one": (surging(least(2)), THREE, 1, 1),
+    "a DaemonSet that does, of nodes that are not known": (surging(least(2)), [], 1, 1),
+    "a DaemonSet that does, with a place for two pods": (
+        surging(least(2, maxSkew=2)), THREE, None, None
+    ),
+    "a DaemonSet that does, and counts each revision apart": (
+        surging(least(2, matchLabelKeys=["controller-revision-hash"])), THREE, None, None
+    ),
+    "a DaemonSet that does, and counts the nodes of other pods": (
+        surging(least(2, nodeAffinityPolicy="Ignore")), THREE, None, None
+    ),
     "one replica": (deployed(least(4), replicas=1), THREE, None, None),
     "a Job of one pod": (
         subject(workload(least(4), kind=GroupKind("batch", "Job"), replicas=None)),
@@ -199,8 +220,51 @@ def test_fewer_domains_than_min_domains(
     assert suggestions("TSC104", advised, audit(nodes)) == written("minDomains", later)
 
 
+def test_a_new_pod_of_a_daemon_set_has_no_place_beside_the_old_one() -> None:
+    (violation,) = check_rule("TSC104", surging(least(2)), audit())
+
+    assert violation.problem == (
+        "minDomains is 2, but each pod of a DaemonSet can go to one node, which is one domain and "
+        "takes 1 pod: by maxSurge, the new pod of a node waits there for the old one, which waits "
+        "for the new one"
+    )
+
+
 def written(key: str, value: object) -> list[str]:
     return [] if value is None else [f"{key}: {value}"]
+
+
+UNEVEN = zones("a1", "b1", "b2", "b3")
+MANY_HOSTS = {"topologyKey": HOSTNAME, "maxSkew": 2}
+
+# constraints, nodes, pods of another workload, what TSC104 suggests
+SHOWN: dict[str, tuple[list[Json], list[Node], bool, str]] = {
+    "even zones": ([least(5), spread(**MANY_HOSTS)], THREE, False, "minDomains: 3"),
+    "even zones, and pods of others": (
+        [least(5), spread(**MANY_HOSTS)], THREE, True,
+        "whenUnsatisfiable: ScheduleAnyway\nminDomains: null",
+    ),
+    "one constraint, and pods of others": ([least(5)], THREE, True, "minDomains: 3"),
+    "uneven zones": (
+        [least(5), spread(**MANY_HOSTS)], UNEVEN, False,
+        "whenUnsatisfiable: ScheduleAnyway\nminDomains: null",
+    ),
+    "a tainted zone, which another finding is about": (
+        [least(5)], [*zones("a1", "b1"), node("c1", "zone-c", GPU)], False, "minDomains: 2"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "nodes", "shared", "instead"), SHOWN.values(), ids=SHOWN.keys()
+)
+def test_min_domains_are_suggested_if_all_replicas_then_fit(
+    constraints: list[Json], nodes: list[Node], shared: bool, instead: str
+) -> None:
+    members = {"Deployment/cache": {"app": "web"}} if shared else {}
+
+    context = audit(nodes, members=members)
+    assert suggestions("TSC104", deployed(*constraints), context) == [instead]
 
 
 def test_a_gate_that_is_off_holds_min_domains_back() -> None:

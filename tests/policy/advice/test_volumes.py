@@ -169,6 +169,14 @@ def test_a_violation_names_the_storage_class_and_what_it_pins() -> None:
     assert "if they belong to a zone" in unknown.problem
 
 
+def test_a_constraint_that_is_made_soft_has_no_min_domains() -> None:
+    advised = stateful("late", constraint=spread(minDomains=3), replicas=4)
+
+    (violation,) = check_rule("TSC108", advised, audit(THREE, storage_classes=CLASSES))
+
+    assert violation.instead == "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
+
+
 def test_claims_of_an_old_snapshot_have_an_unknown_class() -> None:
     old = replace(stateful("early"), claim_classes=())
 

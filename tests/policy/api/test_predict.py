@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from webhook.policy.api.predict import (
     REFUSED,
     PredictedResponse,
     Request,
-    is_stored,
+    is_stored_object,
     predict_response,
     validation_options,
 )
@@ -308,12 +310,30 @@ def test_what_is_stored_is_accepted_as_a_copy(
     assert predict_response(again, NEWEST).stored == answer.stored
 
 
-@pytest.mark.parametrize(
-    ("uid", "version", "expected"),
-    [("u", "1", True), ("u", None, False), (None, "1", False), ("u", "", False), (1, 2, False)],
-)
-def test_an_object_that_was_stored_has_both(uid: object, version: object, expected: bool) -> None:
-    assert is_stored(uid, version) is expected
+IDENTITY = {"uid": "u", "resourceVersion": "1"}
+OWNED = {"ownerReferences": [{"kind": "Node"}, {"kind": "ReplicaSet", "controller": True}]}
+RUNS = {"phase": "Running"}
+
+# metadata, status, whether an API server stored the pod
+DUMPS: dict[str, tuple[Any, Any, bool]] = {
+    "as it was stored": (IDENTITY, None, True),
+    "without the version": ({"uid": "u"}, RUNS, False),
+    "without the uid": ({"resourceVersion": "1"}, RUNS, False),
+    "an empty version": (IDENTITY | {"resourceVersion": ""}, None, False),
+    "values of a wrong type": ({"uid": 1, "resourceVersion": 2}, None, False),
+    "of a controller, with its phase": (OWNED, RUNS, True),
+    "of a controller, without a phase": (OWNED, {"phase": ""}, False),
+    "of a controller, with a phase of a wrong type": (OWNED, {"phase": 1}, False),
+    "of a controller, without a status": (OWNED, None, False),
+    "of another owner": ({"ownerReferences": OWNED["ownerReferences"][:1]}, RUNS, False),
+    "owners of a wrong type": ({"ownerReferences": "web"}, RUNS, False),
+    "of no controller": ({}, RUNS, False),
+}
+
+
+@pytest.mark.parametrize(("metadata", "status", "stored"), DUMPS.values(), ids=DUMPS.keys())
+def test_a_dump_shows_that_a_pod_was_stored(metadata: Any, status: Any, stored: bool) -> None:
+    assert is_stored_object({"metadata": metadata, "status": status}) is stored
 
 
 PATHS = {

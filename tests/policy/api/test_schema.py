@@ -13,17 +13,20 @@ from webhook.policy.api.schema import (
     find_unknown_fields,
     is_list_name,
 )
-from webhook.policy.paths import find_value
+from webhook.policy.paths import FieldPath, find_value, format_path
 
 TEMPLATE = ("spec", "template")
 JOB_TEMPLATE = ("spec", "jobTemplate", "spec", "template")
 LIST = "spec.template.spec.topologySpreadConstraints"
+LISTED = "topologySpreadConstraints: [],"
 
 
 def found_in(text: str, template: tuple[str, ...] = TEMPLATE, *, custom: bool = False) -> Any:
     return [
         (finding.message, finding.hint)
-        for finding in find_unknown_fields(yaml.safe_load(text), template, custom=custom)
+        for finding in find_unknown_fields(
+            yaml.safe_load(text), [template], custom=[template] if custom else []
+        )
     ]
 
 
@@ -116,6 +119,16 @@ PLACES = {
         "spec.template.spec.affinity.podAntiAffinity.topologySpreadConstraints",
         f"it belongs at {LIST}",
     ),
+    "a list under a name of its own": (
+        "spec: {template: {spec: {topologySpread: [{topologyKey: zone}]}}}",
+        "spec.template.spec.topologySpread",
+        'did you mean "topologySpreadConstraints"?',
+    ),
+    "a list under a name of its own in a wrong place": (
+        "spec: {template: {spec: {affinity: {spread: [{topologyKey: a}, {topologyKey: b}]}}}}",
+        "spec.template.spec.affinity.spread",
+        f"it belongs at {LIST}",
+    ),
     "a field beside the constraint that it is missing from": (
         "spec: {template: {spec: {topologySpreadConstraints: [{}, {maxSkew: 1}], minDomains: 3}}}",
         "spec.template.spec.minDomains",
@@ -124,6 +137,11 @@ PLACES = {
     "a field beside constraints that have it": (
         "spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 1}], maxSkew: 3}}}",
         "spec.template.spec.maxSkew",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
+    "a list that lost its constraint": (
+        "spec: {template: {spec: {matchLabelKeys: [a]}}}",
+        "spec.template.spec.matchLabelKeys",
         "it belongs in an entry of topologySpreadConstraints",
     ),
     "a field that lost its constraint": (
@@ -174,6 +192,14 @@ NOTHING = {
         " {topologySpreadConstraints: a}}}}"
     ),
     "an affinity": "spec: {template: {spec: {affinity: {podAffinity: [], nodeAffinity: {a: 1}}}}}",
+    "terms of an affinity": (
+        "spec: {template: {spec: {affinity: {podAntiAffinity: {"
+        "requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}], "
+        "preferredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}}}"
+    ),
+    "lists of other objects": (
+        "spec: {template: {spec: {spread: [{topologyKey: zone}, {key: a}], none: [], names: [a]}}}"
+    ),
     "a status": "status: {topologySpreadConstraints: []}",
     "other fields": "spec: {template: {spec: {topologyPolicy: {}, dnsPolcy: a}}, replica: 3}",
     "no object": "3",
@@ -215,6 +241,66 @@ def test_constraints_of_a_bare_list_may_have_fields_of_their_own() -> None:
     ]
 
 
+def test_a_list_out_of_place_is_examined_as_well() -> None:
+    """Otherwise its unknown fields would be found only after it was moved."""
+    text = "spec: {topologySpreadConstraints: [{minDomain: 2}], template: {spec: {}}}"
+
+    assert found_in(text) == [
+        ('unknown field "spec.topologySpreadConstraints"', f"it belongs at {LIST}"),
+        (
+            'unknown field "spec.topologySpreadConstraints[0].minDomain"',
+            'did you mean "minDomains"?',
+        ),
+    ]
+
+
+JOBS: tuple[FieldPath, FieldPath] = (
+    ("spec", "jobs", 0, "template", "spec", "pod"),
+    ("spec", "jobs", 1, "template", "spec", "pod"),
+)
+FIRST, SECOND = (format_path((*job, "spec", "topologySpreadConstraints")) for job in JOBS)
+EITHER = f"it belongs in one of 2 pod templates, as at {FIRST}"
+
+# members of the specification, of its second job, and of the second job's specification ->
+# the field that has the list, the hint
+SHARED: dict[str, tuple[tuple[str, str, str], str, str]] = {
+    "under the specification": ((LISTED, "", ""), "spec.topologySpreadConstraints", EITHER),
+    "beside the jobs": (
+        ("a: {topologySpreadConstraints: []},", "", ""),
+        "spec.a.topologySpreadConstraints",
+        EITHER,
+    ),
+    "under one of the jobs": (
+        ("", LISTED, ""),
+        "spec.jobs[1].topologySpreadConstraints",
+        f"it belongs at {SECOND}",
+    ),
+    "under the specification of one of the jobs": (
+        ("", "", LISTED),
+        "spec.jobs[1].template.spec.topologySpreadConstraints",
+        f"it belongs at {SECOND}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("members", "field", "hint"), SHARED.values(), ids=SHARED.keys())
+def test_a_list_out_of_place_beside_several_templates(
+    members: tuple[str, str, str], field: str, hint: str
+) -> None:
+    outer, job, inner = members
+    pod = "pod: {spec: {}}"
+    text = (
+        f"spec: {{{outer} jobs: [{{template: {{spec: {{{pod}}}}}}}, "
+        f"{{{job} template: {{spec: {{{inner} {pod}}}}}}}]}}"
+    )
+
+    (found,) = find_unknown_fields(yaml.safe_load(text), JOBS)
+
+    assert (found.field, found.hint) == (field, hint)
+    assert found.hides_list
+    assert (found.meant == ()) is (found.alternatives != ())
+
+
 def test_all_findings_of_an_object_are_reported() -> None:
     inner = "{topologySpreadConstraints: [{a: 1}, {b: 1}]}"
     text = f"spec: {{template: {{topologySpreadConstraints: [], spec: {inner}}}}}"
@@ -242,8 +328,8 @@ def test_names_of_the_list(name: str, *, expected: bool) -> None:
 
 
 def test_only_a_list_out_of_place_hides_a_list() -> None:
-    (hidden,) = find_unknown_fields({"spec": {"topologySpreadConstraints": []}}, TEMPLATE)
-    (shown,) = find_unknown_fields(yaml.safe_load(in_constraint("{a: 1}")), TEMPLATE)
+    (hidden,) = find_unknown_fields({"spec": {"topologySpreadConstraints": []}}, [TEMPLATE])
+    (shown,) = find_unknown_fields(yaml.safe_load(in_constraint("{a: 1}")), [TEMPLATE])
 
     assert (hidden.hides_list, shown.hides_list) == (True, False)
 
@@ -259,7 +345,7 @@ def test_a_duplicate_field_is_written_as_by_kube_apiserver() -> None:
 def test_fields_that_the_api_knows_are_never_found(constraints: list[Any]) -> None:
     entries = [render.constraint(constraint) for constraint in constraints]
 
-    assert not find_unknown_fields({"spec": {"topologySpreadConstraints": entries}}, ())
+    assert not find_unknown_fields({"spec": {"topologySpreadConstraints": entries}}, [()])
 
 
 names = st.sampled_from(
@@ -276,7 +362,7 @@ anything = st.recursive(
 
 @given(anything, st.booleans())
 def test_every_finding_is_about_a_written_field(value: Any, custom: bool) -> None:
-    for finding in find_unknown_fields(value, TEMPLATE, custom=custom):
+    for finding in find_unknown_fields(value, [TEMPLATE], custom=[TEMPLATE] if custom else []):
         assert find_value(value, finding.path, default=finding) is not finding
         assert (
             find_value(value, finding.meant, default=finding) is finding

@@ -4,13 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.scaledown.binding import (
-    FOREIGN_COST,
-    Binding,
-    BindingResult,
-    RankedPod,
-    judge_binding,
-)
+from webhook.policy.scaledown.binding import Binding, BindingResult, RankedPod, judge_binding
+from webhook.policy.scaledown.ranks import FOREIGN_COST
 
 WEB = RankedPod(key="zone")
 TO_NODE = Binding("n1")
@@ -31,6 +26,7 @@ CASES: dict[str, tuple[BindingResult, dict[str, Any]]] = {
         {"pod": RankedPod(key="zone", rank=FOREIGN_COST)},
     ),
     "a pod that has a rank": (BindingResult.HAS_COST, {"pod": RankedPod(key="zone", rank=2)}),
+    "a pod that has a node": (BindingResult.BOUND, {"pod": RankedPod(key="zone", node="n1")}),
     "a node without the key": (BindingResult.NO_DOMAIN, {"domain": None}),
     "recommend mode": (BindingResult.RECOMMEND_MODE, {"recommends": True}),
 }

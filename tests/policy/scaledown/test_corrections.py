@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.corrections import Correction, CorrectionReason, plan_corrections
+from webhook.policy.scaledown.ranks import FOREIGN_COST, UNRANKED
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
+from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.domainranks import MOST_GAPS, DomainRanks, summarize_ranks
+from webhook.policy.scaledown.ranks import FOREIGN_COST, UNRANKED
 
 DOMAINS = {("n1", "zone"): "a", ("n2", "zone"): "b", ("n1", "host"): "n1"}
 

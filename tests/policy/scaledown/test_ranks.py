@@ -1,15 +1,20 @@
-"""Ranks and deletion costs: one formula, and its inverse."""
+"""Ranks and deletion costs: one formula, and what shows that a cost is that of a rank."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webhook.policy.scaledown.ranks import (
+    DELETION_COST,
+    FOREIGN_COST,
     LAST_RANK,
+    RANK_ANNOTATION,
+    UNRANKED,
+    annotate_rank,
     cost_of_rank,
     lowest_free_rank,
     parse_cost,
-    rank_of_cost,
+    read_rank,
 )
 
 ranks = st.integers(1, LAST_RANK)
@@ -21,17 +26,47 @@ def test_the_higher_the_rank_the_lower_the_cost(rank: int, cost: int) -> None:
 
 
 @given(ranks)
-def test_a_rank_is_read_from_its_cost(rank: int) -> None:
-    assert rank_of_cost(cost_of_rank(rank)) == rank
+def test_a_rank_is_read_from_its_annotations(rank: int) -> None:
+    annotations = annotate_rank(rank)
+
+    assert read_rank(annotations[DELETION_COST], annotations[RANK_ANNOTATION]) == rank
 
 
 def test_the_cost_of_the_last_rank_is_an_int32() -> None:
     assert -(2**31) <= cost_of_rank(LAST_RANK) < -(2**31) + 1_000
 
 
-@pytest.mark.parametrize("cost", [1_000_000, 1_001_000, 999_001, 1, -(2**31), -1])
-def test_other_costs_have_no_rank(cost: int) -> None:
-    assert rank_of_cost(cost) is None
+@given(st.integers(-(2**31), 2**31 - 1), ranks)
+@example(0, 1_000)
+def test_a_cost_without_its_rank_is_of_another_client(cost: int, rank: int) -> None:
+    assert read_rank(str(cost), None) == FOREIGN_COST
+    assert read_rank(str(cost), str(rank)) == (rank if cost == cost_of_rank(rank) else FOREIGN_COST)
+
+
+RANKS: dict[str, tuple[str | None, str | None, int]] = {
+    "neither": (None, None, UNRANKED),
+    "a rank without a cost": (None, "1", UNRANKED),
+    "a cost that looks like a rank": ("1000", None, FOREIGN_COST),
+    "a cost of no rank": ("7", "1", FOREIGN_COST),
+    "the cost of another rank": ("999000", "2", FOREIGN_COST),
+    "an empty rank": ("999000", "", FOREIGN_COST),
+    "a text": ("999000", "x", FOREIGN_COST),
+    "a leading zero": ("999000", "01", FOREIGN_COST),
+    "a space": ("999000", "1 ", FOREIGN_COST),
+    "another script's digit": ("999000", "\u0661", FOREIGN_COST),
+    "rank zero": ("1000000", "0", FOREIGN_COST),
+    "a negative rank": ("1001000", "-1", FOREIGN_COST),
+    "too high a rank": (str(cost_of_rank(LAST_RANK + 1)), str(LAST_RANK + 1), FOREIGN_COST),
+    "a very long rank": ("999000", "1" * 5_000, FOREIGN_COST),
+    "another spelling of the cost": ("-0", "1000", FOREIGN_COST),
+}
+
+
+@pytest.mark.parametrize(("cost", "rank", "expected"), RANKS.values(), ids=RANKS)
+def test_a_rank_is_read_only_where_both_annotations_agree(
+    cost: str | None, rank: str | None, expected: int
+) -> None:
+    assert read_rank(cost, rank) == expected
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from webhook.telemetry.catalogue import (
     AUDITED,
     DOMAINS,
     MAX_SKEW,
+    POD_SKEW,
     SKEW,
     UNCOUNTED_PODS,
 )
@@ -25,7 +26,9 @@ WEB = ("shop", "Deployment/web", ZONE)
 
 
 def spread(skew: int, max_skew: int | None = 1, topology_key: str = ZONE) -> SpreadReport:
-    return spread_report(topology_key=topology_key, max_skew=max_skew, skew=skew, domains=3)
+    return spread_report(
+        topology_key=topology_key, max_skew=max_skew, skew=skew, own_skew=skew, domains=3
+    )
 
 
 def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
@@ -38,23 +41,24 @@ def gauges(*reports: AuditReport, most: int = MOST_SKEW_ROWS) -> AuditGauges:
 def test_skew_and_max_skew() -> None:
     samples = gauges(audit(EVERYTHING)).samples()
 
-    assert samples[SKEW] == {WEB: 3}
+    assert samples[SKEW] == samples[POD_SKEW] == {WEB: 3}
     assert samples[MAX_SKEW] == {WEB: 1}
     assert samples[DOMAINS] == {WEB: 3}
     assert samples[AUDIT_WORKLOADS] == {(): 3}
 
 
-def test_the_skew_is_that_of_the_pods_even_if_they_are_not_counted() -> None:
+def test_the_skew_of_counted_pods_and_that_of_all_pods_are_two_metrics() -> None:
     samples = gauges(audit(MISCOUNTED)).samples()
 
-    assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 4}, {WEB: 1})
+    assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 0}, {WEB: 1})
+    assert samples[POD_SKEW] == {WEB: 4}
     assert samples[UNCOUNTED_PODS] == {WEB: 4}
 
 
-def test_a_workload_without_constraints_has_no_max_skew() -> None:
+def test_a_workload_without_constraints_has_only_the_skew_of_its_pods() -> None:
     samples = gauges(report(spreads=(spread(2, None),))).samples()
 
-    assert (samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {})
+    assert (samples[POD_SKEW], samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {}, {})
 
 
 @pytest.mark.parametrize("mark", ["replaced", "rolling_out"])
@@ -113,6 +117,16 @@ def test_namespaces_that_were_left_out_are_counted() -> None:
     assert gauges().samples(["a", "b"])[AUDIT_NAMESPACES_LEFT_OUT] == {(): 2}
 
 
+def test_skews_of_counted_pods_and_of_all_pods_have_equal_weight_in_the_order() -> None:
+    counted = spread_report(topology_key=ZONE, skew=3, own_skew=0)
+    located = spread_report(topology_key=ZONE, skew=0, own_skew=4)
+    reports = [report(name=name, spreads=(one,)) for name, one in (("a", counted), ("b", located))]
+
+    (first,) = gauges(*reports, most=1).samples()[POD_SKEW]
+
+    assert first == ("shop", "Deployment/b", ZONE)
+
+
 def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
     reports = [report(name=f"web-{number}", spreads=(spread(2),)) for number in range(9)]
 
@@ -120,13 +134,15 @@ def test_the_order_in_which_namespaces_come_is_of_no_account() -> None:
 
 
 def test_the_text_is_as_small_as_documented() -> None:
-    rows = [SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 3) for i in range(MOST_SKEW_ROWS)]
+    rows = [
+        SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 1, 3) for i in range(MOST_SKEW_ROWS)
+    ]
     samples: Samples = {
         metric: {row.labels: 1.0 for row in rows}
-        for metric in (SKEW, UNCOUNTED_PODS, MAX_SKEW, DOMAINS)
+        for metric in (SKEW, POD_SKEW, UNCOUNTED_PODS, MAX_SKEW, DOMAINS)
     }
 
-    assert len(expose(samples)) < 2 * 2**20
+    assert len(expose(samples)) < 2.4e6
 
 
 def test_every_metric_is_named_and_read_by_prometheus() -> None:

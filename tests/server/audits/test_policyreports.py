@@ -1,5 +1,7 @@
 """PolicyReports in a cluster: what is written, and what is left alone."""
 
+import copy
+import json
 from typing import Any
 
 import pytest
@@ -66,6 +68,24 @@ async def test_the_report_of_a_namespace_that_was_left_out_stays() -> None:
     await reports.delete_stale(["shop"])
 
     assert [request.method for request in server.writes] == ["POST"]
+
+
+async def test_a_report_of_any_depth_is_read() -> None:
+    """A tenant may write one in its own namespace, and the API server stores it."""
+    server = serve_reports(group=GROUP)
+    await audited(server, report(finding()))
+    stored = copy.deepcopy(server.objects[REPORT])
+    stored["metadata"]["managedFields"] = "@"
+    page = {"metadata": {"resourceVersion": "9"}, "items": [stored]}
+    deep = '{"a":' * 9_000 + "{}" + "}" * 9_000
+    body = json.dumps(page).replace('"@"', deep).encode()
+    server.script(
+        REPORT.replace("/namespaces/shop", "").removesuffix("/evenspread"), Response(200, body)
+    )
+    before = len(server.writes)
+
+    assert await audited(server, report(finding())) == []
+    assert len(server.writes) == before
 
 
 async def test_a_report_that_another_client_changed_is_restored() -> None:

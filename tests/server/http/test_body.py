@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.server.serving import (
     CHUNKED,
     JSON,
+    Gate,
     Running,
     Wire,
     call,
@@ -19,6 +20,7 @@ from tests.server.serving import (
     serving,
     settled,
 )
+from webhook.cluster.latepods import MOST_WAITS
 from webhook.server.http.body import LONGEST_HEAD, CallTarget, is_whole, read_target
 from webhook.server.http.limits import MIB, Limits
 
@@ -111,8 +113,14 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
     assert (reply.status, reply.body) == (408, b"the body did not arrive in time\n")
 
 
+def limit_bodies(most: int) -> Limits:
+    """Limit all bodies together, without those of reviews that wait for facts: one byte each."""
+    waiting = 1 + MOST_WAITS
+    return Limits(bodies=most + waiting, long_review=1, in_flight=1, discarded=0.01)
+
+
 async def test_bodies_are_limited_together() -> None:
-    async with serving(Limits(bodies=64 + 1, long_review=1, in_flight=1)) as server:
+    async with serving(limit_bodies(64)) as server:
         first, second = await server.connect(), await server.connect()
         length = {**JSON, "Content-Length": "100"}
         first.send(head(headers=length) + HALF[:50])
@@ -136,14 +144,21 @@ async def test_a_body_that_arrives_in_two_pieces_is_read_whole() -> None:
     assert reply.status == 200
 
 
-async def test_a_large_body_counts_until_it_is_answered() -> None:
-    async with serving(Limits(long_review=64)) as server:
+@pytest.mark.parametrize("way", ["answered", "too late"])
+async def test_a_large_body_counts_until_it_is_answered(way: str) -> None:
+    gate, body = Gate(), review()
+    async with serving(Limits(long_review=64), fetch=gate.wait) as server:
         wire = await server.connect()
+        wire.send(call(body, "/mutate?timeout=100ms" if way == "too late" else "/mutate"))
+        await settled(lambda: server.value("admission_in_flight") == 1)
+        held = server.value("body_bytes")
 
-        reply = await wire.ask(call(review()))
+        if way == "answered":
+            gate.opened.set()
+        assert (await wire.reply()).status == (200 if way == "answered" else 504)
 
-        assert reply.status == 200
-        assert server.value("body_bytes") == 0
+        assert held == len(body)
+        await settled(lambda: server.value("body_bytes") == 0)
 
 
 def in_chunks(body: bytes, size: int) -> bytes:
@@ -214,7 +229,7 @@ async def test_a_body_that_does_not_come_ends_the_connection(limits: Limits, tar
 
 
 async def test_bodies_together_are_bounded() -> None:
-    limits = Limits(bodies=200_001, long_review=1, in_flight=1, discarded=0.01)
+    limits = limit_bodies(200_000)
     whole = call(padded(150_000))
     async with serving(limits) as server:
         first, second = await server.connect(), await server.connect()
@@ -261,8 +276,7 @@ async def hold(server: Running, source: str, size: int, *, length: int = 100_000
     return wire
 
 
-FULL = Limits(bodies=100_001, long_review=1, in_flight=1, discarded=0.01)
-"""100 000 bytes for all bodies together."""
+FULL = limit_bodies(100_000)
 
 
 async def test_the_largest_unfinished_body_makes_room_for_a_small_one() -> None:

@@ -68,6 +68,7 @@ class HeatCell:
     One domain in a bar.
 
     Attributes:
+        nodes: How many nodes it has, in words.
         tone: CSS class: ``over`` maxSkew, at its ``limit``, ``fine`` within it, ``free`` without
             one, ``part`` if not all pods are counted, ``outside`` for pods in no domain.
         strength: Opacity, from 0 to 1, relative to the fullest domain of the bar.
@@ -75,7 +76,7 @@ class HeatCell:
 
     value: str
     pods: int
-    nodes: int
+    nodes: str
     tone: str
     strength: str
 
@@ -92,8 +93,8 @@ def build_bars(row: SpreadReport) -> tuple[HeatBar, ...]:
     """Build the bar of where the pods are, and that of what is counted if it differs."""
     where = f"where its {count_of(row.own, 'pod')} are" if row.own != 1 else "where its pod is"
     minimum = max((cell.own for cell in row.cells), default=0) - row.own_skew
-    own = [(cell, cell.own) for cell in row.cells]
-    outside = tuple(HeatCell(text, 0, 0, "outside", "0") for text in list_outside(row.uncounted))
+    own = [(cell, cell.own, _describe_all_nodes(cell)) for cell in row.cells]
+    outside = tuple(HeatCell(text, 0, "", "outside", "0") for text in list_outside(row.uncounted))
     is_counted = row.max_skew is not None and not row.counts_differ
     counted_all = f"; the constraint counts all of them, {_describe_minimum(row)}"
     first = HeatBar(
@@ -102,10 +103,16 @@ def build_bars(row: SpreadReport) -> tuple[HeatBar, ...]:
     )
     if not row.counts_differ:
         return (first,)
-    counted = [(cell, cell.pods) for cell in row.cells if cell.nodes]
+    counted = [(cell, cell.pods, count_of(cell.nodes, "node")) for cell in row.cells if cell.nodes]
     label = f"what the constraint counts: {describe_counted(row)}; {_describe_minimum(row)}"
     is_part = bool(row.uncounted.total)
     return first, HeatBar(label, _build_cells(counted, row.max_skew, row.minimum, is_part=is_part))
+
+
+def _describe_all_nodes(cell: DomainCount) -> str:
+    """Describe all nodes of a value, and the eligible ones if some are not."""
+    every = count_of(cell.all_nodes, "node")
+    return every if cell.nodes == cell.all_nodes else f"{every}, {cell.nodes or 'none'} eligible"
 
 
 def _describe_minimum(row: SpreadReport) -> str:
@@ -113,22 +120,22 @@ def _describe_minimum(row: SpreadReport) -> str:
 
 
 def _build_cells(
-    cells: list[tuple[DomainCount, int]],
+    cells: list[tuple[DomainCount, int, str]],
     max_skew: int | None,
     minimum: int,
     *,
     is_part: bool = False,
 ) -> tuple[HeatCell, ...]:
-    fullest = max((pods for _, pods in cells), default=0)
+    fullest = max((pods for _, pods, _ in cells), default=0)
     return tuple(
         HeatCell(
             cell.value,
             pods,
-            cell.nodes,
+            nodes,
             _choose_tone(pods - minimum, max_skew, "part" if is_part else "fine"),
             f"{pods / fullest if fullest else 0:.2f}",
         )
-        for cell, pods in cells
+        for cell, pods, nodes in cells
     )
 
 

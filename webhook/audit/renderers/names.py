@@ -3,7 +3,7 @@
 from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import AuditReport
 from webhook.policy.escape import printable
-from webhook.policy.model import group_of
+from webhook.policy.model import GroupKind, group_of
 
 
 def render(report: AuditReport, _options: RenderOptions) -> str:
@@ -18,6 +18,10 @@ def render(report: AuditReport, _options: RenderOptions) -> str:
 
 def format_name(api_version: str, kind: str, name: str) -> str:
     """Format the name of an object as ``kubectl -o name`` does; the text is printable."""
-    group = group_of(api_version)
-    resource = f"{kind}.{group}" if group else kind
+    return format_reference(GroupKind(group_of(api_version), kind), name)
+
+
+def format_reference(kind: GroupKind, name: str) -> str:
+    """Format the name of an object of a kind likewise."""
+    resource = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
     return printable(f"{resource.lower()}/{name}")

@@ -1,7 +1,5 @@
 """Options and help of ``evenspread audit``; ``webhook.cli.audit`` runs it."""
 
-import click
-
 from webhook.audit.renderers import AUDIT_FORMATS
 from webhook.cli import options
 from webhook.cli.command import Command, ImportedFunction
@@ -31,9 +29,7 @@ command = Command(
             "Save all objects that the audit reads to a file, for later runs.",
         ),
         options.namespace("Audit"),
-        click.Option(
-            ["-A", "--all-namespaces"], is_flag=True, help="Audit all namespaces (the default)."
-        ),
+        options.all_namespaces("Audit"),
         selector_option("Audit only objects"),
         *options.POLICY,
         *rules_options("Check only these rules, for example TSC101,TSC110. Default: all rules."),

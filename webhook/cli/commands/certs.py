@@ -41,7 +41,7 @@ command = CommandGroup(
             "Replica to connect to; shows the certificate that it serves.",
         ),
         *_CLUSTER_OPTIONS,
-        options.output(),
+        options.output("certs"),
     ],
     help=(
         "Show the certificates in the Secret, in folders, in the caBundles of the webhook "

@@ -3,6 +3,7 @@
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup, ImportedFunction
 from webhook.cli.inputs.filepaths import file_options
+from webhook.cli.inputs.labelselectors import selector_option
 from webhook.cli.projectoptions import project_options
 
 command = CommandGroup(
@@ -14,7 +15,8 @@ command = CommandGroup(
             callback=ImportedFunction("webhook.cli.config:check"),
             params=[
                 *options.POLICY,
-                *file_options("Pod whose defaults to show", required=False, positional=False),
+                *file_options("Pod whose defaults to show", required=False),
+                options.STRICT,
                 *project_options(
                     "It names what to leave out of folders, the facts, the configuration and the "
                     "version.",
@@ -22,7 +24,9 @@ command = CommandGroup(
                 ),
                 *options.FACTS_SOURCES,
                 options.namespace("Use", "Without -f, the pod of the example is in it."),
-                options.output(),
+                options.all_namespaces("Use"),
+                selector_option("Use only objects"),
+                options.output("config check"),
             ],
             short_help="Validate configuration, and show profiles, gates and an example.",
             help=(

@@ -50,7 +50,7 @@ command = Command(
             "After --wait, set the failurePolicy of the mutating or the validating webhook, for "
             "example validating=Fail.",
         ),
-        options.output(),
+        options.output("doctor"),
     ],
     help=(
         "Check an installation: the webhook configurations, certificates, reachability, "

@@ -6,9 +6,8 @@ from webhook.cli import options
 from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
-from webhook.cli.output import ExplainFormat
 from webhook.cli.projectoptions import project_options
-from webhook.policy.explain.rollout import PLACED_REPLICAS
+from webhook.explain.rollout import PLACED_REPLICAS
 
 _WHAT_IF = (
     click.Option(
@@ -20,7 +19,8 @@ _WHAT_IF = (
     options.repeated(
         "--without",
         "KEY=VALUE",
-        "Simulate the loss of the nodes with this label, for example zone=us-1c.",
+        "Simulate the loss of the nodes with this label, for example zone=us-1c. zone, region and "
+        "hostname stand for the well-known labels, unless a node or the pod uses such a key.",
     ),
     options.repeated("--cordon", "NODE", "Simulate that this node is unschedulable."),
     click.Option(
@@ -52,7 +52,9 @@ command = Command(
         ),
         *options.FACTS_SOURCES,
         options.namespace(
-            "Explain", "Default: for KIND/NAME, the namespace of the context, or else default."
+            "Explain",
+            "Default: for KIND/NAME, the namespace of the context if the live cluster is read, or "
+            "else default.",
         ),
         click.Option(
             ["-A", "--all-namespaces"], is_flag=True, help="Select in all namespaces, with -l."
@@ -61,8 +63,9 @@ command = Command(
         *_WHAT_IF,
         *options.POLICY,
         options.output(
-            ExplainFormat,
-            "Output format; json writes one document per line, html a page with diagrams.",
+            "explain",
+            "json writes one document per line, html a page with diagrams, name the objects whose "
+            "pods find no node, and wide does not shorten tables and names",
         ),
     ],
     help=(

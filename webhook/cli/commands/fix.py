@@ -6,7 +6,6 @@ from webhook.cli import options
 from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
-from webhook.cli.output import OutputFormat
 from webhook.cli.projectoptions import project_options
 from webhook.cli.ruleoptions import rules_options
 
@@ -29,13 +28,14 @@ command = Command(
         *options.POLICY,
         options.LEVEL,
         options.namespace("Fix"),
+        options.all_namespaces("Fix"),
         selector_option("Fix only objects"),
         *rules_options(
             "Fix findings of only these rules, for example TSC001,TSC107, whatever their severity. "
             "For ids, not for patterns, this also makes fixes that weaken or tighten what the "
             "author requires."
         ),
-        options.output((OutputFormat.TABLE, OutputFormat.JSON), "Output format of the report."),
+        options.output("fix", "it is that of the report; name lists the fixed objects"),
         options.fail_on(options.AUDIT_LEVELS, " left"),
     ],
     help=(

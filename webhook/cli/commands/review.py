@@ -21,6 +21,7 @@ command = Command(
             "them."
         ),
         options.namespace("Review"),
+        options.all_namespaces("Review"),
         selector_option("Review only objects"),
         *options.FACTS_SOURCES,
         *options.POLICY,
@@ -30,14 +31,19 @@ command = Command(
             help="Webhook to call; `both` calls mutate first, and then validate with the patched "
             "object. Default: both, or the webhook of a recorded review.",
         ),
-        options.output(),
+        options.output(
+            "review",
+            "json writes one document per line, name the objects that are patched, denied or "
+            "warned about",
+        ),
         options.fail_on(),
     ],
     help=(
         "Show what the server would answer to manifests and recorded AdmissionReviews: the patch "
         "as a diff, warnings, or a denial with its causes. A manifest is reviewed as if it were "
         "created now; for a workload, the pod that its controller creates is reviewed as well, "
-        "with placeholders such as `hash` for generated values. "
+        "with placeholders such as `hash` for generated values; for an Argo Rollout with "
+        "workloadRef, it has the template of the Deployment. "
         f"{options.FACTS_RULE}"
     ),
     examples=(

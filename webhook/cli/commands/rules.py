@@ -5,14 +5,13 @@ import click
 from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.completers import FLAGS
 from webhook.cli.options import output as output_option
-from webhook.cli.output import RulesFormat
 
 command = Command(
     "rules",
     callback=ImportedFunction("webhook.cli.rules:list_rules"),
     params=[
         click.Argument(["rule"], nargs=-1, metavar="[RULE]...", shell_complete=FLAGS["--rules"]),
-        output_option(RulesFormat, "Output format; json writes one document per line."),
+        output_option("rules"),
     ],
     help=(
         "List the rules with their default actions, or explain those that RULE names: ids or "

@@ -21,7 +21,7 @@ command = Command(
         *options.FACTS_SOURCES,
         options.namespace("Use", "Default: all namespaces."),
         selector_option("Only pods", others=""),
-        options.output(),
+        options.output("scaledown"),
     ],
     help=(
         "Count the pods with the label evenspread.io/scale-down: keep-spread of each controller, "

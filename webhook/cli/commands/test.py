@@ -3,6 +3,7 @@
 import click
 
 from webhook.cli.command import Command, ImportedFunction
+from webhook.cli.inputs.factpaths import INPUT_PATH
 from webhook.cli.output import TABLE, targets_option
 from webhook.cli.projectoptions import project_options
 from webhook.spreadtest.results import TEST_FORMATS
@@ -11,7 +12,7 @@ command = Command(
     "test",
     callback=ImportedFunction("webhook.cli.test:test"),
     params=[
-        click.Argument(["folder"], nargs=-1, type=click.Path(), metavar="[DIR]..."),
+        click.Argument(["folder"], nargs=-1, type=INPUT_PATH, metavar="[DIR]..."),
         *project_options(
             "Without DIR, all suites below its folder run; it names what to leave out."
         ),

@@ -7,7 +7,6 @@ from webhook.cli.command import Command, ImportedFunction
 from webhook.cli.completers import FLAGS
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
-from webhook.cli.output import ValidateFormat
 from webhook.cli.projectoptions import project_options
 from webhook.cli.ruleoptions import explain_rules
 
@@ -26,16 +25,18 @@ command = Command(
         options.STRICT,
         *project_options(
             "It names the files to check if there is no -f, what to leave out, the configuration "
-            "and the versions.",
+            "and the versions, and its exemptions apply.",
             versions=True,
         ),
         *options.gates(versions=True),
         options.namespace("Check"),
+        options.all_namespaces("Check"),
         selector_option("Check only objects"),
         options.CONFIG,
         options.output(
-            ValidateFormat,
-            "Output format; json writes one document per line, name the objects with findings.",
+            "validate",
+            "json writes one document per line, name the objects with findings, wide also lists "
+            "objects without findings",
         ),
         options.fail_on(),
         click.Option(

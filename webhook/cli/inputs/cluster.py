@@ -19,12 +19,19 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
-from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import FailureReason, WatchClient
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
 from webhook.manifests import Document, find_type_mismatch
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, NAMESPACE_KIND, POD
+from webhook.policy.kinds import (
+    BUILT_IN_KINDS,
+    BUILT_IN_TEMPLATES,
+    CONTROLLER_REVISION,
+    DEFAULT_NAMESPACE,
+    NAMESPACE_KIND,
+    POD,
+)
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import find_value, format_path
@@ -34,9 +41,9 @@ Json: TypeAlias = dict[str, Any]
 
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
-    for kind in BUILT_IN_TEMPLATES
+    for kind in (*BUILT_IN_TEMPLATES, CONTROLLER_REVISION)
 }
-"""API path of each built-in kind with a pod template."""
+"""API path of each built-in kind with a pod template, and of that with its revisions."""
 
 
 class ManifestCluster:
@@ -68,10 +75,14 @@ class ManifestCluster:
         self._problems = inputs.problems
         self._problems += fill(self._cluster, self.documents, namespace=namespace)
         self._objects: dict[tuple[GroupKind, str], dict[str, Document]] = {}
+        self._replaced: dict[tuple[GroupKind, str, str], Json] = {}
         for document in self.documents:
             kind = GroupKind(group_of(document.api_version), document.kind)
             objects = self._objects.setdefault((kind, document.namespace or namespace), {})
-            objects[document.name or f"{len(objects)}"] = document
+            name = document.name or f"{len(objects)}"
+            if name in objects:
+                self._replaced[kind, document.namespace or namespace, name] = objects[name].value
+            objects[name] = document
 
     def _namespace_of(self, document: Document) -> str:
         """The namespace of an object, or that it is; empty for a kind that is in none."""
@@ -104,6 +115,10 @@ class ManifestCluster:
         """The object; None if no manifest has it."""
         found = self._objects.get((kind, namespace), {}).get(name)
         return None if found is None else found.value
+
+    def find_replaced(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
+        """The object of this name that a later manifest replaces; None if there is none."""
+        return self._replaced.get((kind, namespace, name))
 
     def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """List all objects of a kind in a namespace, or in all namespaces if it is empty."""
@@ -211,6 +226,13 @@ class LayeredCluster:
         """The object; None if it does not exist."""
         found = self._manifests.find(kind, namespace, name)
         return self._live.find(kind, namespace, name) if found is None else found
+
+    def find_replaced(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
+        """The object of this name that a manifest replaces; None if there is none."""
+        found = self._manifests.find_replaced(kind, namespace, name)
+        if found is not None or self._manifests.find(kind, namespace, name) is None:
+            return found
+        return self._live.find(kind, namespace, name)
 
     def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
         """List all objects of a kind in a namespace, or in all namespaces if it is empty."""

@@ -2,13 +2,13 @@
 Pods of a DaemonSet by the node that each is meant for.
 
 Entry point: ``gather_daemon_pods``. What the pods need is the subject of
-``policy.explain.daemons``.
+``explain.daemons``.
 """
 
 from collections.abc import Iterable
 
 from webhook.cli.inputs import subjects
-from webhook.policy.explain.daemons import DaemonPods, WaitingPod
+from webhook.explain.daemons import DaemonPods, WaitingPod
 from webhook.policy.model import OwnerReference
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod

@@ -14,6 +14,9 @@ OLD_SPELLING = "--cluster"  # kubectl uses this flag for an entry of the kubecon
 
 DEPRECATION = f"{OLD_SPELLING} is deprecated: write {FACTS_FLAG}, which means the same"
 
+INPUT_PATH = click.Path(readable=False)  # that is: not checked by click
+"""A path of inputs. One that cannot be read is a problem of this input, and not a wrong usage."""
+
 _META_KEY = "evenspread.facts"
 
 
@@ -31,13 +34,13 @@ def facts_options(words: str) -> list[click.Option]:
             hidden=True,
             expose_value=False,
             is_eager=True,  # parsed before --facts, which appends its own values
-            type=click.Path(),
+            type=INPUT_PATH,
             callback=_keep_old_values,
         ),
         click.Option(
             [FACTS_FLAG],
             multiple=True,
-            type=click.Path(),
+            type=INPUT_PATH,
             metavar="PATH",
             callback=_join_values,
             help=f"{words} May be repeated.",

@@ -18,12 +18,13 @@ from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once
-from webhook.cluster.manifests import DEFAULT_NAMESPACE, fill
+from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import ApiClient
 from webhook.config.models import OwnerSelector
 from webhook.config.project import Project
 from webhook.manifests import Document
 from webhook.manifests.positions import DocumentText
+from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.paths import find_value
 
 FACTS_BY_DEFAULT: Mapping[str, str] = {
@@ -84,6 +85,8 @@ def read_facts(
     owners: tuple[OwnerSelector, ...],
     inputs: Inputs,
     namespace: str = DEFAULT_NAMESPACE,
+    *,
+    others: Iterable[Document] | None = None,
 ) -> Cluster:
     """
     Build the facts for verdicts on the objects of ``-f``.
@@ -94,6 +97,7 @@ def read_facts(
         inputs: Receives the problems and the skipped files of the sources.
         namespace: Namespace of objects that name none; without objects, the one to read from the
             live cluster.
+        others: The objects of ``--facts``; None to read them here.
 
     Raises:
         ApiError: The live cluster cannot be read.
@@ -105,7 +109,8 @@ def read_facts(
             await fill_once(api, cluster, list_namespaces(documents, namespace) or [namespace])
 
         apiserver.call(sources.live, read)
-    others = read_objects(inputs, sources.paths, owners)
+    if others is None:
+        others = read_objects(inputs, sources.paths, owners)
     inputs.problems += fill(cluster, others, namespace=namespace)
     inputs.problems += fill(cluster, documents, namespace=namespace)
     return cluster
@@ -135,7 +140,9 @@ def read_objects(
 
 def resolve_namespace(namespace: str, sources: FactsSources) -> str:
     """
-    Return the namespace of objects that name none: as in kubectl, that of ``-n`` or of the context.
+    Return the namespace of objects that name none: that of ``-n``, or of the context.
+
+    The context is that of the live cluster; without one no kubeconfig is read.
 
     Args:
         namespace: The value of ``-n``; empty for none.

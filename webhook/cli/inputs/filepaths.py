@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 from click.core import ParameterSource
 
+from webhook.cli.inputs.factpaths import INPUT_PATH
 from webhook.cli.inputs.kustomize import KustomizeFolder
 
 _FILES, _FOLDERS = "evenspread.files", "evenspread.kustomize"  # keys of ``Context.meta``
@@ -44,7 +45,7 @@ def file_options(
         click.Option(
             ["-f", "--filename"],
             multiple=True,
-            type=click.Path(),
+            type=INPUT_PATH,
             metavar="PATH",
             callback=join,
             help=f"{what}: a file, a folder, or - for the standard input. May be repeated."
@@ -58,7 +59,7 @@ def _positional_files() -> click.Argument:
     return click.Argument(
         ["files"],
         nargs=-1,
-        type=click.Path(),
+        type=INPUT_PATH,
         metavar="[PATH]...",
         expose_value=False,
         is_eager=True,  # parsed before -f, which appends them
@@ -70,7 +71,7 @@ def _kustomize_option() -> click.Option:
     return click.Option(
         ["-k", "--kustomize"],
         multiple=True,
-        type=click.Path(),
+        type=INPUT_PATH,
         metavar="FOLDER",
         expose_value=False,
         is_eager=True,

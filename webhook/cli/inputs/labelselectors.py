@@ -69,6 +69,8 @@ def describe_selected(what: str, selector: LabelSelector) -> str:
 
 def selects(selector: LabelSelector, value: Any) -> bool:
     """Whether a selector selects an object, as a JSON value, by its own labels."""
+    if selector == SELECT_ALL:
+        return True
     found = find_value(value, ("metadata", "labels"))
     return matches(selector, found if is_object(found) else {})
 

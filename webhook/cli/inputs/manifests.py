@@ -4,11 +4,11 @@ Manifests that ``-f`` and ``--facts`` name: their objects and their problems.
 Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.kustomize import KustomizeFolder, build
+from webhook.cli.inputs.unknowntemplates import TemplateKey, TemplateReferences
 from webhook.cli.output import report_problems, report_skipped, write_stderr
 from webhook.config.project import Project
 from webhook.errors import SourceError
@@ -16,9 +16,9 @@ from webhook.fix.atomic import OriginalFile
 from webhook.manifests import Document, SkippedSource, expand, files, read_documents, read_objects
 from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.model import GroupKind
-from webhook.policy.paths import format_path, is_constraint_list
+from webhook.policy.paths import is_constraint_list
 from webhook.policy.places import TemplatePlaces, list_patterns
-from webhook.policy.unknown_fields import find_unjudged_list, is_in_template
+from webhook.policy.unjudged import describe_unjudged, find_unjudged_list
 
 STDIN_SOURCE = files.source_of(files.STDIN)
 
@@ -49,14 +49,15 @@ class Inputs:
         strict: bool = False,
         unpack: files.Unpacker = expand,
         project: Project | None = None,
-        judged: Container[GroupKind] | None = None,
+        judged: Collection[GroupKind] | None = None,
     ) -> None:
         """
         Store the paths; ``objects`` reads them.
 
         Args:
             paths: ``-`` is the standard input.
-            strict: Whether files without manifests, and duplicate keys, are problems.
+            strict: Whether files without manifests, duplicate keys, and constraints that no rule
+                judges, are problems.
             unpack: Yields the objects of a document that holds several.
             project: Names what to leave out of folders.
             judged: Kinds with pod templates, of which duplicate keys are findings, and no problems;
@@ -67,7 +68,8 @@ class Inputs:
         self._strict = strict
         self._unpack = unpack
         self._judged = judged
-        self._unjudged: dict[GroupKind, str] = {}
+        self._unjudged: dict[GroupKind, SourceError] = {}
+        self._references = TemplateReferences()
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
         self.namespaces: set[str] = set()
@@ -98,7 +100,9 @@ class Inputs:
     def facts_objects(self, paths: Iterable[str]) -> Iterator[Document]:
         """Read the objects of the manifests of ``--facts`` likewise."""
         paths = tuple(paths)
-        return self._record(read_documents(paths, path_filter=self._filter(paths)))
+        for document in self._record(read_documents(paths, path_filter=self._filter(paths))):
+            self._references.add(document)
+            yield document
 
     def _filter(self, paths: tuple[str, ...]) -> PathFilter:
         return self._project.path_filter(paths) if self._project else NO_FILTER
@@ -143,27 +147,37 @@ class Inputs:
 
     def _examine(self, document: Document) -> None:
         kind = document.group_kind
+        self._references.add(document)
         if self._judged is not None and kind not in self._judged:
-            self._note_unjudged(document, kind)
+            self._note_unjudged(document, kind, self._judged)
         if self._strict and (self._judged is None or kind not in self._judged):
             self.problems += (
                 document.error(f"duplicate key {key.path[-1]!r}: {name_lines(key)}", key.path)
                 for key in document.find_duplicate_keys()
             )
 
-    def _note_unjudged(self, document: Document, kind: GroupKind) -> None:
-        """Note the first list of constraints of a kind that is not configured."""
-        if kind not in self._unjudged and (path := find_unjudged_list(document.value, kind)):
-            key = "podTemplates" if is_in_template(path) else "constraintLists"
-            self._unjudged[kind] = (
-                f"note: {document.place(path)}: {format_path(path)} of {kind} is not judged: name "
-                f"the kind in {key} of a configuration (--config)"
-            )
+    def _note_unjudged(
+        self, document: Document, kind: GroupKind, judged: Collection[GroupKind]
+    ) -> None:
+        """Record the first list of constraints of a kind that is not judged."""
+        if kind in self._unjudged or not (path := find_unjudged_list(document.value, kind)):
+            return
+        found = document.error(describe_unjudged(path, document.api_version, kind, judged), path)
+        self._unjudged[kind] = found
+        if self._strict:
+            self.problems.append(found)
+
+    def note_unknown_templates(
+        self, others: Container[TemplateKey] = (), namespace: str = ""
+    ) -> None:
+        """Write notes to stderr for references; arguments as for ``TemplateReferences``."""
+        for note in self._references.note_unknown(others, namespace):
+            write_stderr(note)
 
     def report(self) -> None:
         """Write to stderr what could not be read, and what was skipped or not judged."""
-        for note in self._unjudged.values():
-            write_stderr(note)
+        for found in () if self._strict else self._unjudged.values():
+            write_stderr(f"note: {found}")
         report_problems(self.problems)
         report_skipped(self.skipped)
 
@@ -185,7 +199,7 @@ class InputFiles(Inputs):
         *,
         strict: bool,
         project: Project | None = None,
-        judged: Container[GroupKind] | None = None,
+        judged: Collection[GroupKind] | None = None,
     ) -> None:
         """Read everything; arguments as for ``Inputs``."""
         super().__init__(paths, strict=strict, project=project, judged=judged)
@@ -193,7 +207,7 @@ class InputFiles(Inputs):
         self.originals: dict[str, OriginalFile] = {}
         self.piped: bytes | None = None
         self.kinds: set[GroupKind] = set()
-        seen: set[Path] = set()
+        seen: set[str] = set()
         for path in self.paths:
             if isinstance(path, KustomizeFolder):
                 self._read_build(path)
@@ -201,14 +215,14 @@ class InputFiles(Inputs):
             for found in self._find_files(path):
                 if not isinstance(found, str):
                     self._note(found)
-                elif (at := Path(found).resolve()) not in seen:
+                elif (at := files.identify(found)) not in seen:
                     seen.add(at)
                     self._read(found)
 
     def _find_files(self, path: str) -> Iterable[str | SkippedSource | SourceError]:
         if path == files.STDIN:
             return (files.STDIN,)
-        return files.find_files(Path(path), self._filter(self.paths))
+        return files.find_files(path, self._filter(self.paths))
 
     def _read(self, path: str) -> None:
         source = files.source_of(path)

@@ -10,11 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from webhook.cluster.manifests import DEFAULT_NAMESPACE
 from webhook.config.messages import suggest_word
 from webhook.errors import ConfigError
 from webhook.manifests import Document
-from webhook.policy.kinds import BUILT_IN_KINDS
+from webhook.policy.kinds import BUILT_IN_KINDS, DEFAULT_NAMESPACE
 from webhook.policy.model import GroupKind, group_of
 from webhook.policy.paths import is_object
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.revisions import find_next_ordinal, find_revision
+from webhook.cli.inputs.revisions import NextRevision
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, ROLLOUT
@@ -30,31 +30,32 @@ _HASHED = (DEPLOYMENT, ROLLOUT)  # their ReplicaSets select by the hash too
 
 
 def build_next_pod(
-    subject: subjects.ExplainSubject,
-    template: SchedulingPod,
+    revision: NextRevision,
     replicas: Sequence[ObservedPod] = (),
     *,
     part: str = "",
-    is_new: bool = False,
-    ordinal: int | None = None,
+    ordinal: int = 0,
 ) -> SchedulingPod:
     """
     Build the next pod of a workload.
 
     Args:
-        replicas: Its pods, which show values that its controller and webhooks chose.
+        replicas: Its pods, which show values that its controller and webhooks chose. A ReplicaSet
+            that owns the pod shows them itself.
         part: Name of the pod template, if the workload has several.
-        is_new: Whether the template is a new revision, of which no pod exists.
-        ordinal: Ordinal of the pod in a StatefulSet; None for the first one without a pod.
+        ordinal: Ordinal of the pod in a StatefulSet.
+
+    Raises:
+        SourceError: A value of the template has a wrong type.
     """
+    subject = revision.subject
+    template = subjects.decode_template(subject)
     pod = first_pod(subject.kind, subject.name, template)
-    ordinal = find_next_ordinal(subject, replicas) if ordinal is None else ordinal
     owner = _find_owner(subject, part, ordinal)
     labels = label_first_pod(subject.kind, subject.value, owner, pod.labels)
-    labels.update(_inherit_labels(subject, template.labels, replicas, is_new=is_new))
-    # kube-apiserver writes defaults into the template of a ReplicaSet, not into that of a Rollout:
-    # the status shows the revision even where no ReplicaSet seems to have the same template.
-    labels.update(find_revision(subject, ordinal))
+    if not revision.is_owned:
+        labels.update(_inherit_labels(subject, template.labels, replicas, is_new=revision.is_new))
+    labels.update(revision.labels)
     assert pod.metadata is not None, "first_pod gives metadata to each pod"
     return SchedulingPod(replace(pod.metadata, labels=labels), template.spec)
 

@@ -108,13 +108,23 @@ def apply_actions(requested: RequestedPolicy, project: Project | None) -> Reques
     if project is None:
         return requested
     configuration = requested.configuration
+    check_exemptions(project, configuration)
+    actions = {**configuration.actions, **project.actions}
+    return requested._replace(configuration=replace(configuration, actions=actions))
+
+
+def check_exemptions(project: Project, configuration: Configuration) -> None:
+    """
+    Check that a project exempts from no rule that the configuration does not allow it for.
+
+    Raises:
+        ConfigError: It does.
+    """
     for exemption in project.exemptions:
         forbidden = sorted(exemption.rules & configuration.not_exemptible)
         if forbidden:
             problem = "cannot be exempted from: the configuration forbids it"
             raise ConfigError(f"{forbidden[0]} {problem}", exemption.where)
-    actions = {**configuration.actions, **project.actions}
-    return requested._replace(configuration=replace(configuration, actions=actions))
 
 
 def _limit(version: versions.Version) -> versions.Version:

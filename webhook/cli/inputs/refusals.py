@@ -5,12 +5,10 @@ Entry point: ``find_refusals``. What is refused is never placed. The rules are t
 ``policy.api``.
 """
 
-from typing import Any
-
 from webhook.cli.inputs import subjects
+from webhook.explain.explanation import Refusal
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.predict import Request, is_stored, predict_response
-from webhook.policy.explain.explanation import Refusal
+from webhook.policy.api.predict import Request, is_stored_object, predict_response
 from webhook.policy.kinds import POD
 from webhook.policy.model import PodTemplate
 
@@ -25,9 +23,7 @@ def find_refusals(subject: subjects.ExplainSubject, gates: Gates) -> tuple[Refus
     Raises:
         SourceError: A value has a wrong type, or the pod template is missing.
     """
-    metadata: Any = subject.value.get("metadata") or {}
-    stored = is_stored(metadata.get("uid"), metadata.get("resourceVersion"))
-    if stored and subject.kind == POD:
+    if subject.kind == POD and is_stored_object(subject.value):
         return ()
     pod = subjects.decode_template(subject)
     template = PodTemplate(pod.metadata, pod.spec)

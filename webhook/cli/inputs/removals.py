@@ -1,7 +1,7 @@
 """
 Pods of a workload, with what decides which of them its controller removes first.
 
-Entry point: ``gather_pods``. The order itself is the subject of ``policy.explain.removal``.
+Entry point: ``gather_pods``. The order itself is the subject of ``explain.removal``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.advice.podcount import JOBS
-from webhook.policy.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.kinds import (
     DAEMON_SET,
     DEPLOYMENT,

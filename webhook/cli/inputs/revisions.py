@@ -1,37 +1,106 @@
 """
-The ordinal and the revision of the next pod of a subject of explain.
+The revision of the next pod of a workload: its pod template, and the labels that show it.
 
-Entry points: ``find_next_ordinal`` and ``find_revision``.
+Entry points: ``find_revision``, for StatefulSets ``setrevisions``. A manifest whose template
+differs from all that the cluster stores is a new revision.
+
+Source: kubernetes pkg/controller/deployment/util ``FindNewReplicaSet``; argo-rollouts
+utils/replicaset ``FindNewReplicaSet``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
-from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.nextrevision import (
-    find_free_ordinal,
-    find_ordinals,
-    read_partitioned,
-    read_revision,
-)
-from webhook.policy.placement.census import ObservedPod
+import msgspec
+from msgspec.structs import replace
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cluster.protocol import FailureReason
+from webhook.errors import ApiError
+from webhook.policy.api.predict import is_stored_object
+from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT
+from webhook.policy.nextrevision import read_revision
+from webhook.policy.paths import find_value
+from webhook.policy.templatematch import is_same_template
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Source: k8s.io/api core/v1 annotation_key_constants.go ``LastAppliedConfigAnnotation``."""
 
 
-def find_next_ordinal(subject: ExplainSubject, replicas: Iterable[ObservedPod]) -> int:
+class NextRevision(msgspec.Struct, frozen=True):
     """
-    Find the ordinal of the next pod of a StatefulSet: the first one without a pod; 0 for others.
+    The revision of a next pod.
 
-    Args:
-        replicas: Its pods.
+    Attributes:
+        subject: The workload with the pod template of this revision, or its ReplicaSet.
+        labels: What its controller adds to show it; empty if no fact shows it.
+        is_new: Whether no pod has it.
+        is_owned: Whether ``subject`` is the controller of the pod, which exists.
+        unknown: Its name, if its template is not known and ``subject`` has another one.
     """
-    if subject.kind != STATEFUL_SET:
-        return 0
-    names = (pod.metadata.name or "" for pod in replicas)
-    return find_free_ordinal(read_partitioned(subject.value).start, find_ordinals(names))
+
+    subject: subjects.ExplainSubject
+    labels: Mapping[str, str] = {}
+    is_new: bool = False
+    is_owned: bool = False
+    unknown: str = ""
 
 
-def find_revision(subject: ExplainSubject, ordinal: int) -> dict[str, str]:
-    """Find the label that shows the revision of a new pod; empty if the status does not show it."""
-    if subject.kind != STATEFUL_SET:
-        return read_revision(subject.kind, subject.value)
-    return read_partitioned(subject.value).label(ordinal)
+def find_revision(subject: subjects.ExplainSubject, cluster: ClusterReader) -> NextRevision:
+    """
+    Find the revision of the next pod of a workload that is no StatefulSet.
+
+    That of a Deployment or Rollout is the newest ReplicaSet with its template. Without one, the
+    template is a new revision, unless nothing is known of the present one.
+    """
+    stored = find_stored(subject, cluster)
+    is_kept = stored is None or is_unchanged(subject, stored)
+    shown = subject.value if stored is None else stored
+    labels = read_revision(subject.kind, shown) if is_kept else {}
+    if subject.kind not in (DEPLOYMENT, ROLLOUT):
+        return NextRevision(subject, labels, is_new=not is_kept)
+    template = find_value(shown if is_kept else subject.value, subject.path)
+    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
+    owned = [value for value in found if subjects.is_controlled_by(value, subject)]
+    for value in sorted(owned, key=subjects.revision_of, reverse=True):
+        replica_set = replace(subject, kind=REPLICA_SET, value=value)
+        if is_same_template(find_value(value, replica_set.path), template):
+            return NextRevision(replica_set, is_owned=True)
+    return NextRevision(subject, labels, is_new=bool(owned) or not is_kept)
+
+
+def find_stored(subject: subjects.ExplainSubject, cluster: ClusterReader) -> Json | None:
+    """
+    Find a workload as the cluster stores it, in place of the manifest that describes it anew.
+
+    Returns:
+        The subject's own object if it comes from the cluster; None if the cluster has none with a
+        pod template, or if the user may not read it.
+    """
+    if subject.exists or is_stored_object(subject.value):
+        return subject.value
+    try:
+        found = cluster.find_replaced(subject.kind, subject.namespace, subject.name)
+    except ApiError as error:
+        if error.reason is not FailureReason.FORBIDDEN:
+            raise
+        return None
+    return found if find_value(found, subject.path) is not None else None
+
+
+def is_unchanged(subject: subjects.ExplainSubject, stored: Json) -> bool:
+    """Whether a stored workload keeps its pod template when the subject is applied."""
+    if stored is subject.value:
+        return True
+    template, kept = (find_value(value, subject.path) for value in (subject.value, stored))
+    return is_same_template(kept, template, find_value(_read_applied(stored), subject.path))
+
+
+def _read_applied(stored: Json) -> Any:
+    """Read the manifest that was applied last; None if the object does not show it."""
+    written = find_value(stored, ("metadata", "annotations", _LAST_APPLIED))
+    try:
+        return msgspec.json.decode(written) if isinstance(written, str) else None
+    except msgspec.DecodeError:
+        return None

@@ -109,11 +109,12 @@ class SubjectSelector:
         else:
             found = [self._find_labelled(words)]
         selected: list[ExplainSubject] = []
+        find = self.cluster.find
         for subjects in found:
             with self.recorded_errors():
                 for subject in subjects:
                     with self.recorded_errors():
-                        selected.append(follow_reference(subject, self.templates, self.cluster))
+                        selected.append(follow_reference(subject, self.templates, find))
         return selected
 
     @contextmanager

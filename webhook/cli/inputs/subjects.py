@@ -5,6 +5,7 @@ Entry points: ``find`` and ``find_in_manifests``. This module must not decide wh
 placed; see ``targets``.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, group_of
 from webhook.policy.paths import (
     FieldPath,
@@ -27,22 +28,9 @@ from webhook.policy.paths import (
 )
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.places import TemplatePlaces, find_places, list_patterns
-from webhook.policy.podlabels import ROLLOUT_HASH, TEMPLATE_HASH
 
 Templates = Mapping[GroupKind, TemplatePlaces]
 
-SHORT_KINDS = {
-    "po": "pod",
-    "rc": "replicationcontroller",
-    "deploy": "deployment",
-    "rs": "replicaset",
-    "sts": "statefulset",
-    "ds": "daemonset",
-    "cj": "cronjob",
-}
-"""Short names of kubectl. Source: the ``shortNames`` of kube-apiserver's resources."""
-
-_HASHES = (TEMPLATE_HASH, ROLLOUT_HASH)  # that Deployments and Rollouts add
 _REVISIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
 """
 Source: pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts utils/annotations
@@ -124,11 +112,11 @@ def find(
             return found
     require_namespace(namespace, cluster.namespaces())
     others = [other for kind in kinds for other in cluster.namespaces_of(kind, name)]
-    problem = (
-        f"not found here, but in namespace {others[0]}: add -n {others[0]}"
-        if others
-        else "not found: check its name and its namespace"
-    )
+    problem = "not found: check its name and its namespace"
+    if others:
+        problem = f"not found here, but in namespace {others[0]}: add -n {others[0]}"
+    elif "/" not in written:
+        problem += f"; {written!r} is not a kind with a pod template either"
     raise SourceError(f"{kinds[0].kind} {namespace}/{name}", problem)
 
 
@@ -226,12 +214,6 @@ def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
     return owned_by == (owner.kind.kind, owner.name)
 
 
-def is_same_template(replica_set: SchedulingPod, deployment: SchedulingPod) -> bool:
-    """Whether two templates are equal except for the label that a Deployment or Rollout adds."""
-    labels = {key: value for key, value in replica_set.labels.items() if key not in _HASHES}
-    return (labels, replica_set.spec) == (deployment.labels, deployment.spec)
-
-
 def revision_of(value: Json) -> int:
     """The revision of a ReplicaSet; 0 if it has none."""
     annotations = _metadata_of(value).annotations
@@ -262,11 +244,37 @@ def _metadata_of(value: Json) -> ObjectMeta:
 
 
 def find_kinds(word: str, templates: Templates) -> tuple[GroupKind, ...]:
-    """Find the kinds with a pod template that a word names, also by a short name or plural."""
-    called = SHORT_KINDS.get(word.lower(), word.lower())
-    return tuple(kind for kind in templates if _has_name(kind, called))
+    """
+    Find the kinds with a pod template that a word names, also by a short name or plural.
+
+    A group may follow the name, or a version and a group, as in ``deployments.v1.apps``.
+
+    Source: apimachinery runtime/schema ``ParseResourceArg``.
+    """
+    name, _, qualifier = word.lower().partition(".")
+    version, _, rest = qualifier.partition(".")
+    has_version = _is_version(version) is not None
+    group = rest if has_version else qualifier
+    return tuple(
+        kind
+        for kind in templates
+        if name in _list_names(kind)
+        and (qualifier == "" or kind.group == group)
+        and (not has_version or _has_version(kind, version))
+    )
 
 
-def _has_name(kind: GroupKind, called: str) -> bool:
-    name = kind.kind.lower()
-    return called in (name, f"{name}s", f"{name}.{kind.group}", f"{name}s.{kind.group}")
+def _list_names(kind: GroupKind) -> tuple[str, ...]:
+    """List the names of a kind for kubectl, in lower case."""
+    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
+    singular = kind.kind.lower()
+    return singular, f"{singular}s", *(row.short if row else ())
+
+
+def _has_version(kind: GroupKind, version: str) -> bool:
+    """Whether a kind may have a version; that of a custom kind is not known."""
+    row = BUILT_IN_KINDS.get(kind)
+    return row is None or row.version == version
+
+
+_is_version = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?", re.ASCII).fullmatch

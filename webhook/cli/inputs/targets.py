@@ -12,30 +12,34 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
+from webhook.cli.inputs.admitted import ServerAdmission
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
-from webhook.policy.advice.subject import Subject
+from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
+from webhook.explain.daemons import DaemonPods
+from webhook.explain.explanation import Refusal
+from webhook.explain.keynames import find_key_names
+from webhook.explain.newpods import NewPod, PodSuccession
+from webhook.explain.removal import WorkloadPods
+from webhook.explain.scenario import Scenario, list_used_keys
+from webhook.explain.terms import PlacementTerms, find_terms
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
-from webhook.policy.defaulting.inject import inject, profile_of
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, ScaleDown
+from webhook.policy.defaulting.inject import profile_of
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
-from webhook.policy.explain.caveats import ALWAYS_IGNORED, find_caveats
-from webhook.policy.explain.daemons import DaemonPods
-from webhook.policy.explain.explanation import Refusal
-from webhook.policy.explain.newpods import NewPod, PodSuccession
-from webhook.policy.explain.removal import WorkloadPods
-from webhook.policy.explain.scenario import Scenario
-from webhook.policy.explain.terms import PlacementTerms, find_terms
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, POD, REPLICA_SET, ROLLOUT, STATEFUL_SET
-from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.nextrevision import read_partitioned
+from webhook.policy.jobdemand import JobDemand
+from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
+from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -47,6 +51,7 @@ from webhook.policy.placement.spreads import (
     resolve_constraints,
 )
 from webhook.policy.placement.topology import Topology
+from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 from webhook.policy.selectors import has_pairs
 
 
@@ -67,6 +72,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
         keeps_spread: Whether its new pods get ranks, so that a scale-down keeps their spread.
         refused: Why kube-apiserver accepts no such pod; empty if it does.
         terms: What decides on its node besides kube-scheduler.
+        unknown: Revision that new pods may have and whose template is not known; usually empty.
     """
 
     subject: str
@@ -83,6 +89,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     keeps_spread: bool = False
     refused: tuple[Refusal, ...] = ()
     terms: PlacementTerms = PlacementTerms()
+    unknown: str = ""
 
 
 class TargetBuilder:
@@ -103,6 +110,8 @@ class TargetBuilder:
         self._policy = requested.policy
         self._cluster = cluster
         self._replaces = replaces
+        has_server = bool(requested.configuration.files) and not replaces
+        self._server = ServerAdmission(requested.policy if has_server else None)
 
     def build(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         """
@@ -111,10 +120,14 @@ class TargetBuilder:
         Raises:
             SourceError: A value has a wrong type, or the pod template is missing.
         """
+        subjects.decode_template(subject)  # reports the path of a wrong type
+        facts = self._cluster.facts(subject.namespace)
+        admitted = self._server.admit(subject, facts)
+        subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
         claims = find_value(subject.value, ("spec", "volumeClaimTemplates"))
         caveats = find_caveats(find_value(subject.value, subject.path), has_claims=bool(claims))
-        refused = find_refusals(subject, self._policy.gates)
+        refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
 
     def _of_pod(self, subject: subjects.ExplainSubject) -> PlacementTarget:
@@ -126,9 +139,7 @@ class TargetBuilder:
         own = [other for other in observed if other.metadata.name == subject.name and other.counts]
         alike = [other for other in others if other.counts and _is_like(pod, other)]
         running = Counter(other.spec.node_name or "" for other in (*alike, *own))
-        situation = self._situation(
-            pod, namespace, facts, Census(others), is_new=not subject.exists
-        )
+        situation = self._situation(pod, namespace, facts, Census(others))
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
         return PlacementTarget(
@@ -150,92 +161,97 @@ class TargetBuilder:
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
-        pod, is_known = self._build_next_pod(subject, workload, own)
-        if not is_known:  # foresee the objects that will own it
-            facts = ForecastFacts(facts, foresee_selector(subject, pod))
+        revisions = (
+            SetRevisions(subject, own, self._cluster) if subject.kind == STATEFUL_SET else None
+        )
+        ordinal = revisions.next_ordinal if revisions else 0
+        revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
+        pod = build_next_pod(revision, own, part=part, ordinal=ordinal)
+        if not revision.is_owned:  # foresee the objects that will own it
+            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+        pod = self._server.admit_pod(pod, namespace, facts)
         census = Census(observed)
         running = Counter(other.spec.node_name or "" for other in own)
-        situation = self._situation(pod, namespace, facts, census, is_new=True)
+        situation = self._situation(pod, namespace, facts, census)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _build_daemon_target(subject, situation, selected, running)
-        terms = self._find_terms(subject, pod)
+        demand = find_job_demand(subject, selected, self._cluster)
+        terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
-        if subject.kind == STATEFUL_SET and pods is not None:
-            pods = replace(pods, succession=self._foresee_pods(subject, own, situation, terms))
+        if revisions is not None and pods is not None:
+            pods = replace(pods, succession=self._foresee_pods(subject, revisions, own, situation))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
             situation=situation,
             runs_on="",
-            replicas=1 if workload.replicas is None else workload.replicas,
+            replicas=demand.pods if demand else _default_to_one(workload.replicas),
             running=running,
             present=situation,
             pods=pods,
-            keeps_spread=self._keeps_spread(pod, namespace, facts),
+            keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
+            unknown=revisions.unknown if revisions else "",
         )
 
     def _foresee_pods(
         self,
         subject: subjects.ExplainSubject,
+        revisions: SetRevisions,
         replicas: Sequence[ObservedPod],
         situation: Scenario,
-        terms: PlacementTerms,
     ) -> PodSuccession:
         """Foresee the new pods of a StatefulSet; ``situation`` is that of the next one."""
-        template = subjects.decode_template(subject)
         facts: Facts = self._cluster.facts(subject.namespace)
 
         @cache
         def build(ordinal: int) -> NewPod:
-            pod = build_next_pod(subject, template, replicas, ordinal=ordinal)
-            forecast = ForecastFacts(facts, foresee_selector(subject, pod))
+            revision = revisions.at(ordinal)
+            pod = build_next_pod(revision, replicas, ordinal=ordinal)
+            forecast = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+            pod = self._server.admit_pod(pod, subject.namespace, forecast)
             incoming = incoming_pod(pod, subject.namespace)
-            spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
+            spreads = self._find_spreads(pod, subject.namespace, forecast)
+            terms = self._find_terms(revision.subject, pod)
             found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
             return NewPod(found.pod, found.spreads)
 
         policy = find_value(subject.value, ("spec", "podManagementPolicy"))
-        start = read_partitioned(subject.value).start
-        return PodSuccession(build, start, is_parallel=policy == "Parallel")
+        return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
 
     def _find_terms(
-        self, subject: subjects.ExplainSubject, pod: SchedulingPod, *, is_running: bool = False
+        self,
+        subject: subjects.ExplainSubject,
+        pod: SchedulingPod,
+        *,
+        is_running: bool = False,
+        unknown: str = "",
+        demand: JobDemand | None = None,
     ) -> PlacementTerms:
         written = find_value(subject.value, subject.path)
-        return find_terms(pod, written, self._policy.scheduler_defaults, is_running=is_running)
-
-    def _keeps_spread(self, pod: SchedulingPod, namespace: str, facts: Facts) -> bool:
-        profile = profile_of(pod, namespace, self._policy, facts)
-        return profile is not None and profile.scale_down is ScaleDown.KEEP_SPREAD
+        known = self._policy.scheduler_defaults
+        terms = find_terms(pod, written, known, is_running=is_running)
+        if demand is not None:
+            terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
+        return replace(terms, revision=unknown) if unknown else terms
 
     def _situation(
-        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census, *, is_new: bool
+        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census
     ) -> Scenario:
+        incoming = incoming_pod(pod, namespace)
+        spreads = self._find_spreads(pod, namespace, facts)
+        topology = Topology(self._cluster.facts(namespace).node_store)
         return Scenario(
-            incoming_pod(pod, namespace),
-            self._find_spreads(pod, namespace, facts, is_new=is_new),
-            Topology(self._cluster.facts(namespace).node_store),
+            incoming,
+            spreads,
+            topology,
             census,
             Gate.NODE_INCLUSION_POLICY in self._policy.gates,
+            find_key_names(topology.nodes, list_used_keys(incoming.demands, spreads)),
         )
 
-    def _find_spreads(
-        self, pod: SchedulingPod, namespace: str, facts: Facts, *, is_new: bool
-    ) -> SpreadConstraints:
-        constraints = pod.constraints
-        if is_new and not self._replaces:
-            # The webhook will patch the pod: apply its defaults before the scheduler sees it.
-            injection = inject(pod, namespace, self._policy, facts)
-            kept = (entry for i, entry in enumerate(constraints) if i not in injection.previous)
-            added = (_decode_constraint(entry.written) for entry in injection.entries)
-            constraints = (*kept, *added)
-        return self._resolve(constraints, pod, namespace, facts)
-
-    def _resolve(
-        self, constraints: tuple[Constraint, ...], pod: SchedulingPod, namespace: str, facts: Facts
-    ) -> SpreadConstraints:
+    def _find_spreads(self, pod: SchedulingPod, namespace: str, facts: Facts) -> SpreadConstraints:
         """Add kube-scheduler's own default constraints, which apply to pods without any."""
         derived = derive_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
@@ -249,31 +265,8 @@ class TargetBuilder:
             system = known and Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
             defaults = SYSTEM_CONSTRAINTS if system else ()
         return resolve_constraints(
-            constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
+            pod.constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
-
-    def _build_next_pod(
-        self, subject: subjects.ExplainSubject, workload: Subject, replicas: Sequence[ObservedPod]
-    ) -> tuple[SchedulingPod, bool]:
-        """
-        Build the next pod of a workload; also return whether the controller that owns it exists.
-
-        It is one of the newest ReplicaSet with this template. Without one, the template is a new
-        revision, unless no ReplicaSet of the workload is known.
-
-        Source: pkg/controller/deployment/util ``FindNewReplicaSet``, ``EqualIgnoreHash``.
-        """
-        template, part = subjects.decode_template(subject), workload.part
-        if subject.kind not in (DEPLOYMENT, ROLLOUT):
-            return build_next_pod(subject, template, replicas, part=part), False
-        found = self._cluster.list_objects_of(REPLICA_SET, subject.namespace)
-        owned = [value for value in found if subjects.is_controlled_by(value, subject)]
-        for value in sorted(owned, key=subjects.revision_of, reverse=True):
-            replica_set = replace(subject, kind=REPLICA_SET, value=value)
-            pod = subjects.decode_template(replica_set)
-            if subjects.is_same_template(pod, template):
-                return build_next_pod(replica_set, pod), True
-        return build_next_pod(subject, template, replicas, is_new=bool(owned)), False
 
 
 def _build_daemon_target(
@@ -296,9 +289,10 @@ def _build_daemon_target(
     )
 
 
+def _default_to_one(replicas: int | None) -> int:
+    return 1 if replicas is None else replicas
+
+
 def _is_like(pod: SchedulingPod, other: ObservedPod) -> bool:
     """Whether another pod has all labels of a pod that has some."""
     return bool(pod.labels) and has_pairs(other.metadata.labels or {}, pod.labels)
-
-
-_decode_constraint = msgspec.json.Decoder(Constraint).decode

@@ -26,7 +26,7 @@ REASONS = {
     SkipReason.GANG: "it is part of a gang, and its profile does not have gangs: true",
     SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
-    SkipReason.NO_SELECTOR: "no Service selects it and its owner is unknown",
+    SkipReason.NO_SELECTOR: "no Service selects it, and no selector of an owner applies",
 }
 """Why a pod gets no defaults, as text."""
 
@@ -78,11 +78,13 @@ def _list_causes(
     document: Document, request: AdmissionRequest, verdict: Verdict
 ) -> Iterator[Cause]:
     """List the causes of a denial; each is in one of the object's pod templates."""
-    places = [sibling.path or () for sibling in request.siblings]
     for finding in verdict.findings:
         field = finding.error.field
-        inside = (place for place in places if field.startswith(constraints_field(place)))
-        yield from causes(document, next(inside, request.path or ()), [finding])
+        inside = (
+            one for one in request.siblings if field.startswith(constraints_field(one.path or ()))
+        )
+        judged = next(inside, request)
+        yield from causes(document, judged.path or (), [finding], judged.template)
 
 
 def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None:

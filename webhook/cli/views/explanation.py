@@ -1,58 +1,103 @@
 """
 Explanations as text in 80 columns; ``show`` is the entry point.
 
-Long tables are shortened; ``-o json`` has all rows.
+Long tables are shortened; ``-o wide`` and ``-o json`` have all rows.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.scaledown import show_scale_down
-from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.explain.changes import SuggestedChange
-from webhook.policy.explain.daemons import DaemonReport, MissingPod
-from webhook.policy.explain.explanation import (
+from webhook.cli.views.scaledown import MOST_PODS, show_scale_down
+from webhook.explain.changes import SuggestedChange
+from webhook.explain.daemons import DaemonReport, MissingPod
+from webhook.explain.explanation import (
     ConstraintExplanation,
     DomainRow,
     Explanation,
     NodeExplanation,
     NodeGroup,
+    name_refusing_server,
 )
-from webhook.policy.explain.replicaskew import SkewChange
-from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.scenario import short_key
-from webhook.policy.explain.sentences import domain_name
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.replicaskew import SkewChange
+from webhook.explain.rollout import Rollout
+from webhook.explain.sentences import domain_name
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
 MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
 WIDEST = 28  # cells of a name; longer host names are cut off
+MOST_NAMES = 6  # in a line
+_UNLIMITED = 10**9
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
 
 
-def show(explanation: Explanation, what_if: Rollout | None, terminal: Terminal) -> None:
-    """Write an explanation, after the simulated rollout if there is one."""
+@dataclass(frozen=True)
+class TableLayout:
+    """
+    What is shortened.
+
+    Attributes:
+        rows: The most rows of a table.
+        cells: The most cells of a name.
+        names: The most names in a line.
+        pods: The most pods of a scale-down.
+        nodes: The most nodes of a suggested change.
+    """
+
+    rows: int = MOST_TABLE_ROWS
+    cells: int = WIDEST
+    names: int = MOST_NAMES
+    pods: int = MOST_PODS
+    nodes: int = 2
+
+    def cut(self, name: str) -> str:
+        """Cut off a name that is too long."""
+        return name if len(name) <= self.cells else f"{name[: self.cells - 1]}…"
+
+
+SHORT_TABLES = TableLayout()
+WIDE_TABLES = TableLayout(*[_UNLIMITED] * 5)
+
+
+def show(
+    explanation: Explanation,
+    what_if: Rollout | None,
+    terminal: Terminal,
+    layout: TableLayout = SHORT_TABLES,
+    names: KeyNames = SHORT_NAMES,
+) -> None:
+    """
+    Write an explanation, after the simulated rollout if there is one.
+
+    Args:
+        names: The names of label keys.
+    """
     with terminal.together():
         if what_if is not None:
-            _show_rollout(what_if, terminal)
+            _show_rollout(what_if, terminal, layout, names)
         good = Style.GOOD if explanation.placeable else Style.BAD
         terminal.line((explanation.subject, Style.PLACE), " ", (explanation.sentence, good))
         if explanation.refused:
             _show_refused(explanation, terminal)
             return
         if explanation.daemon is not None:
-            _show_daemon_set(explanation, explanation.daemon, terminal)
+            _show_daemon_set(explanation, explanation.daemon, terminal, layout)
         for part in explanation.constraints:
             terminal.line()
-            _show_constraint(part, explanation.defaulted, terminal)
+            named = "default" if explanation.defaulted else "constraint"
+            title = f"{named} {part.index}: {names.short(part.topology_key)}"
+            _show_constraint(part, title, terminal, layout)
         if explanation.daemon is None:
             if not explanation.constraints:
                 terminal.line(f"  {describe_absence(explanation)}")
             terminal.line()
-            _show_nodes(explanation, terminal)
-        _show_changes(explanation, terminal)
+            _show_nodes(explanation, terminal, layout)
+        _show_changes(explanation, terminal, layout)
         missing = ", ".join(explanation.not_modelled)
         terminal.line((f"not considered: {missing}", Style.HINT))
 
@@ -69,47 +114,55 @@ def describe_absence(explanation: Explanation) -> str:
 def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     for refusal in explanation.refused[1:]:
         terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
-    terminal.line(("nothing is placed: first correct what kube-apiserver refuses", Style.HINT))
+    server = name_refusing_server(explanation.refused)
+    terminal.line((f"nothing is placed: first correct what {server} refuses", Style.HINT))
 
 
-def _show_rollout(rollout: Rollout, terminal: Terminal) -> None:
+def _show_rollout(
+    rollout: Rollout, terminal: Terminal, layout: TableLayout, names: KeyNames
+) -> None:
     terminal.line((rollout.sentence, Style.BAD if rollout.pending else Style.GOOD))
     terminal.line(f"  running  {rollout.running} stay where they are")
     placed = tuple(f"{node} ({pods})" for node, pods in rollout.placed.items())
-    terminal.line(f"  placed   {join_names(placed, most=6) or 'none'}")
+    terminal.line(f"  placed   {join_names(placed, most=layout.names) or 'none'}")
     terminal.line(f"  pending  {rollout.pending}")
     for skew in rollout.skews:
         if skew.counts_others:
-            terminal.line(f"  {short_key(skew.topology_key):8} {_describe_domains(skew)}")
+            terminal.line(f"  {names.short(skew.topology_key):8} {_describe_domains(skew, layout)}")
     if rollout.removed:
-        terminal.line(f"  removed  {join_names(rollout.removed, most=6)}")
+        terminal.line(f"  removed  {join_names(rollout.removed, most=layout.names)}")
     for note in rollout.notes:
         terminal.line(("  note     ", Style.DOUBTFUL), note)
     if rollout.scale_down is not None:
-        show_scale_down(rollout.scale_down, terminal)
+        show_scale_down(rollout.scale_down, terminal, layout.pods, names)
     terminal.line()
 
 
-def _describe_domains(skew: SkewChange) -> str:
+def _describe_domains(skew: SkewChange, layout: TableLayout) -> str:
     """Describe where the replicas are and what a constraint counts, the fullest domains first."""
     ordered = sorted(skew.domains, key=lambda one: (-one.replicas, -one.pods, one.value))
     listed = [f"{domain_name(one.value)} {one.replicas} (counted {one.pods})" for one in ordered]
-    return f"its own pods: {join_names(listed, most=6)}"
+    return f"its own pods: {join_names(listed, most=layout.names)}"
 
 
-def _show_daemon_set(explanation: Explanation, report: DaemonReport, terminal: Terminal) -> None:
+def _show_daemon_set(
+    explanation: Explanation, report: DaemonReport, terminal: Terminal, layout: TableLayout
+) -> None:
     terminal.line()
     if report.missing:
         terminal.line(("missing pods, each of which is pinned to its node", Style.PLACE))
-        shown = report.missing[:MOST_TABLE_ROWS]
-        rows = [(_cut(pod.node), _cut(pod.pod), pod.state, describe_missing(pod)) for pod in shown]
+        shown = report.missing[: layout.rows]
+        rows = [
+            (layout.cut(pod.node), layout.cut(pod.pod), pod.state, describe_missing(pod))
+            for pod in shown
+        ]
         terminal.table(("node", "pod", "state", ""), rows)
-    if len(report.missing) > MOST_TABLE_ROWS:
-        terminal.line(f"  ... and {len(report.missing) - MOST_TABLE_ROWS} more")
+    if len(report.missing) > layout.rows:
+        terminal.line(f"  ... and {len(report.missing) - layout.rows} more")
     for group in explanation.rejected:
         terminal.line(f"  needs no pod: {_format_group(group)}")
     if report.unneeded:
-        names = join_names(report.unneeded, most=6)
+        names = join_names(report.unneeded, most=layout.names)
         terminal.line(f"  has a pod and needs none: {names}")
     if explanation.constraints:
         first = next(pod.node for pod in report.missing if not pod.is_placeable)
@@ -124,18 +177,19 @@ def describe_missing(pod: MissingPod) -> str:
     return f"cannot be placed: {pod.reason}" if pod.reason else "can be placed"
 
 
-def _show_constraint(part: ConstraintExplanation, defaulted: bool, terminal: Terminal) -> None:
-    name = "default" if defaulted else "constraint"
+def _show_constraint(
+    part: ConstraintExplanation, title: str, terminal: Terminal, layout: TableLayout
+) -> None:
     terminal.line(
-        (f"{name} {part.index}: {short_key(part.topology_key)}", Style.PLACE),
+        (title, Style.PLACE),
         f", maxSkew {part.max_skew}, {part.when_unsatisfiable}, pods {part.selector or '{}'}",
     )
     for note in _describe_part(part):
         terminal.line(f"  {note}")
     headings = ("domain", "nodes", "pods", "", "skew", "")
     most = max((row.pods for row in part.domains), default=0)
-    shown = list_fullest(part.domains, MOST_TABLE_ROWS)
-    rows = [_domain_cells(row, most, part.max_skew) for row in shown]
+    shown = list_fullest(part.domains, layout.rows)
+    rows = [_domain_cells(row, most, part.max_skew, layout) for row in shown]
     if rows:
         terminal.table(headings, rows)
     if len(shown) < len(part.domains):
@@ -161,7 +215,7 @@ def list_fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
     return sorted(kept, key=lambda row: row.value)
 
 
-def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
+def _domain_cells(row: DomainRow, most: int, max_skew: int, layout: TableLayout) -> tuple[str, ...]:
     left_out = f" (+{row.left_out})" if row.left_out else ""
     skew = verdict = ""
     if row.skew is not None:
@@ -169,7 +223,7 @@ def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
         verdict = "fits" if row.fits else f"over {max_skew}"
         verdict = verdict if row.nodes else "no domain"
     return (
-        _cut(domain_name(row.value)),
+        layout.cut(domain_name(row.value)),
         f"{row.nodes}{left_out}",
         f"{row.pods}",
         bar(row.pods, most),
@@ -192,24 +246,25 @@ def bar(pods: int, most: int) -> str:
     return drawn.ljust(BAR)
 
 
-def _show_nodes(explanation: Explanation, terminal: Terminal) -> None:
+def _show_nodes(explanation: Explanation, terminal: Terminal, layout: TableLayout) -> None:
     passing = [node for node in explanation.nodes if node.passes]
     nodes = count_of(len(explanation.nodes), "node")
     terminal.line((f"{len(passing)} of {nodes} can take it", Style.PLACE))
     passing.sort(key=lambda node: -(node.score or 0))
     if passing:
         headings = ("node", "score", "raw", "")
-        terminal.table(headings, map(_node_cells, passing[:MOST_TABLE_ROWS]))
-    if len(passing) > MOST_TABLE_ROWS:
-        terminal.line(f"  ... and {len(passing) - MOST_TABLE_ROWS} more nodes")
+        shown = passing[: layout.rows]
+        terminal.table(headings, [_node_cells(node, layout) for node in shown])
+    if len(passing) > layout.rows:
+        terminal.line(f"  ... and {len(passing) - layout.rows} more nodes")
     for group in explanation.rejected:
         terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _format_group(group))
 
 
-def _node_cells(node: NodeExplanation) -> tuple[str, ...]:
+def _node_cells(node: NodeExplanation, layout: TableLayout) -> tuple[str, ...]:
     score = "-" if node.score is None else f"{node.score}"
     raw = "-" if node.raw_score is None else f"{node.raw_score}"
-    return _cut(node.name), score, raw, "best" if node.best else ""
+    return layout.cut(node.name), score, raw, "best" if node.best else ""
 
 
 def _format_group(group: NodeGroup) -> str:
@@ -217,13 +272,13 @@ def _format_group(group: NodeGroup) -> str:
     return f"{group.nodes} {group.reason}: {', '.join(group.named)}{more}"
 
 
-def _show_changes(explanation: Explanation, terminal: Terminal) -> None:
+def _show_changes(explanation: Explanation, terminal: Terminal, layout: TableLayout) -> None:
     if not explanation.changes:
         return
     terminal.line()
     terminal.line(("any one of these changes makes it schedulable, as simulated:", Style.PLACE))
     for change in explanation.changes:
-        then = join_names(change.nodes, most=2) + describe_placed(change)
+        then = join_names(change.nodes, most=layout.nodes) + describe_placed(change)
         terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
 
 
@@ -231,10 +286,8 @@ def describe_placed(change: SuggestedChange) -> str:
     """Describe how many of several replicas a change places; empty for one."""
     if change.awaited == 1:
         return ""
+    if change.placed is None:
+        return "; tried for the next pod only"
     is_enough = change.placed == change.awaited
     number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
     return f"; {number} missing replicas"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"

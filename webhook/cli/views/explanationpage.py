@@ -11,11 +11,16 @@ from typing import Any
 from webhook.audit.renderers.html import load_template
 from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
 from webhook.cli.views.scaledown import describe_rank
+from webhook.explain.explanation import (
+    ConstraintExplanation,
+    DomainRow,
+    Explanation,
+    name_refusing_server,
+)
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.rollout import Rollout
+from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import join_names
-from webhook.policy.explain.explanation import ConstraintExplanation, DomainRow, Explanation
-from webhook.policy.explain.rollout import Rollout
-from webhook.policy.explain.scenario import short_key
-from webhook.policy.explain.sentences import domain_name
 from webhook.policy.model import DO_NOT_SCHEDULE
 
 HEIGHT = 120  # pixels of the tallest column of a diagram
@@ -24,13 +29,16 @@ MOST_COLUMNS = 200  # of a diagram; more would be indistinguishable
 
 
 def render_page(
-    answers: Sequence[tuple[Explanation, Rollout | None]], names: Sequence[str] = ()
+    answers: Sequence[tuple[Explanation, Rollout | None]],
+    names: Sequence[str] = (),
+    keys: KeyNames = SHORT_NAMES,
 ) -> str:
     """
     Render explanations, and the simulated rollouts that were requested, as a page.
 
     Args:
         names: Names of the objects, for the title.
+        keys: The names of label keys.
     """
     simulated = any(rollout is not None for _, rollout in answers)
     return load_template(__package__, "pages/explanation.html").render(
@@ -40,7 +48,8 @@ def render_page(
         tone=choose_tone,
         height=HEIGHT,
         width=WIDTH,
-        short=short_key,
+        short=keys.short,
+        server=name_refusing_server,
         fate=describe_missing,
         domain=domain_name,
         rank_of=describe_rank,

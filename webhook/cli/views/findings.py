@@ -19,9 +19,17 @@ from webhook.policy.api.gates import Gate, Gates, Stage
 from webhook.policy.api.versions import Version
 
 
-def show(report: ValidationReport, terminal: Terminal) -> None:
-    """Write all findings about an object; nothing if there are none."""
+def show(report: ValidationReport, terminal: Terminal, *, is_wide: bool = False) -> None:
+    """
+    Write all findings about an object.
+
+    Args:
+        is_wide: Whether to write a line about an object without findings, too.
+    """
     subject = name_of(report.kind, report.namespace, report.name)
+    if is_wide and report.judged and not (report.denied or report.has_warnings):
+        place = (f"{report.source}:{report.line}", Style.PLACE)
+        terminal.line(place, f": {subject}: ", ("accepted", Style.GOOD))
     show_causes(report.source, subject, report.causes, terminal)
     for heading, notices in (("warning", report.warnings), ("dropped", report.dropped)):
         for notice in notices:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.policy.explain.scenario import short_key
+from webhook.explain.keynames import SHORT_NAMES
 from webhook.policy.scaledown.domainranks import DomainRanks
 
 
@@ -12,7 +12,7 @@ def show_ranks(title: str, rows: Sequence[DomainRanks], terminal: Terminal) -> N
     """Write a table for each topology key by which the pods of a controller are ranked."""
     for key, domains in groupby(rows, lambda row: row.topology_key):
         terminal.line()
-        terminal.line((f"{title}, ranks by {short_key(key) or 'no key'}", Style.PLACE))
+        terminal.line((f"{title}, ranks by {SHORT_NAMES.short(key) or 'no key'}", Style.PLACE))
         cells = [_format_row(row) for row in domains]
         terminal.table(("domain", "pods", "ranks", "duplicates", "gaps"), cells)
 

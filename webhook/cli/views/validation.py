@@ -18,7 +18,7 @@ from webhook.manifests import Document, find_type_mismatches
 from webhook.manifests.type_errors import TypeMismatch
 from webhook.policy import render
 from webhook.policy.api import fieldgates, predict
-from webhook.policy.api.fielderrors import aggregate
+from webhook.policy.api.fielderrors import BAD_REQUEST, UNPROCESSABLE, aggregate
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gates, Stage
 from webhook.policy.api.patches import withhold_entries
@@ -26,19 +26,16 @@ from webhook.policy.api.predict import PredictedResponse, Request
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.catalogue import CATALOGUE, TYPE_INVALID
+from webhook.policy.corrections import suggest_correction, suggest_type
 from webhook.policy.model import GroupKind, PodTemplate
 from webhook.policy.paths import (
     FieldPath,
     constraints_field,
     constraints_path,
-    find_value,
     format_path,
     parse_path,
 )
 from webhook.policy.places import TemplatePlaces, find_places, template_at
-from webhook.policy.verdict import BAD_REQUEST, UNPROCESSABLE
-
-_STORED = ("uid", "resourceVersion")  # metadata of objects that an API server stored
 
 
 def reports_on(
@@ -48,6 +45,7 @@ def reports_on(
     *,
     strict: bool = False,
     not_exemptible: frozenset[str] = frozenset(),
+    exempt: frozenset[str] = frozenset(),
 ) -> list[ValidationReport]:
     """
     Report how several API servers would respond to the creation of an object.
@@ -59,14 +57,19 @@ def reports_on(
         strict: Whether unknown and duplicate fields deny the object, as with kubectl, and so do
             constraints for which its pods are refused.
         not_exemptible: Rules from which no annotation exempts.
+        exempt: Rules from which a project exempts the object.
     """
     places = templates.get(document.group_kind)
     if places is None:
         return [_report(document)] * len(servers)
     found = drop_exempted(find_strict_errors(document, places), document, not_exemptible)
+    kept = tuple(finding for finding in found if finding.rule not in exempt)
     return [
-        _add_strict_findings(report, found, strict=strict)
-        for report in _report_responses(document, places, servers, strict=strict)
+        _add_strict_findings(report, kept, strict=strict)
+        for report in (
+            _leave_out(report, exempt, len(found) - len(kept))
+            for report in _report_responses(document, places, servers, strict=strict)
+        )
     ]
 
 
@@ -97,8 +100,7 @@ def _report_responses(
     except msgspec.ValidationError:
         errors = find_type_mismatches(value, partial(_decode_templates, places))
         return [_report_type_errors(document, errors)] * len(servers)
-    uid, version = (find_value(value, ("metadata", name)) for name in _STORED)
-    stored = predict.is_stored(uid, version)
+    stored = predict.is_stored_object(value)
     requests = [
         Request(
             kind=kind,
@@ -113,6 +115,18 @@ def _report_responses(
     if not requests:
         return [_report(document, judged=True)] * len(servers)
     return [_report_answer(document, requests, gates, strict=strict) for gates in servers]
+
+
+def _leave_out(report: ValidationReport, exempt: frozenset[str], others: int) -> ValidationReport:
+    """Leave out the notices of exempt rules, and count them beside other findings."""
+    if not exempt:
+        return report
+    warnings, dropped = (
+        tuple(notice for notice in notices if notice.rule not in exempt)
+        for notices in (report.warnings, report.dropped)
+    )
+    left_out = len(report.warnings) + len(report.dropped) - len(warnings) - len(dropped)
+    return replace(report, warnings=warnings, dropped=dropped, exempted=left_out + others)
 
 
 def _decode_templates(places: TemplatePlaces, value: Any) -> None:
@@ -159,25 +173,26 @@ def _report_answer(
     document: Document, requests: Sequence[Request], gates: Gates, *, strict: bool
 ) -> ValidationReport:
     """Report the answer about an object, from those about each of its pod templates."""
-    answers = [(request.path, predict.predict_response(request, gates)) for request in requests]
+    answers = [(request, predict.predict_response(request, gates)) for request in requests]
     notice = partial(_build_notice, document)
     accepted = _report(
         document,
         judged=True,
         warnings=tuple(
-            notice(path, rule, text)
-            for path, answer in answers
-            for rule, text in _list_warnings(answer, strict=strict)
+            notice(request.path, *warning)
+            for request, answer in answers
+            for warning in _list_warnings(request, answer, strict=strict)
         ),
         dropped=tuple(
-            notice(path, "TSC111", _describe_drop(drop, constraints_field(path), gates))
-            for path, answer in answers
+            notice(request.path, "TSC111", _describe_drop(drop, request.path, gates))
+            for request, answer in answers
             for drop in answer.drops
         ),
         stored=tuple(render.constraint(item) for _, answer in answers for item in answer.stored),
     )
     denying = [
-        (path, answer.findings or (answer.refused if strict else [])) for path, answer in answers
+        (request, answer.findings or (answer.refused if strict else []))
+        for request, answer in answers
     ]
     errors = [finding.error for _, findings in denying for finding in findings]
     if not errors:
@@ -187,24 +202,40 @@ def _report_answer(
         code=UNPROCESSABLE,
         message=f'{requests[0].kind} "{document.name}" is invalid: {aggregate(errors)}',
         causes=tuple(
-            cause for path, findings in denying for cause in causes(document, path, findings)
+            cause
+            for request, findings in denying
+            for cause in causes(document, request.path, findings, request.template)
         ),
         stored=(),
     )
 
 
-def _list_warnings(answer: PredictedResponse, *, strict: bool) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of each warning; kube-apiserver does not warn of pods that it refuses."""
+def _list_warnings(
+    request: Request, answer: PredictedResponse, *, strict: bool
+) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield rule, text and fix of each warning; an empty fix stands for that of the rule.
+
+    kube-apiserver does not warn of pods that it refuses.
+    """
+    at = constraints_field(request.path)
     for violation in () if strict else answer.refused:
-        yield violation.rule, str(violation.error)
+        fix = suggest_correction(violation, request.template, at)
+        yield violation.rule, str(violation.error), fix
     for warning in answer.warned:
-        yield warning.rule, warning.text
+        yield warning.rule, warning.text, ""
 
 
-def causes(document: Document, path: FieldPath, findings: list[ApiViolation]) -> Iterator[Cause]:
-    """Yield the cause of a denial for each finding; ``path`` is that of the pod template."""
+def causes(
+    document: Document,
+    path: FieldPath,
+    findings: list[ApiViolation],
+    template: PodTemplate | None,
+) -> Iterator[Cause]:
+    """Yield the cause of a denial for each finding about the pod template at a path."""
+    at = constraints_field(path)
     for finding in findings:
-        error, fix = finding.error, CATALOGUE[finding.rule].fix
+        error, fix = finding.error, suggest_correction(finding, template, at)
         line = _find_line(document, path, error.field)
         yield Cause(error.reason, error.message, error.field, finding.rule, line, fix)
 
@@ -219,8 +250,7 @@ def _report_type_errors(document: Document, errors: Sequence[TypeMismatch]) -> V
 
 def _build_type_cause(document: Document, error: TypeMismatch) -> Cause:
     field, line = format_path(error.path) or document.kind, document.line(error.path)
-    fix = next((fix for end, fix in _TYPE_FIXES.items() if error.problem.endswith(end)), _EXPECTED)
-    return Cause(TYPE_INVALID, error.problem, field, "", line, fix)
+    return Cause(TYPE_INVALID, error.problem, field, "", line, suggest_type(error.problem))
 
 
 def _describe_undecodable(report: ValidationReport) -> str:
@@ -229,33 +259,23 @@ def _describe_undecodable(report: ValidationReport) -> str:
     return f'{kind} in version "{version}" cannot be handled as a {kind}'
 
 
-_EXPECTED = "write a value of the expected type"
-_TYPE_FIXES = {
-    "expected an integer, got a string": "write the number without quotes",
-    "expected an integer, got a number": "write an integer, such as 1",
-    "expected an integer, got a boolean": "write an integer, such as 1",
-    "expected a string, got an integer": "write the value in quotes",
-    "expected a string, got a number": "write the value in quotes",
-    "expected a string, got a boolean": "write the value in quotes",
-    "expected a list, got an object": "start each entry of the list with a dash",
-    "expected an object, got a list": "leave out the dash: there is only one",
-    "expected an integer <= 2147483647": "write a smaller number: the API has 32 bits for it",
-}
-
-
 def _find_line(document: Document, path: FieldPath, field: str) -> int:
     """Find the line of a field at or below the list, or of its parent if it is missing."""
     below = parse_path(field.removeprefix(constraints_field(path)))
     return document.line((*constraints_path(path), *below))
 
 
-def _build_notice(document: Document, path: FieldPath, rule: str, message: str) -> ValidationNotice:
+def _build_notice(
+    document: Document, path: FieldPath, rule: str, message: str, fix: str = ""
+) -> ValidationNotice:
+    """Build a notice; without a fix, with the general one of the rule."""
     field = message.partition(": ")[0]
     line = _find_line(document, path, field)
-    return ValidationNotice(message, field, rule, line, CATALOGUE[rule].fix)
+    return ValidationNotice(message, field, rule, line, fix or CATALOGUE[rule].fix)
 
 
-def _describe_drop(drop: DroppedField, at: str, gates: Gates) -> str:
+def _describe_drop(drop: DroppedField, path: FieldPath, gates: Gates) -> str:
+    at = constraints_field(path)
     field = at if drop.entry is None else f"{at}[{drop.entry}].{drop.field}"
     why, setting = fieldgates.explain_disabled_gate(drop.gate, gates), gates.settings[drop.gate]
     source = f" ({setting.source})" if setting.stage is not Stage.ABSENT else ""

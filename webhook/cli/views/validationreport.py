@@ -58,6 +58,7 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         dropped: Fields that the API server would drop, because their feature gate is off or its
             version does not know them.
         stored: The constraints that would be stored; empty if denied.
+        exempted: Number of findings that a project exempts the object from; they are left out.
     """
 
     source: str
@@ -73,6 +74,7 @@ class ValidationReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     warnings: tuple[ValidationNotice, ...] = ()
     dropped: tuple[ValidationNotice, ...] = ()
     stored: tuple[Rendered, ...] = ()
+    exempted: int = 0
 
     @property
     def denied(self) -> bool:

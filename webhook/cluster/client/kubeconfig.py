@@ -48,11 +48,13 @@ def kubeconfig_error(files: str, context: str) -> SourceError | None:
         contexts += _contexts(document)
         current: Any = document.value.get("current-context")
         context = context or (current if isinstance(current, str) else "")
-    known = f"choose one of {', '.join(contexts)}" if contexts else "it has none at all"
-    if not context:
-        return SourceError(files, f"has no current context: {known}, with --context")
+    missing = f"context {context!r}" if context else "current context"
+    if not contexts:
+        advice = "it has none at all; write one with kubectl config set-context"
+        return SourceError(files, f"has no {missing}: {advice}")
     if context not in contexts:
-        return SourceError(files, f"has no context {context!r}: {known}")
+        advice = f"choose one of {', '.join(contexts)}{'' if context else ', with --context'}"
+        return SourceError(files, f"has no {missing}: {advice}")
     return None
 
 

@@ -13,7 +13,7 @@ The caller decides whether denying is possible: only the validating webhook sees
 will be stored.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -89,10 +89,16 @@ def join_advice(parts: Iterable[Advice | None]) -> Advice | None:
 
 
 def advise(
-    subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule] = POLICY_RULES
+    subject: Subject,
+    context: AdviceContext,
+    rows: Iterable[PolicyRule] = POLICY_RULES,
+    is_justified: Callable[[AdviceFinding], bool] | None = None,
 ) -> Advice:
     """
     Run the rules on a subject.
+
+    Args:
+        is_justified: Whether to keep a finding; None keeps all.
 
     A context without ``cluster`` is that of an admission: only rules of scope EVERYWHERE run, and
     none if the feature gate for advice is off.
@@ -101,9 +107,9 @@ def advise(
         return NO_ADVICE
     policy = context.policy
     rows = tuple(rows)
-    findings = list(_run_rules(subject, context, rows))
+    findings = list(filter(is_justified, _run_rules(subject, context, rows)))
     in_force = _without_gated(subject, context.gates)
-    of_profile = tuple(find_unfit_defaults(in_force, context, rows))
+    of_profile = tuple(filter(is_justified, find_unfit_defaults(in_force, context, rows)))
     findings += of_profile
     exempt = exemptions.parse_exemptions(subject.metadata.annotations, policy.not_exemptible)
     if not findings and not exempt.refused:

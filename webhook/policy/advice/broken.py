@@ -1,8 +1,8 @@
 """
 Advice on constraints of which some fields are broken: only what the readable fields justify.
 
-Entry points: ``find_broken_fields`` and ``drop_misleading``. A field is broken if it violates an
-API rule, or if it is misspelled, so that the API reads it as unset. Advice on such a field would be
+Entry points: ``find_broken_fields`` and ``neutralize``. A field is broken if it violates an API
+rule, or if it is misspelled, so that the API reads it as unset. Advice on such a field would be
 about a value that the author did not intend. The other fields get their advice at once, so that one
 audit finds everything.
 """
@@ -14,10 +14,11 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.advise import Advice
 from webhook.policy.advice.findings import AdviceFinding
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.schema import CONSTRAINT_FIELDS, UNKNOWN_FIELD, StrictFinding
+from webhook.policy.model import HONOR, IGNORE, NODE_POLICIES, SCHEDULE_ANYWAY, Constraint
 from webhook.policy.paths import find_entry, parse_path
 
 ALL_FIELDS = frozenset(CONSTRAINT_FIELDS)
@@ -46,17 +47,22 @@ READ_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "TSC101": frozenset({"labelSelector"}),
         "TSC102": _SELECTION,
         "TSC103": frozenset({"topologyKey", "whenUnsatisfiable"}),
+        "TSC104": ALL_FIELDS - {"nodeAffinityPolicy", "nodeTaintsPolicy"},
+        "TSC105": ALL_FIELDS - {"minDomains"},
         "TSC107": _SELECTION,
         "TSC108": frozenset({"topologyKey", "whenUnsatisfiable"}),
         "TSC111": frozenset(),
         "TSC112": _SELECTION | {"maxSkew", "whenUnsatisfiable"},
         "TSC113": _SELECTION,
+        "TSC116": ALL_FIELDS - {"minDomains"},
         "TSC117": frozenset({"matchLabelKeys"}),
+        "TSC120": frozenset({"topologyKey", "whenUnsatisfiable", "minDomains"}),
+        "TSC121": frozenset({"whenUnsatisfiable"}),
     }
 )
 """Rule -> the fields of a constraint that its advice depends on; all fields for the other rules."""
 
-JOINT_RULES = frozenset({"TSC106", "TSC109"})  # their advice depends on all constraints together
+JOINT_RULES = frozenset({"TSC106", "TSC109"})  # their advice depends on all hard constraints
 UNSPREAD_RULES = frozenset({"TSC110"})  # their advice supposes that nothing was written
 
 
@@ -66,11 +72,15 @@ class BrokenFields:
     The broken fields of a list of constraints.
 
     Attributes:
+        list_path: The field path of the list.
         entries: Index of a constraint -> its broken fields.
+        soft: Those of them that are certainly no hard constraints.
         hides_list: Whether a whole list has no effect, since it is misspelled or misplaced.
     """
 
+    list_path: str
     entries: Mapping[int, frozenset[str]]
+    soft: frozenset[int] = frozenset()
     hides_list: bool = False
 
     def mislead(self, rule: str, entry: int | None) -> bool:
@@ -78,34 +88,33 @@ class BrokenFields:
         if rule in UNSPREAD_RULES:
             return self.hides_list
         if rule in JOINT_RULES:
-            return bool(self.entries)
+            return not self.entries.keys() <= self.soft
         if entry is None:
             return False
         return bool(self.entries.get(entry, frozenset()) & READ_FIELDS.get(rule, ALL_FIELDS))
 
+    def justify(self, finding: AdviceFinding) -> bool:
+        """Whether the readable fields justify a finding."""
+        return not self.mislead(finding.rule, find_entry(finding.field, self.list_path))
+
 
 def find_broken_fields(
-    violations: Iterable[ApiViolation],
-    strict: Iterable[StrictFinding],
-    list_path: str,
-    unjudged: Iterable[int] = (),
+    violations: Iterable[ApiViolation], strict: Iterable[StrictFinding], subject: Subject
 ) -> BrokenFields:
     """
-    Find the broken fields of a list.
+    Find the broken fields of a subject's constraints; all fields of those that are not judged.
 
     Args:
         violations: Of API rules, in this list.
         strict: The unknown and duplicate fields of the object.
-        list_path: The field path of the list.
-        unjudged: Indexes of constraints that are parts of a patch: all their fields are doubtful.
     """
     entries: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
-    entries.update(dict.fromkeys(unjudged, ALL_FIELDS))
+    entries.update(dict.fromkeys(subject.unjudged, ALL_FIELDS))
     for violation in violations:
-        entry = find_entry(violation.error.field, list_path)
+        entry = find_entry(violation.error.field, subject.list_path)
         if entry is not None:
             entries[entry] |= VIOLATED_FIELDS.get(violation.rule, ALL_FIELDS)
-    path = parse_path(list_path)
+    path = parse_path(subject.list_path)
     depth = len(path)
     unknown = [finding for finding in strict if finding.rule == UNKNOWN_FIELD]
     for finding in unknown:
@@ -114,21 +123,44 @@ def find_broken_fields(
                 entries[entry] |= {field}
             case _:
                 pass
-    return BrokenFields(dict(entries), any(finding.hides_list for finding in unknown))
-
-
-def drop_misleading(advice: Advice, broken: BrokenFields, list_path: str) -> Advice:
-    """Remove the findings that would mislead."""
-    if not broken.entries and not broken.hides_list:
-        return advice
-
-    def justified(finding: AdviceFinding) -> bool:
-        return not broken.mislead(finding.rule, find_entry(finding.field, list_path))
-
-    return replace(
-        advice,
-        denied=tuple(filter(justified, advice.denied)),
-        warned=tuple(filter(justified, advice.warned)),
-        audited=tuple(filter(justified, advice.audited)),
-        exempted=tuple(exempt for exempt in advice.exempted if justified(exempt.finding)),
+    return BrokenFields(
+        subject.list_path,
+        dict(entries),
+        frozenset(
+            entry
+            for entry, fields in entries.items()
+            if "whenUnsatisfiable" not in fields and _is_soft(subject, entry)
+        ),
+        any(finding.hides_list for finding in unknown),
     )
+
+
+def _is_soft(subject: Subject, entry: int) -> bool:
+    found = subject.pod.constraints[entry : entry + 1]
+    return bool(found) and found[0].when_unsatisfiable == SCHEDULE_ANYWAY
+
+
+def neutralize(subject: Subject) -> Subject:
+    """
+    Replace the values of constraints with which kube-scheduler cannot compute by neutral ones.
+
+    Rules that do not read such a field can judge the others.
+    """
+    written = subject.pod.constraints
+    neutral = tuple(map(_neutralize, written))
+    return subject if neutral == written else subject.with_constraints(neutral)
+
+
+def _neutralize(constraint: Constraint) -> Constraint:
+    least = constraint.min_domains
+    affinity, taints = constraint.node_affinity_policy, constraint.node_taints_policy
+    return replace(
+        constraint,
+        max_skew=max(constraint.max_skew, 1),
+        min_domains=least if least is None else max(least, 1),
+        node_affinity_policy=affinity if affinity in _POLICIES else HONOR,
+        node_taints_policy=taints if taints in _POLICIES else IGNORE,
+    )
+
+
+_POLICIES = (None, *NODE_POLICIES)

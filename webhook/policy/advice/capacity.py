@@ -27,6 +27,6 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
         return "any more"
     if replicas > places:
         return "the others"
-    if replicas == places and counts_revisions_together(constraint, subject):
+    if replicas == places and subject.surges and counts_revisions_together(constraint, subject):
         return "and the additional pods of a rollout"
     return ""

@@ -191,10 +191,15 @@ def selects_nodes(demands: Demands) -> bool:
 
 def count_allowed_values(key: str, demands: Demands) -> int | None:
     """Count the values of a label that a pod's nodeSelector and affinity allow; None for any."""
-    if any(pair[0] == key for pair in demands.pairs):
-        return 1
-    if demands.terms is None:
-        return None
+    allowed = allowed_values(key, demands)
+    return None if allowed is None else len(allowed)
+
+
+def allowed_values(key: str, demands: Demands) -> AbstractSet[str] | None:
+    """Collect the values of a label that nodeSelector or affinity allow; None for any."""
+    selected = {value for name, value in demands.pairs if name == key}
+    if selected or demands.terms is None:
+        return selected or None
     allowed: set[str] = set()
     for term in demands.terms:
         expressions = term.match_expressions or ()
@@ -203,4 +208,4 @@ def count_allowed_values(key: str, demands: Demands) -> int | None:
         if values is None:
             return None
         allowed.update(values)
-    return len(allowed)
+    return allowed

@@ -13,7 +13,7 @@ from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, LabelSelector
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
-from webhook.policy.podlabels import may_carry, revision_key
+from webhook.policy.podlabels import REVISION_KEYS, may_carry, revision_key
 from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
 
 
@@ -80,6 +80,12 @@ def counts_itself(constraint: Constraint, subject: Subject, gates: Gates) -> boo
         and not counts_no_pod(constraint, subject, gates)
         and next(unmet_requirements(selector, subject), None) is None
     )
+
+
+def counts_own_revision(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
+    """Whether a constraint counts pods of one revision, and so of no other workload."""
+    keys = constraint.match_label_keys if Gate.MATCH_LABEL_KEYS in gates else ()
+    return any(key in REVISION_KEYS and may_add(subject, key) for key in keys)
 
 
 def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tuple[str, str]]:

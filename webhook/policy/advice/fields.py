@@ -1,7 +1,7 @@
 """
-Rules about single fields, TSC107, TSC111, TSC117 and TSC121.
+Rules about single fields, TSC107, TSC111 and TSC117.
 
-They are about matchLabelKeys, fields behind gates, and gangs. They judge the object and the feature
+They are about matchLabelKeys and fields behind gates. They judge the object and the feature
 gates alone, without any facts of the cluster. Which labels controllers add is the subject of
 ``policy.podlabels``.
 """
@@ -19,11 +19,8 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.gangs import gang_field
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import (
-    DO_NOT_SCHEDULE,
-    SCHEDULE_ANYWAY,
     Constraint,
     GroupKind,
     LabelSelector,
@@ -98,8 +95,13 @@ def counts_revisions_together(constraint: Constraint, subject: Subject) -> bool:
     """Whether a rollout places pods of a new revision around the old ones."""
     if subject.pods_kind not in SURGING or subject.recreates:
         return False
+    return not compares_revisions(constraint, subject)
+
+
+def compares_revisions(constraint: Constraint, subject: Subject) -> bool:
+    """Whether a constraint counts the pods of each revision apart from those of others."""
     known = _keys_with_values(constraint.label_selector).union(correct_keys(constraint, subject))
-    return known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
+    return not known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
 
 
 def _keys_with_values(selector: LabelSelector | None) -> frozenset[str]:
@@ -161,23 +163,6 @@ def _suggest_keys(corrected: list[str]) -> str:
     return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
 
 
-def gangs_can_be_placed(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC121: a gang is placed all together, or stays Pending for one pod that has no place."""
-    del context
-    field = gang_field(subject.pod)
-    if not field or subject.is_bound:
-        return
-    for i, constraint in enumerate(subject.constraints):
-        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
-            yield RuleViolation(
-                subject.field(i, "whenUnsatisfiable"),
-                f"the pods are a gang, by {field}: even if a placement of all satisfies this hard "
-                "constraint, kube-scheduler may not find it, and all stay Pending",
-                member("whenUnsatisfiable", SCHEDULE_ANYWAY),
-                "whenUnsatisfiable: a hard constraint may keep the whole gang Pending",
-            )
-
-
 def correct_keys(constraint: Constraint, subject: Subject) -> list[str]:
     """
     Correct the matchLabelKeys of a constraint.
@@ -232,8 +217,12 @@ def _may_carry(key: str, subject: Subject) -> bool:
         return True
     if subject.pods_kind not in ADDED_LABELS:
         return not subject.running  # the pods of an unknown controller show what it adds
-    # A Rollout that is not known may create pods from the template of a Deployment.
-    return may_add(subject, key) or (subject.kind == DEPLOYMENT and key == ROLLOUT_HASH)
+    return may_add(subject, key) or (key == ROLLOUT_HASH and _may_have_rollout(subject))
+
+
+def _may_have_rollout(subject: Subject) -> bool:
+    """Whether a Rollout that is not known may create pods from the template of a Deployment."""
+    return subject.kind == DEPLOYMENT and not subject.running and not subject.is_unreferred
 
 
 def _find_meant(key: str, subject: Subject) -> str:

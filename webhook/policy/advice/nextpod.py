@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
+from webhook.policy.advice.awaitedpods import suggest_change
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
@@ -23,9 +24,11 @@ from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES, report_later
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import SCHEDULE_ANYWAY, TAINTS_POLICY, Constraint, Node
+from webhook.policy.model import TAINTS_POLICY, Constraint, Node
 from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
 from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.tallies import MinimumReason, PodTally
@@ -54,17 +57,19 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     if not tallies or _accepts(tallies, pod.demands, cluster):
+        yield from report_later(subject, tallies, context) if held is None else ()
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
     if not nodes:
         return  # the state of the nodes rejects the pod, for now
-    rejections = [(node, [tally for tally in tallies if _rejects(tally, node)]) for node in nodes]
-    rejected = Counter(tally.spread.topology_key for _, found in rejections for tally in found)
+    rejected = Counter(
+        tally.spread.topology_key for node in nodes for tally in tallies if _rejects(tally, node)
+    )
     counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
     cause = _suggest_honoring(subject, tallies, context)
     cause = cause or _suggest_domains(subject, tallies, context)
     cause = cause or _suggest_while_closed(subject, tallies, context)
-    field, instead = cause or _suggest_change(subject, tallies, rejections)
+    field, instead = cause or suggest_change(subject, tallies, nodes)
     if held is not None:
         field, instead = subject.list_path, _LOWER_PARTITION
     cordoned = _suggest_uncordon(tallies, subject.demands, cluster)
@@ -174,7 +179,8 @@ def _suggest_domains(
         if 0 < left < tally.spread.min_domains and _accepts_with(
             subject, {index: lowered}, context
         ):
-            return subject.field(index, "minDomains"), member("minDomains", left)
+            instead = suggest_min_domains(subject, index, left, context)
+            return subject.field(index, "minDomains"), instead
     return None
 
 
@@ -195,7 +201,7 @@ def _suggest_while_closed(
         if _accepts_with(subject, {index: honoring}, context):
             return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
     field = subject.field(tallies[0].spread.index)
-    return field, "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+    return field, WAIT_FOR_NODES
 
 
 def _is_placed(
@@ -219,22 +225,3 @@ def _accepts_with(
     return cluster is not None and _accepts(
         cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
     )
-
-
-def _suggest_change(
-    subject: Subject,
-    tallies: tuple[PodTally, ...],
-    rejections: Iterable[tuple[Node, list[PodTally]]],
-) -> tuple[str, str]:
-    """Suggest a field and its new value: the smallest raise of one maxSkew, or ScheduleAnyway."""
-    # A node that a single constraint rejects for its skew passes once that maxSkew is raised to it.
-    raised = [
-        (tally.skew(node.labels[tally.spread.topology_key]), tally.spread.index)
-        for node, (tally, *others) in rejections
-        if not others and tally.spread.topology_key in node.labels
-    ]
-    if raised:
-        skew, index = min(raised)
-        return subject.field(index, "maxSkew"), member("maxSkew", skew)
-    index = tallies[0].spread.index
-    return subject.field(index, "whenUnsatisfiable"), member("whenUnsatisfiable", SCHEDULE_ANYWAY)

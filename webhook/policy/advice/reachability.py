@@ -1,8 +1,9 @@
 """
-Rules about domains that pods cannot go to: TSC105 and TSC116 (they count), TSC120 (one is left).
+Rules about domains that count though pods cannot go to them: TSC105 and TSC116.
 
-Which domains are closed is found in ``closeddomains``. A constraint has one finding for them:
-TSC105 if honoring taints is enough, otherwise TSC116. TSC120 is silent about such a constraint.
+Which domains are closed is found in ``closeddomains``; a DaemonSet, whose pods can go to one node
+each, is the subject of ``daemonpods``. A constraint has one finding for them: TSC105 if honoring
+taints is enough, otherwise TSC116. ``list_closed`` is for rules that are silent about those.
 """
 
 from collections.abc import Iterator
@@ -11,42 +12,39 @@ from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
-    find_taints,
     name_requirements,
     suggest_policies,
 )
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     counts_itself,
+    counts_own_revision,
     hard_constraints,
-    may_add,
     next_pod,
     other_workloads,
 )
+from webhook.policy.advice.daemonpods import DaemonCrowd, find_crowd
 from webhook.policy.advice.findings import (
-    SHOWN_CHARACTERS,
     RuleViolation,
     clip,
     count_of,
     join_names,
     quote_value,
 )
+from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
-from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, IGNORE
-from webhook.policy.paths import format_path
+from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.placement.topology import Domains
-from webhook.policy.podlabels import REVISION_KEYS
 
 _CLOSED = "no further pod can go there"
 
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC105: a domain of tainted nodes stays empty and keeps the global minimum at 0."""
-    for spread, closed in _list_closed(subject, context):
+    for spread, closed in list_closed(subject, context):
         if not closed.by_taints:
             continue
         domains, taints = count_of(closed.number, "domain"), join_names(closed.taints)
@@ -71,7 +69,10 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
     """TSC116: a domain that nodeSelector or affinity excludes counts, and stays empty."""
     if all(one.node_affinity_policy != IGNORE for one in subject.constraints):
         return  # most workloads; what affinity excludes does not count
-    for spread, closed in _list_closed(subject, context):
+    if subject.is_daemon:
+        yield from _report_crowds(subject, context)
+        return
+    for spread, closed in list_closed(subject, context):
         if closed.by_taints:
             continue
         counts = f"{' and '.join(closed.policies)} Ignore"
@@ -94,6 +95,18 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
         )
 
 
+def _report_crowds(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report pods of a DaemonSet that have a place only if affinity is honored."""
+    for spread, crowd in _list_crowds(subject, context):
+        if not crowd.by_taints:
+            yield RuleViolation(
+                subject.field(spread.index, AFFINITY_POLICY),
+                crowd.describe(spread.topology_key),
+                member(AFFINITY_POLICY, HONOR),
+                f"{AFFINITY_POLICY} Ignore keeps {crowd.describe_waiting()} Pending",
+            )
+
+
 def _count_inside(
     subject: Subject, spread: SpreadConstraint, closed: ClosedDomains, context: AdviceContext
 ) -> list[int]:
@@ -112,29 +125,50 @@ def _name_pending(subject: Subject, spread: SpreadConstraint, places: int) -> st
     return f", {waiting} stay Pending" if waiting else ""
 
 
-def _list_closed(
+def list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
     """Yield the hard constraints for which closed domains count, and keep pods Pending."""
-    if subject.is_alone and not subject.is_daemon:
-        return
-    demands = subject.demands
-    if subject.is_daemon:
-        demands = daemon_demands(demands, host_network=False)
-    hard = [
-        spread
-        for spread in hard_constraints(subject, context)
-        if _is_known(spread.topology_key, demands, context)
-    ]
+    demands = _demands_of(subject)
+    hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
+    if subject.is_daemon:
+        hard = [spread for spread, crowd in _list_crowds(subject, context) if crowd.by_taints]
+    elif subject.is_alone:
+        return
     for spread in hard:
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
-        if subject.is_daemon and not _crowds(spread, keys, demands, context.cluster):
-            continue
         closed = find_closed(spread, keys, demands, context)
         if closed is not None and not _all_fit(subject, spread, closed, context):
             yield spread, closed
+
+
+def _list_crowds(
+    subject: Subject, context: AdviceContext
+) -> Iterator[tuple[SpreadConstraint, DaemonCrowd]]:
+    """Yield the hard constraints of a DaemonSet that keep some of its pods Pending."""
+    hard = _list_known(subject, context)
+    keys = tuple(spread.topology_key for spread in hard)
+    for spread in hard:
+        crowd = find_crowd(spread, keys, _demands_of(subject), context.cluster)
+        if crowd is not None and counts_itself(spread.constraint, subject, context.gates):
+            yield spread, crowd
+
+
+def _list_known(subject: Subject, context: AdviceContext) -> list[SpreadConstraint]:
+    """List the hard constraints on keys of some node."""
+    return [
+        spread
+        for spread in hard_constraints(subject, context)
+        if _is_known(spread.topology_key, _demands_of(subject), context)
+    ]
+
+
+def _demands_of(subject: Subject) -> Demands:
+    """Return what the pods demand of a node, also by what a controller adds to them."""
+    demands = subject.demands
+    return daemon_demands(demands, host_network=False) if subject.is_daemon else demands
 
 
 def _all_fit(
@@ -144,37 +178,9 @@ def _all_fit(
     if name_waiting(subject, spread.constraint, closed.reached * spread.max_skew):
         return False
     cluster = context.cluster
-    if cluster is None or _counts_own_revision(spread, subject, context):
+    if cluster is None or counts_own_revision(spread.constraint, subject, context.gates):
         return True
     return not other_workloads(subject, spread.constraint.label_selector, cluster)
-
-
-def _counts_own_revision(
-    spread: SpreadConstraint, subject: Subject, context: AdviceContext
-) -> bool:
-    """Whether a constraint counts pods of one revision, and so of no other workload."""
-    keys = spread.constraint.match_label_keys
-    return Gate.MATCH_LABEL_KEYS in context.gates and any(
-        key in REVISION_KEYS and may_add(subject, key) for key in keys
-    )
-
-
-def _crowds(
-    spread: SpreadConstraint,
-    keys: tuple[str, ...],
-    demands: Demands,
-    cluster: ClusterState | None,
-) -> bool:
-    """
-    Whether a DaemonSet needs more pods in one domain than a constraint allows above none.
-
-    By a node affinity each pod can go to one node only, which is the only one that counts if the
-    constraint honors affinity. Without nodes, at admission, the answer is unknown, and False.
-    """
-    if cluster is None or spread.honors_affinity:
-        return False
-    reached = cluster.schedulable(demands).domains(spread.topology_key, keys, demands)
-    return max(reached.sizes.values(), default=0) > spread.max_skew
 
 
 def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:
@@ -182,89 +188,3 @@ def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:
     if context.cluster is not None:
         return context.cluster.is_known(key, demands)
     return bool(context.facts.nodes_with(key))
-
-
-def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC120: with one domain within reach, there is nothing to spread pods over."""
-    cluster = context.cluster
-    if cluster is None or subject.is_alone or not subject.constraints:
-        return
-    if subject.is_bound:
-        yield from _report_one_node(subject)
-        return
-    pod = next_pod(subject)
-    spreads = cluster.tally_known(pod, subject.constraints, context.gates).spreads
-    closed = {spread.index for spread, _ in _list_closed(subject, context)}
-    for kind in (spreads.hard, spreads.soft):
-        keys = tuple(spread.topology_key for spread in kind)
-        for spread in kind:
-            if spread.index in closed or spread.min_domains > 1:
-                continue  # TSC105, TSC116 and TSC104 report these
-            problem = _describe_one_domain(spread, keys, subject.demands, cluster)
-            if problem:
-                yield RuleViolation(
-                    subject.field(spread.index, "topologyKey"),
-                    f"{problem}: the constraint cannot spread its pods",
-                    _suggest_domains(spread.topology_key),
-                    "its pods can go to one domain only: the constraint cannot spread them",
-                )
-
-
-def _report_one_node(subject: Subject) -> Iterator[RuleViolation]:
-    """Report a template whose pods bypass kube-scheduler; a Pod may have its node from there."""
-    spec = subject.pod.spec
-    if subject.path and spec is not None:
-        name = clip(spec.node_name, SHOWN_CHARACTERS)
-        yield RuleViolation(
-            format_path((*subject.path, "spec", "nodeName")),
-            f"by spec.nodeName all its pods run on node {name}: kube-scheduler does not place "
-            "them, and no constraint is evaluated",
-            "# leave nodeName out; to choose nodes, write nodeSelector or affinity",
-            f"by nodeName all its pods run on node {name}, and no constraint is evaluated",
-        )
-
-
-def _describe_one_domain(
-    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
-) -> str:
-    """
-    Name the only domain that pods can go to.
-
-    Returns:
-        Empty if there are more, or if no manifest can change it: for a soft constraint, which may
-        be meant for larger clusters, without a requirement of the pod, and in a cluster of one
-        node.
-    """
-    key, is_hard = spread.topology_key, spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-
-    def domains(*, affinity: bool, taints: bool) -> Domains:
-        honored = demands.honoring(affinity=affinity, taints=taints)
-        return cluster.lasting_domains(key, keys, honored)
-
-    found = domains(affinity=True, taints=True)
-    if len(found.sizes) != 1 or len(cluster.topology.nodes) == 1:
-        return ""
-    by_affinity = len(domains(affinity=False, taints=True).sizes) > 1
-    by_taints = len(domains(affinity=True, taints=False).sizes) > 1
-    if not is_hard and not by_affinity:
-        return ""
-    (reached,) = (clip(value, SHOWN_CHARACTERS) for value in found.sizes)
-    every = domains(affinity=False, taints=False)
-    if len(every.sizes) == 1:
-        return f"{quote_value(key)} has one domain only ({reached})"
-    # Without either, the other alone may leave the one domain: then both have a part.
-    together = not by_affinity and not by_taints
-    counted = every if together else domains(affinity=True, taints=False)
-    taints = find_taints(counted, found, counted.sizes.keys() - found.sizes.keys())
-    named = demands if by_affinity or together else Demands()
-    only = f"1 of {len(every.sizes)} domains of {quote_value(key)} only ({reached})"
-    return f"by {name_requirements(named, taints)} its pods can go to {only}"
-
-
-def _suggest_domains(key: str) -> str:
-    if key == HOSTNAME:
-        return "# let its pods go to more nodes by nodeSelector, affinity and tolerations"
-    return (
-        "# let its pods go to more domains by nodeSelector, affinity and tolerations, or spread "
-        f"them over {HOSTNAME}"
-    )

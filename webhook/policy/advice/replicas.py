@@ -1,27 +1,30 @@
 """
 Rules about the number of replicas: TSC109 (too many for two constraints) and TSC112 (too few).
 
-The arithmetic of TSC109 is in ``feasibility``.
+The arithmetic of TSC109 is in ``feasibility``. It reports what no order of placement avoids, while
+both rules suggest only what holds in every order, by ``everyorder``.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import permutations
 
-from webhook.policy.advice.context import AdviceContext, CountedKey, NestedDomains
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
-    counts_itself,
     hard_constraints,
-    known_selectors,
-    other_workloads,
 )
-from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
+from webhook.policy.advice.everyorder import (
+    count_key,
+    find_skew,
+    limit_nested,
+    list_counted,
+    read_orders,
+)
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import LabelSelector
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -35,19 +38,17 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
     replicas = subject.most_replicas or 0
     if subject.is_alone or replicas <= 1:
         return
+    if all(hard.max_skew < replicas for hard in hard_constraints(subject, context)):
+        return  # most workloads
     number = subject.scaling or f"{replicas} replicas"
-    loose = [hard for hard in hard_constraints(subject, context) if hard.max_skew >= replicas]
-    selectors = known_selectors(subject, context.gates) if loose else []
-    for spread in loose:
-        if not counts_itself(spread.constraint, subject, context.gates):
-            continue
-        if context.cluster and other_workloads(subject, selectors[spread.index], context.cluster):
+    for spread, own, others in list_counted(subject, context):
+        if spread.max_skew < replicas or not own or others:
             continue
         yield RuleViolation(
             subject.field(spread.index, "maxSkew"),
             f"maxSkew {spread.max_skew} allows all {number} in one domain: the constraint keeps a "
             "pod from no domain",
-            member("maxSkew", 1),
+            _suggest_skew(subject, spread, range(1, replicas), context),
             f"maxSkew {spread.max_skew} allows all {replicas} replicas in one domain",
         )
 
@@ -60,66 +61,50 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     constraints = hard_constraints(subject, context)
     if len(constraints) < 2:  # noqa: PLR2004 - most workloads
         return
-    selectors = known_selectors(subject, context.gates)
-    hard = [
-        spread
-        for spread in constraints
-        if (selector := selectors[spread.index] or _select_all_revisions(spread, subject, context))
-        and not other_workloads(subject, selector, cluster)
-    ]
+    hard = [spread for spread, own, others in list_counted(subject, context) if own and not others]
     demands = subject.demands
     keys = tuple(spread.topology_key for spread in constraints)
     keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others
     for outer, inner in permutations(hard, 2):
         if outer.topology_key == inner.topology_key:
             continue
-        counted = _count_key(outer, demands), _count_key(inner, demands)
+        counted = count_key(outer, demands), count_key(inner, demands)
         nesting = cluster.nest_domains(*counted, keys, demands)
         if nesting is None:
             continue
-        zones, nodes = _limits(outer, inner, nesting)
+        zones, nodes = limit_nested(outer, inner, nesting)
         find_first = partial(first_unplaceable, replicas, nesting.shapes)
         first = find_first(zones, nodes)
         if first is None or find_first(zones, None) or find_first(None, nodes):
             continue
-        wider = range(inner.max_skew + 1, replicas)
-        enough = (skew for skew in wider if not find_first(zones, replace(nodes, max_skew=skew)))
         number = f"{first - 1} of {replicas} replicas"
+        wider = range(inner.max_skew + 1, replicas)
         yield RuleViolation(
             subject.field(inner.index),
             f"there is no way to place more than {number}{_name_most(subject)} so that "
             f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
             f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
             "though each alone can be kept",
-            member("maxSkew", next(enough, replicas)),
+            _suggest_skew(subject, inner, wider, context),
             f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
         )
 
 
-def _select_all_revisions(
-    spread: SpreadConstraint, subject: Subject, context: AdviceContext
-) -> LabelSelector | None:
-    """Return the selector without matchLabelKeys, whose values a controller has yet to add."""
-    constraint = subject.constraints[spread.index]
-    is_counted = counts_itself(constraint, subject, context.gates)
-    return constraint.label_selector if is_counted else None
+def _suggest_skew(
+    subject: Subject, spread: SpreadConstraint, skews: range, context: AdviceContext
+) -> str:
+    """
+    Suggest the first maxSkew with which all replicas are shown to have a place in every order.
+
+    Returns:
+        YAML: what makes the constraint soft if there is no such maxSkew, and the first maxSkew if
+        no node is known.
+    """
+    known = context.cluster is not None and context.cluster.topology.nodes
+    orders = read_orders(subject, context) if known else None
+    skew = find_skew(orders, spread.index, skews) if known else skews[0]
+    return suggest_soft(spread.constraint) if skew is None else member("maxSkew", skew)
 
 
 def _name_most(subject: Subject) -> str:
     return f", the most of {subject.scaling.source}," if subject.scaling else ""
-
-
-def _count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
-    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-    return CountedKey(spread.topology_key, counting)
-
-
-def _limits(
-    outer: SpreadConstraint, inner: SpreadConstraint, nesting: NestedDomains
-) -> tuple[SkewLimit, SkewLimit]:
-    # A closed inner domain stays empty, and with it the minimum at 0.
-    are_open = nesting.opened == nesting.inner
-    return (
-        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
-        SkewLimit(inner.max_skew, are_open and nesting.inner >= inner.min_domains),
-    )

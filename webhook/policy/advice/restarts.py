@@ -1,18 +1,28 @@
 """
 Suggestions for running pods that should be placed anew: what replaces them.
 
-``suggest_restart`` is the entry point; for pods that their volumes keep in a zone,
-``suggest_moving``. The command or the action depends on the controller. A Job
-counts a deleted pod as failed. OnDelete, a partition and a pause keep a restart from replacing
-pods.
+``suggest_evening`` and ``suggest_restart`` are the entry points; for pods that their volumes keep
+in a zone, ``suggest_moving``. The command or the action depends on the controller. A Job counts a
+deleted pod as failed. OnDelete, a partition and a pause keep a restart from replacing pods.
+
+A restart does not make pods even if new pods are placed by where old ones are: a Deployment whose
+three pods are in one of three zones can end with two of them in one zone, although each new pod
+satisfies maxSkew 1 when it is placed. Deleting pods of the domains that are too full always does:
+none can return there.
 
 Source: k8s.io kubectl pkg/polymorphichelpers/objectrestarter.go; kubernetes pkg/controller/job.
 """
 
+from collections.abc import Sequence
+
+from webhook.policy.advice.counting import list_revision_keys
+from webhook.policy.advice.fields import compares_revisions, counts_revisions_together
+from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.subject import Subject
+from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
-from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint
 
 RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
 
@@ -46,6 +56,44 @@ def suggest_moving(*, is_hard: bool) -> str:
         "# a volume of a zone keeps its pod there, and a pod that is deleted without its claim "
         f"stays Pending: {_MOVE}, or write whenUnsatisfiable: {SCHEDULE_ANYWAY}"
     )
+
+
+def suggest_evening(
+    subject: Subject, constraint: Constraint, full: Sequence[str], gates: Gates
+) -> str:
+    """
+    Suggest how to place the pods of a workload anew so that they are even; a YAML comment.
+
+    Args:
+        constraint: The one of its constraints by which they are uneven.
+        full: The domains with too many pods; at least one.
+    """
+    if subject.kind == POD or subject.kind in JOBS or subject.kind == JOB_SET:
+        return suggest_restart(subject)
+    if _restart_evens(subject, constraint):
+        return _suggest_rollout(subject)
+    if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:
+        keys = ", ".join(list_revision_keys(subject))
+        then = f", and {_format_rollout(subject, 'resume')}" if subject.paused else ""
+        return (
+            f"# add {keys} to matchLabelKeys, which replaces all pods{then}: a restart without it "
+            "places new pods by where the old ones are"
+        )
+    return (
+        f"# delete pods in {join_names(full)} one after another until they are even: those created "
+        "in their place go to emptier domains"
+    )
+
+
+def _restart_evens(subject: Subject, constraint: Constraint) -> bool:
+    """Whether a restart of a workload by kubectl makes its pods even."""
+    if subject.kind not in RESTARTABLE or subject.on_delete or subject.partitioned is not None:
+        return False
+    if subject.recreates or compares_revisions(constraint, subject):
+        return True
+    # Its pods are replaced one after another. With maxSkew 1, each goes to a domain with the
+    # fewest pods, and the fewest never become fewer.
+    return subject.kind == STATEFUL_SET and constraint.max_skew == 1
 
 
 def suggest_restart(subject: Subject) -> str:

@@ -14,7 +14,9 @@ from typing import TypeAlias
 from webhook.policy.advice import (
     defaulting,
     fields,
+    gangs,
     nextpod,
+    onedomain,
     reachability,
     replicas,
     scaledown,
@@ -91,7 +93,7 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC116", reachability.domains_are_allowed),
     PolicyRule("TSC117", fields.pods_carry_keys),
     PolicyRule("TSC118", scaledown.scale_down_keeps_skew, RuleScope.AUDIT),
-    PolicyRule("TSC120", reachability.domains_are_several, RuleScope.AUDIT),
-    PolicyRule("TSC121", fields.gangs_can_be_placed),
+    PolicyRule("TSC120", onedomain.domains_are_several, RuleScope.AUDIT),
+    PolicyRule("TSC121", gangs.gangs_can_be_placed),
 )
 """Every policy rule, by id; findings on a subject are reported in this order."""

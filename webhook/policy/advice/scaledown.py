@@ -2,7 +2,7 @@
 Rule TSC118: a scale-down keeps hard constraints.
 
 The ReplicaSet controller does not look at the spread when it removes pods, unless their profile
-gives them ranks. Which pods it removes is the subject of ``policy.explain.removalorder``; here only
+gives them ranks. Which pods it removes is the subject of ``explain.removalorder``; here only
 what can happen counts.
 """
 
@@ -67,7 +67,7 @@ def find_worst_skew(scaling: ReplicaRange, domains: int) -> int:
     Args:
         domains: Number of domains; with less than two there is no skew.
     """
-    if domains <= 1 or scaling.least >= scaling.most:
+    if domains <= 1 or scaling.least >= scaling.most or not scaling.scales_down:
         return 0
     fullest, emptiest = ceil(scaling.most / domains), scaling.most // domains
     left = max(scaling.least, min(fullest, scaling.most - 1))

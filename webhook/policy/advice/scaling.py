@@ -21,11 +21,13 @@ class ReplicaRange(msgspec.Struct, frozen=True):
         least: At least 0.
         most: At least ``least``.
         source: The autoscaler, as ``HorizontalPodAutoscaler/web``.
+        scales_down: Whether it removes single pods.
     """
 
     least: int
     most: int
     source: str
+    scales_down: bool = True
 
     def __str__(self) -> str:
         """Format the range for a message, as ``replicas (2 to 6 by ScaledObject/web)``."""
@@ -43,6 +45,7 @@ class Autoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         target_name: The workload's name; in the autoscaler's own namespace.
         least: Fewest replicas, at least 0.
         most: Most replicas.
+        scales_down: Whether it removes single pods; KEDA may still remove all of them.
     """
 
     kind: GroupKind
@@ -52,11 +55,13 @@ class Autoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     target_name: str
     least: int
     most: int
+    scales_down: bool = True
 
     @property
     def range(self) -> ReplicaRange:
         """The range that it scales in; the most is never below the least."""
-        return ReplicaRange(self.least, max(self.least, self.most), f"{self.kind.kind}/{self.name}")
+        source = f"{self.kind.kind}/{self.name}"
+        return ReplicaRange(self.least, max(self.least, self.most), source, self.scales_down)
 
 
 def find_range(autoscalers: Iterable[Autoscaler], replicas: int | None) -> ReplicaRange | None:

@@ -10,7 +10,7 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
-from webhook.policy.advice.restarts import suggest_moving, suggest_restart
+from webhook.policy.advice.restarts import suggest_evening, suggest_moving
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gates
@@ -37,10 +37,12 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
             continue
         if evens_out(subject, tally):
             continue
-        yield _report_skew(subject, tally, cluster)
+        yield _report_skew(subject, tally, cluster, context.gates)
 
 
-def _report_skew(subject: Subject, tally: PodTally, cluster: ClusterState) -> RuleViolation:
+def _report_skew(
+    subject: Subject, tally: PodTally, cluster: ClusterState, gates: Gates
+) -> RuleViolation:
     """Report a skew that exceeds maxSkew."""
     spread, minimum = tally.spread, tally.minimum
     skew, most = max(tally.pods.values()) - minimum, minimum + spread.max_skew
@@ -53,7 +55,9 @@ def _report_skew(subject: Subject, tally: PodTally, cluster: ClusterState) -> Ru
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        suggest_moving(is_hard=is_hard) if is_kept else suggest_restart(subject),
+        suggest_moving(is_hard=is_hard)
+        if is_kept
+        else suggest_evening(subject, spread.constraint, full, gates),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
 

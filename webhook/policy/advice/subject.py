@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
+from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
@@ -146,18 +147,23 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
+        group: The PodGroup of its pods; None if it is not known, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
+        no_surge: Whether a rollout deletes a pod before it creates another, by maxSurge 0.
         on_delete: Whether pods get a new revision only after they are deleted by another client, by
             updateStrategy OnDelete.
         paused: Whether its controller rolls out no revision until it is resumed.
+        suspended: Whether its controller runs none of its pods until it is resumed; for an audit.
+        finished: Whether it is a Job that creates no pod any more; for an audit.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
             with a workloadRef does; None if there is none.
         is_shared: Whether its own controller creates pods from the template beside the creator, as
             that of a Deployment with replicas does.
+        is_unreferred: Whether it is certain that no other object creates pods from its template.
         stored: Whether it is the copy of a pod that an API server stored.
         settled: Whether an update leaves the pod template, constraints included, as it was.
         unjudged: Indexes of constraints that get no advice, since they are parts of a patch.
@@ -175,15 +181,20 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     replicas: int | None = None
     scaling: ReplicaRange | None = None
+    group: PodGroup | None = None
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
+    no_surge: bool = False
     on_delete: bool = False
     paused: bool = False
+    suspended: bool = False
+    finished: bool = False
     alone_on_node: bool = False
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
     is_shared: bool = False
+    is_unreferred: bool = False
     stored: bool = False
     settled: bool = False
     unjudged: frozenset[int] = frozenset()
@@ -287,9 +298,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def surges(self) -> bool:
+        """Whether it may have more pods than replicas, as in a rollout."""
+        return not (self.recreates or self.no_surge or self.kind in WITHOUT_SURGE)
+
+    @property
     def is_complete(self) -> bool:
         """Whether all its pods have a node, and it creates no other before one of them ends."""
-        if self.replicas is None or not (self.recreates or self.kind in WITHOUT_SURGE):
+        if self.replicas is None or self.surges:
             return False
         return sum(group.placed for group in self.running) >= self.replicas
 

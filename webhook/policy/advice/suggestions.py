@@ -13,7 +13,7 @@ from webhook.policy import render
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB
-from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
 from webhook.policy.podlabels import JOB_NAME
 from webhook.policy.selectors import SELECT_ALL
 
@@ -29,6 +29,12 @@ def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
 
 ADD_LABELS = "# its pods have no labels: add some, and select its pods by them"
 """Suggests what comes before a selector; a YAML comment."""
+
+
+def suggest_soft(constraint: Constraint) -> str:
+    """Format what makes a hard constraint soft as YAML; a soft one must not have minDomains."""
+    soft = member("whenUnsatisfiable", SCHEDULE_ANYWAY)
+    return soft if constraint.min_domains is None else f"{soft}\n{member('minDomains', None)}"
 
 
 def suggest_selector(subject: Subject) -> str:

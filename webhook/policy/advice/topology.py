@@ -7,6 +7,8 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from webhook.policy.advice.capacity import name_waiting
 from webhook.policy.advice.closeddomains import (
     count_allowed_values,
@@ -15,10 +17,12 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, tolerates_cordons
 from webhook.policy.advice.counting import counts_itself, hard_constraints
+from webhook.policy.advice.everyorder import read_orders
+from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key
+from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key, suggest_soft
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
 from webhook.policy.placement.nodes import Demands
@@ -93,8 +97,12 @@ def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple
 
 def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC104: with fewer domains than minDomains each domain takes at most maxSkew pods."""
-    if subject.is_alone or not any(one.min_domains for one in subject.constraints):
+    if not any(one.min_domains for one in subject.constraints):
         return  # most workloads
+    if subject.is_daemon:
+        yield from _report_surge(subject, context)
+    if subject.is_alone:
+        return
     for spread in hard_constraints(subject, context):
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
@@ -110,8 +118,52 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
                 "each takes "
                 f"{count_of(spread.max_skew, 'pod')} at most, {waiting} stay Pending until a node "
                 "autoscaler adds a domain; with one that does, this is right",
-                member("minDomains", left),
+                suggest_min_domains(subject, spread.index, left, context),
                 f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
+            )
+
+
+def suggest_min_domains(subject: Subject, index: int, left: int, context: AdviceContext) -> str:
+    """
+    Suggest the number of domains as minDomains, if all replicas then have a place in every order.
+
+    Otherwise a soft constraint is suggested: with the minimum of the domains that there are,
+    another constraint may leave replicas Pending. TSC105 and TSC116 are about closed domains.
+
+    Args:
+        left: Number of domains that the pods can go to, whatever the state of the nodes.
+    """
+    constraints = list(subject.constraints)
+    constraints[index] = replace(constraints[index], min_domains=left)
+    orders = read_orders(
+        subject.with_constraints(tuple(constraints)),
+        context,
+        leaves_out_closed=True,
+        whatever_state=True,
+    )
+    if context.cluster is None or (orders and orders.all_fit()):
+        return member("minDomains", left)
+    return suggest_soft(constraints[index])
+
+
+def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report a DaemonSet whose new pods have no place beside the old ones, on the same node."""
+    if not subject.surges:
+        return
+    for spread in hard_constraints(subject, context):
+        pods = 2  # the old one and the new one of a node
+        if spread.min_domains <= 1 or spread.max_skew >= pods or not spread.honors_affinity:
+            continue
+        if counts_itself(spread.constraint, subject, context.gates) and not compares_revisions(
+            spread.constraint, subject
+        ):
+            yield RuleViolation(
+                subject.field(spread.index, "minDomains"),
+                f"minDomains is {spread.min_domains}, but each pod of a DaemonSet can go to one "
+                "node, which is one domain and takes 1 pod: by maxSurge, the new pod of a node "
+                "waits there for the old one, which waits for the new one",
+                member("minDomains", 1),
+                f"minDomains is {spread.min_domains}: no new pod has a place beside the old one",
             )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from webhook.policy import render
+from webhook.policy.advice.closeddomains import count_allowed_values
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import SURGING
@@ -165,7 +166,7 @@ def _is_pinned(subject: Subject) -> bool:
     """Whether its pods are meant for one node, or for the nodes of other workloads' pods."""
     return (
         subject.is_bound
-        or any(key == HOSTNAME for key, _ in subject.demands.pairs)
+        or count_allowed_values(HOSTNAME, subject.demands) == 1
         or any(
             term.topology_key == HOSTNAME and not _counts_itself(term, subject)
             for term in subject.companions

@@ -19,11 +19,11 @@ import msgspec
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import hard_constraints
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
-from webhook.policy.advice.flow import member
 from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_class
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, ZONE
+from webhook.policy.model import DO_NOT_SCHEDULE, ZONE
 from webhook.policy.placement.spreads import SpreadConstraint
 
 ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
@@ -182,6 +182,6 @@ def _report_uneven(
         f"{replicas} replicas over {len(zones.reached)} zones put more than maxSkew "
         f"{spread.max_skew} into one, and a pod of that zone cannot return to its volume while "
         "another zone lacks a pod, or after a zone is added; it stays Pending",
-        member("whenUnsatisfiable", SCHEDULE_ANYWAY),
+        suggest_soft(spread.constraint),
         f"{replicas} replicas fill {len(zones.reached)} zones unevenly, and volumes pin them",
     )

@@ -21,6 +21,9 @@ DUPLICATE = "FieldValueDuplicate"
 FORBIDDEN = "FieldValueForbidden"
 TOO_MANY = "FieldValueTooMany"
 
+UNPROCESSABLE = 422  # with reason Invalid, kube-apiserver's reply to field errors
+BAD_REQUEST = 400  # with reason BadRequest, its reply to values of the wrong type
+
 MOST_CAUSES = 100
 """Causes in one response of a hook; 500 000 causes would make a response of 408 MB."""
 

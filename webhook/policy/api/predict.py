@@ -11,12 +11,13 @@ Source: kubernetes pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go
 """
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.api import fieldgates, rules
+from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.rules import ApiViolation, ValidationOptions
@@ -27,6 +28,8 @@ from webhook.policy.paths import (
     FieldPath,
     constraints_field,
     find_entry,
+    find_value,
+    is_array,
     is_constraint_list,
     parse_path,
 )
@@ -118,7 +121,7 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     at = constraints_field(request.path)
     options = validation_options(old, gates)
     skips = _skips_validation(request.kind, old, options, gates.version)
-    violations = [] if skips else rules.check(stored, at, options)
+    violations = [] if skips or are_plain(stored, options) else rules.check(stored, at, options)
     unjudged = request.unjudged
     findings = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
     judged = tuple(one for i, one in enumerate(stored) if i not in unjudged) if unjudged else stored
@@ -176,9 +179,27 @@ def _describe_refusal(violation: ApiViolation, at: str) -> ApiViolation:
     return ApiViolation(violation.rule, replace(violation.error, field=field, problem=REFUSED))
 
 
-def is_stored(uid: object, resource_version: object) -> bool:
-    """Whether an object with these values of its metadata was read from an API server."""
-    return all(isinstance(value, str) and value for value in (uid, resource_version))
+def is_stored(uid: object, resource_version: object, *, controlled: bool, phase: object) -> bool:
+    """
+    Whether an object with these values was read from an API server.
+
+    A dump may lack uid and resourceVersion, so that it can be shared. A pod with a controller and a
+    phase is a copy too: no author of a manifest writes both.
+    """
+    is_identified = all(isinstance(value, str) and value for value in (uid, resource_version))
+    return is_identified or (controlled and isinstance(phase, str) and phase != "")
+
+
+def is_stored_object(value: Any) -> bool:
+    """Whether an object, of JSON's types, was read from an API server."""
+    uid, version = (find_value(value, ("metadata", name)) for name in ("uid", "resourceVersion"))
+    owners = find_value(value, ("metadata", "ownerReferences"))
+    controlled = is_array(owners) and any(
+        find_value(owner, ("controller",)) is True for owner in owners
+    )
+    return is_stored(
+        uid, version, controlled=controlled, phase=find_value(value, ("status", "phase"))
+    )
 
 
 def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptions:

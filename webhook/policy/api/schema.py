@@ -8,12 +8,13 @@ examined. It reads an object of JSON's types, since the structs of ``model`` ski
 Source: kubernetes KEP-2885; sigs.k8s.io/json kubernetes_patch.go ``saveStrictError``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.api.patches import is_directive
 from webhook.policy.escape import quote
@@ -40,12 +41,14 @@ REQUIREMENT_FIELDS: tuple[str, ...] = LabelSelectorRequirement.__struct_encode_f
 SIMILARITY = 0.8
 """Similarity, from 0 to 1, from which on a word is taken for a misspelled name; a guess below."""
 
+_FIELDS_OF_ENTRIES = frozenset(CONSTRAINT_FIELDS)
 _SYNONYMS = {"selector": "labelSelector", "skew": "maxSkew", "key": "topologyKey"}
 _NOT_NAMES = frozenset("${}<>%")  # of placeholders, and of directives such as $patch
 _LONGEST_NAME = 64  # characters that are compared; the longest known name has 25
 _SHORTEST_LIST_NAME = 17  # characters; a shorter name is less similar than SIMILARITY
 _CACHED_NAMES = 1024
-_UNREAD = frozenset({"status"})  # written by controllers, not by people
+_UNREAD: frozenset[str | int] = frozenset({"status"})  # written by controllers, not by people
+_TERMS = "DuringExecution"  # the end of the names of lists in an affinity
 
 
 class StrictFinding(msgspec.Struct, frozen=True, gc=False):
@@ -56,6 +59,9 @@ class StrictFinding(msgspec.Struct, frozen=True, gc=False):
         rule: TSC011 or TSC012.
         path: Of the field, from the object.
         meant: Path at which the API knows the value; empty if it cannot be guessed.
+        alternatives: Paths of several lists of which a misplaced one may be meant as any; then
+            ``meant`` is empty.
+        is_elsewhere: Whether it is reported with another pod template of the object.
         hint: What follows kube-apiserver's words in a message.
         instead: What to do, as a comment of YAML.
         line: Line of the field in its file, from 1; 0 without a file.
@@ -67,6 +73,8 @@ class StrictFinding(msgspec.Struct, frozen=True, gc=False):
     hint: str = ""
     instead: str = ""
     line: int = 0
+    alternatives: tuple[FieldPath, ...] = ()
+    is_elsewhere: bool = False
 
     @property
     def field(self) -> str:
@@ -87,68 +95,83 @@ class StrictFinding(msgspec.Struct, frozen=True, gc=False):
     @property
     def hides_list(self) -> bool:
         """Whether a list of constraints has no effect, since it is misspelled or misplaced."""
-        return self.rule == UNKNOWN_FIELD and self.meant[-1:] == (LIST_NAME,)
+        is_list = self.meant[-1:] == (LIST_NAME,) or self.alternatives != ()
+        return self.rule == UNKNOWN_FIELD and is_list
 
 
 def find_unknown_fields(
-    value: Any, template: FieldPath, *, custom: bool = False
+    value: Any, templates: Sequence[FieldPath], *, custom: Collection[FieldPath] = ()
 ) -> tuple[StrictFinding, ...]:
     """
     Find the fields of constraints that have no effect where they are written.
 
     Args:
         value: The object, of JSON's types and of any content.
-        template: Path of its pod template, or of a bare list of constraints. The entries of such a
-            list may have fields of their own; only names that resemble known ones are found.
-        custom: Whether the kind has a schema of its own: then its fields outside of the pod
-            template are not examined, since the list may be one of them.
+        templates: Paths of its pod templates, or of bare lists of constraints. The entries of such
+            a list may have fields of their own; only names that resemble known ones are found.
+        custom: Those of the templates outside of which the kind has a schema of its own: its fields
+            there are not examined, since the list may be one of them.
     """
-    return tuple(_find_unknown_fields(value, template, custom=custom))
+    return tuple(_find_unknown_fields(value, templates, custom))
 
 
 def _find_unknown_fields(
-    value: Any, template: FieldPath, *, custom: bool
+    value: Any, templates: Sequence[FieldPath], custom: Collection[FieldPath]
 ) -> Iterator[StrictFinding]:
-    at = constraints_path(template)
-    if not is_constraint_list(template):
-        yield from _find_misplaced(value, at, len(template) if custom else 0)
-    entries = find_value(value, at)
-    for index, entry in enumerate(entries if is_array(entries) else ()):
-        yield from _check_constraint((*at, index), entry, is_own=is_constraint_list(template))
+    yield from _find_misplaced(value, templates, custom)
+    for template in templates:
+        at, is_own = constraints_path(template), is_constraint_list(template)
+        yield from _check_entries(at, find_value(value, at), is_own=is_own)
 
 
-def _find_misplaced(value: Any, at: FieldPath, first: int) -> Iterator[StrictFinding]:
-    """Find misspelled or misplaced lists; ``first`` is the first level that is examined."""
-    spec = at[:-1]
-    for path, place in _list_places(value, spec, first):
+def _find_misplaced(
+    value: Any, templates: Sequence[FieldPath], custom: Collection[FieldPath]
+) -> Iterator[StrictFinding]:
+    """Find misspelled or misplaced lists, and the unknown fields in them."""
+    firsts = {
+        constraints_path(template)[:-1]: len(template) if template in custom else 0
+        for template in templates
+        if not is_constraint_list(template)
+    }
+    for path, place, specs in _list_places(value, firsts):
+        is_spec = path == specs[0]
+        # Most names are short, and most values no arrays: no function is called for them.
         for name, inner in place.items():
-            if is_list_name(name) and (*path, name) != at and _may_hold_entries(inner):
-                yield (
-                    _report_misspelled((*path, name), at)
-                    if path == spec
-                    else _report_misplaced((*path, name), at)
-                )
-            elif path == spec and name in CONSTRAINT_FIELDS:
+            may_hold = len(name) >= _SHORTEST_LIST_NAME or isinstance(inner, list)
+            if may_hold and _holds_list(name, inner):
+                if not (is_spec and name == LIST_NAME):
+                    yield _report_list((*path, name), specs)
+                    yield from _check_entries((*path, name), inner)
+            elif is_spec and name in _FIELDS_OF_ENTRIES:
                 yield _find_dedented((*path, name), place)
 
 
 def _list_places(
-    value: Any, spec: FieldPath, first: int
-) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    value: Any, firsts: Mapping[FieldPath, int]
+) -> Iterator[tuple[FieldPath, dict[str, Any], Sequence[FieldPath]]]:
     """
-    Yield the objects in which the list may be written, and their paths.
+    Yield the objects in which a list may be written, their paths, and the pods it may be meant for.
 
-    These are the objects on the way to the pod's specification, from the ``first`` level on, and
-    those that they contain directly.
+    These are the objects on the way to the specifications of pods, and those that they contain
+    directly.
+
+    Args:
+        firsts: Path of a specification -> the first level on the way to it that is examined.
     """
-    for depth, outer in enumerate(walk_path(value, spec)):
-        if depth < first or not is_object(outer):
-            continue
-        path: FieldPath = spec[:depth]
-        yield path, outer
-        for name, inner in outer.items():
-            if name not in _UNREAD and spec[depth : depth + 1] != (name,):
-                yield from _list_inner_places((*path, name), inner)
+    found: set[FieldPath] = set()
+    for spec, first in firsts.items():
+        for depth, outer in enumerate(walk_path(value, spec)):
+            path: FieldPath = spec[:depth]
+            if depth < first or path in found or not is_object(outer):
+                continue
+            found.add(path)
+            below = [one for one in firsts if one[:depth] == path]
+            yield path, outer, below
+            on_the_way = {one[depth] for one in below if len(one) > depth} | _UNREAD
+            for name, inner in outer.items():
+                if name not in on_the_way:
+                    for inner_path, place in _list_inner_places((*path, name), inner):
+                        yield inner_path, place, below
 
 
 def _list_inner_places(path: FieldPath, value: Any) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
@@ -174,9 +197,39 @@ def _find_dedented(path: FieldPath, spec: dict[str, Any]) -> StrictFinding:
     return _report_unknown(path, hint, f"# move it into an entry of {LIST_NAME}")
 
 
-def _may_hold_entries(value: Any) -> bool:
-    """Whether a value may be a list of constraints; a text is a label, or a placeholder."""
-    return value is None or is_array(value) or is_object(value)
+def _holds_list(name: str, value: Any) -> bool:
+    """
+    Whether a member is a list of constraints, by its name or, under any name, by its entries.
+
+    The terms of a pod affinity have a ``topologyKey`` as well.
+    """
+    if is_list_name(name):
+        # A text is a label, or a placeholder.
+        return value is None or is_array(value) or is_object(value)
+    return (
+        is_array(value)
+        and value != []
+        and all(is_object(entry) and "topologyKey" in entry for entry in value)
+        and not name.endswith(_TERMS)
+    )
+
+
+def _report_list(path: FieldPath, specs: Sequence[FieldPath]) -> StrictFinding:
+    """Report a list that may be meant for pods with these specifications."""
+    lists: list[FieldPath] = [(*spec, LIST_NAME) for spec in specs]
+    if len(lists) == 1:
+        is_named_wrong = path[:-1] == specs[0]
+        return (_report_misspelled if is_named_wrong else _report_misplaced)(path, lists[0])
+    where = f"in one of {len(lists)} pod templates, as at {format_path(lists[0])}"
+    finding = _report_unknown(path, f"it belongs {where}", f"# write it {where}")
+    return replace(finding, alternatives=tuple(lists))
+
+
+def _check_entries(
+    path: FieldPath, entries: Any, *, is_own: bool = False
+) -> Iterator[StrictFinding]:
+    for index, entry in enumerate(entries if is_array(entries) else ()):
+        yield from _check_constraint((*path, index), entry, is_own=is_own)
 
 
 def _check_constraint(path: FieldPath, entry: Any, *, is_own: bool) -> Iterator[StrictFinding]:

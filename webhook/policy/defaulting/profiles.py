@@ -13,7 +13,7 @@ import msgspec
 
 from webhook.policy.api.gates import Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import KNOWN_TEMPLATES
 from webhook.policy.model import (
     HOSTNAME,
     NAME_LABEL,
@@ -161,7 +161,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     )
     validates_pods: bool = False
     pod_templates: Mapping[GroupKind, TemplatePlaces] = msgspec.field(
-        default_factory=lambda: BUILT_IN_TEMPLATES
+        default_factory=lambda: KNOWN_TEMPLATES
     )
 
     @property

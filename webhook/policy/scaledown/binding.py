@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-UNRANKED, FOREIGN_COST = 0, -1
+from webhook.policy.scaledown.ranks import UNRANKED
 
 
 class BindingResult(StrEnum):
@@ -23,6 +23,7 @@ class BindingResult(StrEnum):
     NOT_LISTED = "not-listed"
     UNKNOWN_POD = "unknown-pod"
     HAS_COST = "has-cost"
+    BOUND = "bound"
     NO_DOMAIN = "no-domain"
     RECOMMEND_MODE = "recommend-mode"
 
@@ -89,12 +90,12 @@ def judge_binding(
     """
     if dry_run:
         return BindingResult.DRY_RUN
-    if binding.has_cost:
+    if binding.has_cost or (pod is not None and pod.rank != UNRANKED):
         return BindingResult.HAS_COST
     if pod is None:
         return BindingResult.UNKNOWN_POD
-    if pod.rank != UNRANKED:
-        return BindingResult.HAS_COST
+    if pod.node:  # the API server would refuse it, and a reservation would take a rank for nothing
+        return BindingResult.BOUND
     if domain is None:
         return BindingResult.NO_DOMAIN
     return BindingResult.RECOMMEND_MODE if recommends else BindingResult.RANKED

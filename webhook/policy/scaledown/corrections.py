@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.scaledown.binding import FOREIGN_COST, UNRANKED, RankedPod
-from webhook.policy.scaledown.ranks import LAST_RANK
+from webhook.policy.scaledown.binding import RankedPod
+from webhook.policy.scaledown.ranks import FOREIGN_COST, LAST_RANK, UNRANKED
 
 FindDomain: TypeAlias = Callable[[str, str], str | None]
 """Takes a node and a topology key, returns the node's domain; None without one."""

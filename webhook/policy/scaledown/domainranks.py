@@ -14,7 +14,7 @@ import msgspec
 from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.corrections import FindDomain
 
-MOST_GAPS = 100  # of a domain; a deletion cost of another client may look like a very high rank
+MOST_GAPS = 100  # of a domain; the author of a pod may write a very high rank
 
 
 class DomainRanks(msgspec.Struct, frozen=True, rename="camel"):

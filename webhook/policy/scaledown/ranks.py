@@ -2,7 +2,8 @@
 Ranks of pods in a topology domain, and the deletion costs that stand for them.
 
 A ReplicaSet controller removes pods with a lower cost first. Pods without the annotation have cost
-0, so that they go before pods of the ranks 1 to 999.
+0, so that they go before pods of the ranks 1 to 999. Other clients write deletion costs too, any
+number: so a second annotation names the rank, and ``read_rank`` finds a rank only where both agree.
 
 Source: k8s.io/api core/v1 annotation_key_constants.go ``PodDeletionCost``; pkg/apis/core/v1/helper
 ``GetDeletionCostFromPodAnnotations``.
@@ -16,10 +17,15 @@ KEEP_SPREAD = "keep-spread"
 """The label, and its value, of pods that are ranked."""
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+RANK_ANNOTATION = "evenspread.io/rank"
+
+UNRANKED, FOREIGN_COST = 0, -1
+"""In place of a rank: the pod has no deletion cost, or one that is no rank."""
 
 FIRST_COST, COST_STEP = 1_000_000, 1_000
 LAST_RANK = (FIRST_COST + 2**31) // COST_STEP  # the cost is an int32
 _match_cost = re.compile(r"(-0*|(?!0.))([0-9]{1,10})", re.ASCII).fullmatch  # ``validFirstDigit``
+_match_rank = re.compile(r"[1-9][0-9]{0,6}", re.ASCII).fullmatch  # ``LAST_RANK`` has seven digits
 
 
 def cost_of_rank(rank: int) -> int:
@@ -27,10 +33,28 @@ def cost_of_rank(rank: int) -> int:
     return FIRST_COST - COST_STEP * rank
 
 
-def rank_of_cost(cost: int) -> int | None:
-    """Return the rank that a deletion cost stands for; None if it stands for none."""
-    rank, rest = divmod(FIRST_COST - cost, COST_STEP)
-    return rank if rest == 0 and 1 <= rank <= LAST_RANK else None
+def annotate_rank(rank: int) -> dict[str, str]:
+    """Return the annotations of a pod of a rank from 1 to ``LAST_RANK``."""
+    return {DELETION_COST: str(cost_of_rank(rank)), RANK_ANNOTATION: str(rank)}
+
+
+def read_rank(cost: str | None, rank: str | None) -> int:
+    """
+    Read the rank of a pod.
+
+    Args:
+        cost: Its annotation ``DELETION_COST``; None without it.
+        rank: Its annotation ``RANK_ANNOTATION``; None without it.
+
+    Returns:
+        ``UNRANKED`` without a cost, ``FOREIGN_COST`` if the cost is not that of the rank.
+    """
+    if cost is None:
+        return UNRANKED
+    if rank is None or not _match_rank(rank):
+        return FOREIGN_COST
+    found = int(rank)
+    return found if found <= LAST_RANK and cost == str(cost_of_rank(found)) else FOREIGN_COST
 
 
 def lowest_free_rank(held: Collection[int]) -> int:

@@ -1,7 +1,8 @@
 """
 What the removal of ranks changes in a pod; use ``plan_removal``.
 
-A deletion cost that is no rank stays: another client, or the author of the pod, wrote it.
+A deletion cost that is no rank stays: another client, or the author of the pod, wrote it. The
+annotation that names the rank is ours, and does not.
 """
 
 from collections.abc import Mapping
@@ -10,9 +11,11 @@ from typing import TypeAlias
 
 from webhook.policy.scaledown.ranks import (
     DELETION_COST,
+    FOREIGN_COST,
+    RANK_ANNOTATION,
     SCALE_DOWN_LABEL,
-    parse_cost,
-    rank_of_cost,
+    UNRANKED,
+    read_rank,
 )
 
 MetadataPatch: TypeAlias = dict[str, dict[str, None]]
@@ -29,16 +32,13 @@ class CostKind(StrEnum):
 
 def classify_cost(annotations: Mapping[str, str]) -> CostKind:
     """Return the kind of the deletion cost in the annotations of a pod."""
-    if DELETION_COST not in annotations:
-        return CostKind.NONE
-    cost = parse_cost(annotations[DELETION_COST])
-    is_rank = cost is not None and rank_of_cost(cost) is not None
-    return CostKind.RANK if is_rank else CostKind.FOREIGN
+    rank = read_rank(annotations.get(DELETION_COST), annotations.get(RANK_ANNOTATION))
+    return {UNRANKED: CostKind.NONE, FOREIGN_COST: CostKind.FOREIGN}.get(rank, CostKind.RANK)
 
 
 def plan_removal(cost: CostKind) -> MetadataPatch:
-    """Plan the removal of the label from a pod with it, and of the cost if it is a rank."""
-    patch: MetadataPatch = {"labels": {SCALE_DOWN_LABEL: None}}
+    """Plan the removal of label and rank from a pod with the label, and of a cost if it is ours."""
+    annotations: dict[str, None] = {RANK_ANNOTATION: None}
     if cost is CostKind.RANK:
-        patch["annotations"] = {DELETION_COST: None}
-    return patch
+        annotations[DELETION_COST] = None
+    return {"labels": {SCALE_DOWN_LABEL: None}, "annotations": annotations}

@@ -29,6 +29,7 @@ from webhook.audit.report import AuditReport
 from webhook.cluster.lists import list_pages
 from webhook.cluster.protocol import NO_QUERY, ApiClient, status_error
 from webhook.errors import ApiError
+from webhook.policy.nesting import decode_nested
 
 DIALECTS: Mapping[str, tuple[ReportApi, str]] = MappingProxyType(
     {"wgpolicyk8s.io": (WG_POLICY, "policyreports"), "openreports.io": (OPEN_REPORTS, "reports")}
@@ -92,7 +93,7 @@ class PolicyReportWriter:
         try:
             async for page in list_pages(self._client, self._path(""), query, first=REPORT_PAGE):
                 for item in page:
-                    content = msgspec.json.decode(item)
+                    content = decode_nested(msgspec.json.decode, item)
                     stored[content["metadata"]["namespace"]] = _stored(content)
         except ApiError as error:
             kind = f"{self._api.kind} {self._api.api_version}"

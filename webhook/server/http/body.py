@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 
 from aiohttp import StreamReader, web
 
+from webhook.cluster.latepods import MOST_WAITS
 from webhook.config.durations import parse_duration
 from webhook.errors import OverloadError, ReviewError
 from webhook.server.http.limits import MIB, Limits
@@ -108,8 +109,8 @@ class Bodies:
         """Start without a body."""
         self._limits = limits
         self._uncounted = min(limits.body, limits.long_review)  # bytes; most bodies are smaller
-        # At most ``in_flight`` reviews wait for facts, so short bodies need no more than this.
-        self._most = limits.bodies - limits.in_flight * self._uncounted
+        # No more reviews wait for facts, so short bodies need no more than this.
+        self._most = limits.bodies - (limits.in_flight + MOST_WAITS) * self._uncounted
         self.held = 0
         self._unfinished: dict[_Unfinished, None] = {}
 

@@ -29,7 +29,7 @@ class Limits:
         10.0, "seconds", "or the request's timeout if it is less; aiohttp itself has no such limit"
     )
     bodies: int = _limit(
-        64 * MIB, "bytes", "of all bodies from first byte to answer; an eighth is for short ones"
+        64 * MIB, "bytes", "of all bodies from first byte to answer; 10 MiB are for short ones"
     )
     handshake: float = _limit(5.0, "seconds", "for a TLS handshake; asyncio would wait 60")
     goodbye: float = _limit(2.0, "seconds", "for the client to end its TLS session")
@@ -64,7 +64,9 @@ class Limits:
         32 * KIB, "bytes", "larger reviews may take over 20 ms and are judged in a thread"
     )
     in_flight: int = _limit(
-        256, "requests", "from the complete body to the answer; more are answered with 503"
+        256,
+        "requests",
+        "from the complete body to the answer; more get 503. Bindings that wait do not count",
     )
     queued: float = _limit(
         0.5,

@@ -1,0 +1,75 @@
+"""The demand of a Job follows from its stored status and its pods."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.subjects import ExplainSubject
+from webhook.manifests import Document, parse
+from webhook.policy.jobdemand import JobDemand
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
+from webhook.policy.model import GroupKind
+from webhook.policy.placement.census import ObservedPod
+
+SPEC = {"parallelism": 3, "completions": 4, "template": {"spec": {"containers": [{"name": "c"}]}}}
+
+
+def job(**members: Any) -> Any:
+    version = {"apiVersion": "batch/v1", "kind": "Job"}
+    return {**version, "metadata": {"name": "j", "namespace": "shop"}, "spec": SPEC, **members}
+
+
+def pod(phase: str, **metadata: Any) -> ObservedPod:
+    value = {"metadata": metadata, "spec": {}, "status": {"phase": phase}}
+    return msgspec.convert(value, ObservedPod)
+
+
+def find(kind: GroupKind, manifest: Any, *facts: Any, pods: tuple[ObservedPod, ...] = ()) -> Any:
+    documents = [
+        item for value in (*facts, manifest) for item in parse(json.dumps(value), "x.json")
+        if isinstance(item, Document)
+    ]  # fmt: skip
+    subject = ExplainSubject(kind, ("spec", "template"), "shop", manifest, exists=False)
+    return find_job_demand(subject, pods, ManifestCluster(documents, (), Inputs([])))
+
+
+def test_a_manifest_has_the_status_of_the_stored_job() -> None:
+    stored = job(status={"succeeded": 2})
+
+    assert find(JOB, job(), stored) == JobDemand(2)
+    assert find(JOB, job(status={"succeeded": 3})) == JobDemand(1)
+
+
+PODS = {
+    "succeeded": ((pod("Succeeded"), pod("Running"), pod("Succeeded")), JobDemand(2)),
+    "failed": ((pod("Failed"),), JobDemand(3)),
+    "terminating": ((pod("Running", deletionTimestamp="x"),), JobDemand(3)),
+}
+
+
+@pytest.mark.parametrize(("pods", "demand"), PODS.values(), ids=PODS.keys())
+def test_pods_show_what_the_status_does_not(
+    pods: tuple[ObservedPod, ...], demand: JobDemand
+) -> None:
+    assert find(JOB, job(), pods=pods) == demand
+
+
+def test_terminating_pods_are_those_that_have_not_ended() -> None:
+    late = job(spec={**SPEC, "podReplacementPolicy": "Failed"})
+    pods = tuple(pod(phase, deletionTimestamp="x") for phase in ("Running", "Failed"))
+
+    assert find(JOB, late, pods=pods) == JobDemand(2)
+
+
+def test_the_demand_of_a_job_of_a_snapshot_is_not_known() -> None:
+    assert find(JOB, job(spec={**SPEC, "template": {"spec": {}}})) is None
+
+
+def test_other_workloads_have_no_demand_of_their_own() -> None:
+    assert find(DEPLOYMENT, job()) is None
+    assert find(CRON_JOB, job()) is None

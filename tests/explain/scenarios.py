@@ -1,0 +1,56 @@
+"""Pods and clusters in short-hand, and Hypothesis strategies for random ones."""
+
+from collections.abc import Iterable, Mapping
+
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.policy.placement import clusters
+from tests.policy.placement.clusters import WEB_POD, gates, running
+from webhook.explain.scenario import Scenario
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import resolve_constraints
+from webhook.policy.placement.topology import Topology
+
+
+def scenario(
+    nodes: Iterable[Node],
+    *constraints: Constraint,
+    pods: Mapping[str, int] | None = None,
+    demands: Demands | None = None,
+) -> Scenario:
+    """Make that of the next web pod."""
+    pod = replace(WEB_POD, demands=demands or Demands())
+    return Scenario(
+        pod,
+        resolve_constraints(constraints, pod.labels, gates()),
+        Topology(nodes),
+        running(pods or {}),
+    )
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
+    pod = draw(clusters.incoming)
+    some = st.lists(
+        clusters.constraints, max_size=3, unique_by=lambda constraint: constraint.topology_key
+    )
+    constraints = tuple(
+        replace(constraint, when_unsatisfiable=DO_NOT_SCHEDULE) for constraint in draw(some)
+    )
+    nodes = [
+        replace(node, unschedulable=draw(st.booleans())) for node in draw(clusters.node_lists())
+    ]
+    census = Census()
+    for namespace, labels, name in draw(clusters.placed_pods):
+        census.add(namespace, labels, name)
+    return Scenario(
+        pod, resolve_constraints(constraints, pod.labels, gates()), Topology(nodes), census
+    )
+
+
+blocked = scenarios().filter(lambda scenario: not scenario.placement().passing)
+"""Situations in which the pod finds no node."""

@@ -1,0 +1,104 @@
+"""New pods are placed one after another, those of a StatefulSet by their ordinals."""
+
+from itertools import islice
+
+from msgspec.structs import replace
+
+from tests.explain.scenarios import scenario
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.newpods import (
+    ALIKE,
+    TRIED_TWICE,
+    NewPod,
+    PodSuccession,
+    describe_choice,
+    describe_succession,
+    place_pods,
+)
+from webhook.explain.nodeedits import Cordon
+from webhook.explain.scenario import RaiseMaxSkew, Scenario, Tolerate
+from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
+from webhook.policy.placement.nodes import UNSCHEDULABLE
+
+TWO = (node("n1", "a"), node("n2", "b"))
+EMPTY = scenario((*TWO, node("n3", "c")), spread_over())
+
+
+def count_even_ordinals(ordinal: int) -> NewPod:
+    """Build a pod whose label is the parity of its ordinal, and which counts its like."""
+    labels = {"odd": str(ordinal % 2)}
+    spreads = scenario((), spread_over(label_selector=LabelSelector(labels))).spreads
+    return NewPod(replace(EMPTY.pod, labels=labels), spreads)
+
+
+def cordoned() -> Scenario:
+    """Build a cluster in which an empty zone takes no pods, so that one pod fits in each other."""
+    return scenario((*TWO, replace(node("n3", "c"), unschedulable=True)), spread_over())
+
+
+SUCCESSION = PodSuccession(count_even_ordinals)
+
+
+def test_alike_pods_are_placed_until_one_has_no_node() -> None:
+    end, placed, _ = place_pods(cordoned(), 5)
+
+    assert placed == {"n1": 1, "n2": 1}
+    assert not end.placement().passing
+
+
+def test_ordinals_that_are_taken_are_left_out() -> None:
+    end, placed, _ = place_pods(cordoned(), 2, replace(SUCCESSION, taken=frozenset({1, 3})))
+
+    assert placed == {"n1": 1, "n2": 1}  # ordinals 0 and 2
+    assert (end.pod.labels, end.spreads) == ({"odd": "0"}, count_even_ordinals(0).spreads)
+
+
+def test_in_order_a_pending_pod_keeps_the_others_from_being_created() -> None:
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}))
+
+    end, placed, _ = place_pods(cordoned(), 4, succession)
+
+    assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 2)
+
+
+def test_in_parallel_the_others_are_created() -> None:
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}), is_parallel=True)
+
+    end, placed, _ = place_pods(cordoned(), 4, succession)  # of the ordinals 0, 2, 4 and 5
+
+    assert (end.pod.labels, placed.total()) == ({"odd": "0"}, 3)
+
+
+def test_the_pods_without_a_node_await_one_in_the_order_of_their_ordinals() -> None:
+    succession = replace(SUCCESSION, taken=frozenset({1, 3}), is_parallel=True)
+
+    end, _, awaiting = place_pods(cordoned(), 4, succession)
+
+    following = islice(awaiting.follow(end), 2)
+    assert awaiting.taken == {0, 1, 2, 3, 5}
+    assert [ordinal for ordinal, _ in following] == [4, 6]
+
+
+def test_edits_change_the_cluster_once_and_each_pod() -> None:
+    raised = RaiseMaxSkew(0, ZONE, 1, 2)
+    other = RaiseMaxSkew(0, HOSTNAME, 1, 9)  # of another revision
+    succession = replace(SUCCESSION, is_parallel=True)
+
+    placed = place_pods(cordoned(), 8, succession, (raised, other, Cordon("n1"))).placed
+
+    assert placed == {"n2": 4}
+    toleration = Tolerate(UNSCHEDULABLE)
+    assert place_pods(cordoned(), 6, succession, (toleration,)).placed.total() == 6
+
+
+def test_different_constraints_are_noted() -> None:
+    assert list(describe_succession(EMPTY, 2, ALIKE)) == []
+    assert list(describe_succession(EMPTY, 0, SUCCESSION)) == []
+    (note,) = describe_succession(EMPTY, 2, SUCCESSION)
+    assert "their labels differ" in note
+
+
+def test_another_choice_is_noted_if_it_matters_or_takes_too_long() -> None:
+    for number, notes in ((3, 0), (1, 1), (TRIED_TWICE + 1, 1)):
+        placed = place_pods(EMPTY, number).placed
+        assert len(list(describe_choice(EMPTY, number, ALIKE, placed))) == notes

@@ -1,0 +1,80 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.scenarios import scenario
+from tests.policy.placement.clusters import GPU, node
+from webhook.explain.keynames import REGION, SHORT_NAMES
+from webhook.explain.nodeedits import (
+    AddNodes,
+    Cordon,
+    LabelNode,
+    RemoveNodes,
+    Uncordon,
+    render_labels,
+    shared_labels,
+)
+from webhook.explain.scenario import ScenarioEdit
+from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
+
+OPEN = node("n1", "a", disk="ssd")
+TAINTED = node("n2", "b", taints=[GPU], disk="ssd")
+CORDONED = replace(TAINTED, taints=(GPU, UNSCHEDULABLE), unschedulable=True)
+
+# nodes, edit, its sentence, nodes in the end
+EDITS: dict[str, tuple[list[Node], ScenarioEdit, str, list[Node]]] = {
+    "a node is uncordoned, and keeps its own taints": (
+        [OPEN, CORDONED], Uncordon("n2"), "uncordon node n2", [OPEN, TAINTED]
+    ),
+    "a node is cordoned, and keeps its own taints": (
+        [OPEN, TAINTED], Cordon("n2"), "cordon node n2", [OPEN, CORDONED]
+    ),
+    "a node that is cordoned twice has one taint of it": (
+        [CORDONED], Cordon("n2"), "cordon node n2", [CORDONED]
+    ),
+    "a node that is not there": ([OPEN], Cordon("n9"), "cordon node n9", [OPEN]),
+    "a node gets labels": (
+        [OPEN],
+        LabelNode("n1", {"rack": "r", ZONE: "z"}),
+        "label node n1 with rack=r, zone=z",
+        [node("n1", "z", disk="ssd", rack="r")],
+    ),
+    "a new node is like all others": (
+        [OPEN, TAINTED],
+        AddNodes({ZONE: "c"}),
+        "add 1 node with zone=c",
+        [OPEN, TAINTED, node("new-1", "c", disk="ssd")],
+    ),
+    "new nodes have names that are free": (
+        [node("new-1")],
+        AddNodes({HOSTNAME: "any"}, 2),
+        "add 2 nodes",
+        [node("new-1"), node("new-2"), node("new-3")],
+    ),
+    "the first node": ([], AddNodes({}), "add 1 node", [node("new-1")]),
+    "a zone is lost": ([OPEN, TAINTED], RemoveNodes(ZONE, "a"), "lose zone a", [TAINTED]),
+    "an empty region is lost": ([OPEN], RemoveNodes(REGION, "x"), "lose region x", [OPEN]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edit", "sentence", "expected"), EDITS.values(), ids=EDITS.keys()
+)
+def test_an_edit(
+    nodes: list[Node], edit: ScenarioEdit, sentence: str, expected: list[Node]
+) -> None:
+    before = scenario(nodes)
+
+    assert str(edit) == sentence
+    assert list(edit.apply(before).topology.nodes) == expected
+    assert list(before.topology.nodes) == nodes
+
+
+def test_labels_that_nodes_share() -> None:
+    assert shared_labels([OPEN, TAINTED]) == {"disk": "ssd"}
+    assert shared_labels([OPEN]) == OPEN.labels
+    assert shared_labels([]) == {}
+
+
+def test_labels_are_written_by_short_names() -> None:
+    assert render_labels({ZONE: "a", "rack": "r"}, SHORT_NAMES) == "zone=a, rack=r"

@@ -1,0 +1,287 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.scenarios import scenario
+from tests.policy.placement.clusters import GPU, node, spread_over
+from webhook.explain.remedies import (
+    MOST_TOGETHER,
+    Edits,
+    add_nodes,
+    alone_and_together,
+    combine_changes,
+    honor,
+    label_nodes,
+    loosen_selector,
+    lower_min_domains,
+    raise_max_skew,
+    soften,
+    tolerate,
+    uncordon,
+    untolerated_taints,
+)
+from webhook.explain.scenario import Scenario
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node, Taint
+from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
+from webhook.policy.placement.place import PodPlacement
+
+SPOT = Taint(key="spot", effect="NoExecute")
+OLD = Taint(key="old", effect="PreferNoSchedule")
+NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
+TWO = (node("n1", "a"), node("n2", "b"))
+RACKED = (
+    node("n1", "a", rack="r"),
+    node("n2", "b", rack="s"),
+    node("n3", "b", rack="r"),
+    node("n4", "c", taints=[GPU], rack="t"),
+    node("n5"),
+)
+HOST = spread_over(HOSTNAME)
+CORDONED = replace(node("n3", "c", taints=[UNSCHEDULABLE]), unschedulable=True)
+
+Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
+
+# way, scenario, what is tried
+TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
+    "a skew is raised as far as the emptiest open domain requires": (
+        raise_max_skew,
+        scenario(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),
+        [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
+    ),
+    "one skew is raised before two are": (
+        raise_max_skew,
+        scenario(RACKED, spread_over(), HOST, pods={"n1": 1, "n2": 1}),
+        [
+            ["raise maxSkew of constraint 0 (zone) from 1 to 2"],
+            [
+                "raise maxSkew of constraint 0 (zone) from 1 to 2",
+                "raise maxSkew of constraint 1 (hostname) from 1 to 2",
+            ],
+        ],
+    ),
+    "of the same skews those are raised that add up to least": (
+        raise_max_skew,
+        scenario(RACKED, spread_over(), pods={"n1": 2, "n2": 1, "n3": 2}),
+        [["raise maxSkew of constraint 0 (zone) from 1 to 3"]],
+    ),
+    "no skew is too large": (raise_max_skew, scenario(TWO, spread_over()), []),
+    "fewer domains are required": (
+        lower_min_domains,
+        scenario(TWO, spread_over(min_domains=3), replace(HOST, min_domains=4)),
+        [
+            ["drop minDomains of constraint 0 (zone) from 3 to 2"],
+            ["drop minDomains of constraint 1 (hostname) from 4 to 2"],
+            [
+                "drop minDomains of constraint 0 (zone) from 3 to 2",
+                "drop minDomains of constraint 1 (hostname) from 4 to 2",
+            ],
+        ],
+    ),
+    "there are domains enough": (
+        lower_min_domains, scenario(TWO, spread_over(min_domains=2)), []
+    ),
+    "ignored taints are honored, then ignored affinity, then all of it": (
+        honor,
+        scenario(
+            TWO,
+            spread_over(node_affinity_policy="Ignore"),
+            replace(HOST, node_taints_policy="Honor"),
+        ),
+        [
+            ["set nodeTaintsPolicy of constraint 0 (zone) to Honor"],
+            ["set nodeAffinityPolicy of constraint 0 (zone) to Honor"],
+            [
+                "set nodeTaintsPolicy of constraint 0 (zone) to Honor",
+                "set nodeAffinityPolicy of constraint 0 (zone) to Honor",
+            ],
+        ],
+    ),
+    "all is honored": (honor, scenario(TWO, replace(HOST, node_taints_policy="Honor")), []),
+    "there are no node policies": (
+        honor, replace(scenario(TWO, spread_over()), node_policies=False), []
+    ),
+    "hard constraints become wishes": (
+        soften,
+        scenario(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
+        [["make constraint 0 (zone) ScheduleAnyway"]],
+    ),
+    "taints of one node, then all": (
+        tolerate,
+        scenario([
+            node("n1", taints=[GPU, SPOT]), node("n2", taints=[SPOT, OLD]), node("n3"), CORDONED,
+        ]),
+        [
+            ["tolerate taint spot:NoExecute"],
+            ["tolerate taint gpu:NoSchedule", "tolerate taint spot:NoExecute"],
+            ["tolerate taint spot:NoExecute", "tolerate taint gpu:NoSchedule"],
+        ],
+    ),
+    "taints for a state that passes are not tolerated": (
+        tolerate,
+        scenario([node("n1", taints=[NOT_READY, GPU]), node("n2", taints=[SPOT])]),
+        [["tolerate taint spot:NoExecute"], ["tolerate taint spot:NoExecute"]],
+    ),
+    "no taint to tolerate": (tolerate, scenario(TWO), [[]]),
+    "required labels, then affinity, then all": (
+        loosen_selector,
+        scenario(TWO, demands=Demands(pairs=(("disk", "ssd"),), terms=())),
+        [
+            ["take disk=ssd out of nodeSelector"],
+            ["take the required node affinity out of the pod"],
+            [
+                "take disk=ssd out of nodeSelector",
+                "take the required node affinity out of the pod",
+            ],
+        ],
+    ),
+    "an affinity alone": (
+        loosen_selector,
+        scenario(TWO, demands=Demands(terms=())),
+        [["take the required node affinity out of the pod"]],
+    ),
+    "nothing is required": (loosen_selector, scenario(TWO), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("search", "question", "expected"), TRIED.values(), ids=TRIED.keys())
+def test_the_candidates_in_order(
+    search: Search, question: Scenario, expected: list[list[str]]
+) -> None:
+    tried = [list(map(str, edits)) for edits in search(question, question.placement())]
+
+    assert tried == expected
+
+
+def test_taints_that_keep_a_pod_off() -> None:
+    tainted = node("n1", taints=[GPU, SPOT, OLD])
+    tolerating = scenario([tainted], demands=Demands(tolerations=(Toleration("gpu", "Exists"),)))
+
+    assert untolerated_taints(tainted, scenario([tainted])) == (GPU, SPOT)
+    assert untolerated_taints(tainted, tolerating) == (SPOT,)
+
+
+def test_nothing_alone_is_nothing_together() -> None:
+    assert list(alone_and_together([])) == []
+
+
+SSD = Demands(pairs=(("disk", "ssd"),))
+
+
+def cordoned(name: str, zone: str | None = None) -> Node:
+    return replace(node(name, zone, taints=[UNSCHEDULABLE]), unschedulable=True)
+
+
+# way, scenario, the first of what is tried
+ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
+    "a cordoned node of each zone, then all": (
+        uncordon,
+        scenario([*TWO, cordoned("c1", "c"), cordoned("c2", "c"), cordoned("d1", "d")],
+                  spread_over()),
+        [["uncordon node c1"], ["uncordon node d1"], ["uncordon node c1", "uncordon node d1"]],
+    ),
+    "no node is cordoned": (uncordon, scenario(TWO, spread_over()), []),
+    "a node that lacks the key joins the emptiest domain, then a new one": (
+        label_nodes,
+        scenario([*TWO, node("n3")], spread_over(), pods={"n1": 1}),
+        [["label node n3 with zone=b"], ["label node n3 with zone=new-zone-1"]],
+    ),
+    "nodes that lack the key form new domains together": (
+        label_nodes,
+        scenario([node("n1"), node("n2")], spread_over()),
+        [
+            ["label node n1 with zone=new-zone-1"],
+            ["label node n1 with zone=new-zone-1"],
+            ["label node n1 with zone=new-zone-1", "label node n2 with zone=new-zone-2"],
+        ],
+    ),
+    "nodes that the pod cannot go to are not labelled": (
+        label_nodes, scenario([node("n1", taints=[GPU])], spread_over()), []
+    ),
+    "no node lacks the key": (label_nodes, scenario(TWO, spread_over()), []),
+    "a node in the emptiest domain, then where it fits, then in new domains": (
+        add_nodes,
+        scenario(TWO, spread_over(), pods={"n1": 1}),
+        [
+            ["add 1 node with zone=b"],
+            ["add 1 node with zone=b"],
+            ["add 1 node with zone=new-zone-1"],
+            ["add 1 node with zone=new-zone-1"],
+            ["add 1 node with zone=new-zone-1", "add 1 node with zone=new-zone-2"],
+        ],
+    ),
+    "a node that the pod requires, in the first domain of all": (
+        add_nodes,
+        scenario([], spread_over(), demands=SSD),
+        [
+            ["add 1 node with disk=ssd, zone=new-zone-1"],
+            ["add 1 node with disk=ssd, zone=new-zone-1"],
+        ],
+    ),
+    "the zone that the pod requires": (
+        add_nodes,
+        scenario([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
+        [["add 1 node with zone=x"], ["add 1 node with zone=x"]],
+    ),
+    "a node without a zone stands for a new one": (
+        add_nodes,
+        scenario([node("n1", rack="r")], spread_over(), spread_over("rack")),
+        [
+            ["add 1 node with zone=new-zone-1, rack=new-rack-1"],
+            ["add 1 node with zone=new-zone-1, rack=r"],
+        ],
+    ),
+    "all that one node requires, the least first": (
+        combine_changes,
+        scenario(
+            [replace(cordoned("n1"), taints=(GPU, UNSCHEDULABLE)), node("n2", disk="ssd")],
+            spread_over(min_domains=2),
+            demands=replace(SSD, terms=()),
+            pods={"n2": 1},
+        ),
+        [
+            [
+                "take the required node affinity out of the pod",
+                "label node n2 with zone=new-zone-1",
+                "raise maxSkew of constraint 0 (zone) from 1 to 2",
+            ],
+            [
+                "uncordon node n1",
+                "tolerate taint gpu:NoSchedule",
+                "take disk=ssd out of nodeSelector",
+                "take the required node affinity out of the pod",
+                "label node n1 with zone=new-zone-1",
+            ],
+        ],
+    ),
+    "a node in a state that passes is left out": (
+        combine_changes,
+        scenario([node("n1", "a", taints=[NOT_READY]), node("n2", "b", taints=[GPU])], demands=SSD),
+        [["tolerate taint gpu:NoSchedule", "take disk=ssd out of nodeSelector"]],
+    ),
+    "a node that requires nothing but a skew": (
+        combine_changes,
+        scenario([node("n1", "a", disk="ssd")], spread_over(min_domains=2),
+                  demands=SSD, pods={"n1": 1}),
+        [["raise maxSkew of constraint 0 (zone) from 1 to 2"]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("search", "question", "expected"), ON_NODES.values(), ids=ON_NODES.keys())
+def test_the_first_candidates_of_nodes(
+    search: Search, question: Scenario, expected: list[list[str]]
+) -> None:
+    tried = [list(map(str, edits)) for edits in search(question, question.placement())]
+
+    assert tried[: len(expected)] == expected
+    assert bool(tried) is bool(expected)
+
+
+def test_only_so_many_nodes_are_changed_together() -> None:
+    many = [node(f"n{i}") for i in range(MOST_TOGETHER + 4)]
+    bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
+    shut = scenario([cordoned(node.name, node.name) for node in many], spread_over())
+
+    for search, question in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
+        assert max(map(len, search(question, question.placement()))) == MOST_TOGETHER

@@ -1,0 +1,278 @@
+"""What-ifs place, lose and remove pods as a simulation that counts everything anew does."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.explain.scenarios import scenario, scenarios
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.newpods import TRIED_TWICE
+from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
+from webhook.explain.removal import RemovalOrder, WorkloadPods
+from webhook.explain.rollout import count_lost, roll_out
+from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
+from webhook.policy.model import ZONE, LabelSelector, Node
+from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.placement.topology import Topology
+
+THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
+EVEN = {"n1": 2, "n2": 2, "n3": 2}
+
+# what is changed, replicas, where the missing go, how many stay Pending, skew in the end
+ROLLOUTS: dict[str, tuple[list[ScenarioEdit], int, dict[str, int], int, int]] = {
+    "nothing is missing": ([], 6, {}, 0, 0),
+    "three more": ([], 9, {"n1": 1, "n2": 1, "n3": 1}, 0, 0),
+    "fewer than run": ([], 2, {}, 0, 0),
+    "a zone is lost, and two take over": (
+        [RemoveNodes(ZONE, "c")], 6, {"n1": 1, "n2": 1}, 0, 0
+    ),
+    "a cordoned zone holds the others back": ([Cordon("n3")], 12, {"n1": 1, "n2": 1}, 4, 1),
+    "nodes of a new zone are filled first": (
+        [AddNodes({ZONE: "d"}, 2)], 9, {"new-1": 2, "new-2": 1}, 0, 1
+    ),
+    "nodes that are lost come again": (
+        [RemoveNodes(ZONE, "c"), AddNodes({ZONE: "c"})], 6, {"new-1": 2}, 0, 0
+    ),
+    "all is lost": ([RemoveNodes(ZONE, zone) for zone in "abc"], 6, {}, 6, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edits", "replicas", "placed", "pending", "skew"), ROLLOUTS.values(), ids=ROLLOUTS.keys()
+)
+def test_rollout(
+    edits: list[ScenarioEdit], replicas: int, placed: dict[str, int], pending: int, skew: int
+) -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+
+    rollout, *_ = roll_out(before, edits, replicas, EVEN)
+
+    assert (rollout.placed, rollout.pending) == (placed, pending)
+    assert [counted.after for counted in rollout.skews] == [skew]
+
+
+def test_pods_on_removed_nodes_are_lost() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+
+    assert count_lost([RemoveNodes(ZONE, "c"), Cordon("n1")], before, {**EVEN, "other": 9}) == 2
+    assert count_lost([], before, EVEN) == 0
+
+
+def test_a_workload_without_replicas_runs_none() -> None:
+    rollout, *_ = roll_out(scenario(THREE, spread_over()), [], 0, {})
+
+    assert rollout.sentence == "as it is: no replica would run; skew of zone 0 -> 0"
+
+
+def test_a_rollout_in_a_sentence() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+
+    rollout, *_ = roll_out(before, [RemoveNodes(ZONE, "a"), Cordon("n3")], 8, EVEN)
+
+    assert rollout.sentence == (
+        "if you lose zone a, cordon node n3: 3 of 8 replicas would stay Pending; "
+        "skew of zone 0 -> 1"
+    )
+
+
+@given(scenarios(), st.integers(0, 12))
+def test_replicas_run_or_wait(question: Scenario, replicas: int) -> None:
+    rollout, end, _ = roll_out(question, [], replicas, {})
+
+    assert sum(rollout.placed.values()) + rollout.pending == replicas
+    assert not (rollout.pending and end.placement().passing)
+
+
+@given(scenarios())
+def test_a_rollout_leaves_the_cluster_as_it_was(question: Scenario) -> None:
+    before = question.placement()
+
+    roll_out(question, [Cordon("n1"), AddNodes({ZONE: "x"})], 5, {})
+
+    assert question.placement() == before
+
+
+def observed(name: str, node_name: str, labels: dict[str, str], restarts: int) -> ObservedPod:
+    value = {
+        "metadata": {"name": name, "namespace": "shop", "labels": labels},
+        "spec": {"nodeName": node_name},
+        "status": {"phase": "Running", "containerStatuses": [{"restartCount": restarts}]},
+    }
+    return msgspec.convert(value, ObservedPod)
+
+
+def workload(
+    pods: Sequence[ObservedPod], order: RemovalOrder = RemovalOrder.REPLICA_SET
+) -> WorkloadPods:
+    return WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order)
+
+
+def test_a_pod_without_a_node_is_removed_first_and_not_counted() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN)
+    labels = {"app": "web"}
+    pods = [observed(f"web-{name}", name, labels, 0) for name in ("n1", "n2", "")]
+
+    rollout, *_ = roll_out(before, [Scale(2)], 2, {"n1": 1, "n2": 1}, workload(pods))
+
+    assert (rollout.running, rollout.removed, rollout.placed) == (2, ("web-",), {})
+    assert [counted.after for counted in rollout.skews] == [
+        counted.before for counted in rollout.skews
+    ]
+
+
+def test_pods_above_the_scale_are_removed() -> None:
+    before = scenario(THREE, spread_over(), pods=EVEN | {"n1": 3})
+    pods = [
+        observed(f"web-{number}", name, {"app": "web"}, number)
+        for number, name in enumerate(["n1", "n1", "n1", "n2", "n2", "n3", "n3"])
+    ]
+
+    rollout, end, _ = roll_out(before, [Scale(4)], 4, {"n1": 3, "n2": 2, "n3": 2}, workload(pods))
+
+    assert rollout.sentence == (
+        "if you scale to 4 replicas: 3 pods would be removed, 4 would run; skew of zone 1 -> 2"
+    )
+    assert (rollout.running, rollout.removed) == (4, ("web-2", "web-1", "web-0"))
+    assert (rollout.placed, rollout.pending, rollout.notes) == ({}, 0, ())
+    assert end.placement().tallies.hard[0].pods == {"b": 2, "c": 2}
+
+
+def test_a_stateful_set_fills_its_gaps() -> None:
+    before = scenario(THREE, spread_over(), pods={"n1": 1, "n2": 1})
+    pods = [observed("web-0", "n1", {"app": "web"}, 0), observed("web-9", "n2", {"app": "web"}, 0)]
+
+    rollout, *_ = roll_out(before, [], 2, {"n1": 1, "n2": 1}, workload(pods, RemovalOrder.ORDINAL))
+
+    assert (rollout.running, rollout.removed, rollout.pending) == (1, ("web-9",), 0)
+    assert sum(rollout.placed.values()) == 1
+    assert rollout.sentence.startswith("as it is: 1 pod would be removed, 2 would run; skew of")
+
+
+WHAT_IFS = st.lists(
+    st.one_of(
+        st.builds(RemoveNodes, st.just(ZONE), st.sampled_from("abc")),
+        st.builds(Cordon, st.sampled_from(("n0", "n1", "n2"))),
+        st.builds(AddNodes, st.sampled_from([{ZONE: "a"}, {ZONE: "b"}, {ZONE: "x"}])),
+    ),
+    max_size=3,
+)
+PODS = st.lists(
+    st.tuples(st.sampled_from([f"n{i}" for i in range(9)]), st.integers(0, 99)),
+    max_size=12,
+    unique_by=lambda pair: pair[1],
+)
+"""Node and restarts of the pods of a workload; no two pods are equal."""
+
+Placed = list[tuple[str, int]]
+
+
+def edit_nodes(nodes: Sequence[Node], edits: Sequence[ScenarioEdit]) -> list[Node]:
+    """Edit nodes one rule at a time."""
+    found = list(nodes)
+    for edit in edits:
+        match edit:
+            case RemoveNodes():
+                found = [item for item in found if item.labels.get(edit.key) != edit.value]
+            case Cordon():
+                found = [edit.change(item) if item.name == edit.node else item for item in found]
+            case _:
+                found = list(edit.apply(scenario(found)).topology.nodes)
+    return found
+
+
+def count_anew(question: Scenario, nodes: Sequence[Node], names: Sequence[str]) -> Scenario:
+    """Build the scenario anew, with pods of the workload on these nodes."""
+    census = question.census.copy()
+    for name in names:
+        census.add("shop", question.pod.labels, name)
+    return replace(question, topology=Topology(nodes), census=census)
+
+
+def skew_of(tally: PodTally) -> int:
+    counted = [tally.pods.get(value, 0) for value in tally.domains.sizes]
+    return max(counted) - min(counted) if counted else 0
+
+
+def simulate(
+    question: Scenario, nodes: Sequence[Node], replicas: int, placed: Placed
+) -> tuple[list[str], list[str]]:
+    """
+    Simulate a what-if by removing and placing one pod at a time.
+
+    Returns:
+        The nodes of the pods that stay, and those of new pods.
+    """
+    names = {item.name for item in nodes}
+    left = [(name, restarts) for name, restarts in placed if name in names]
+    together = {name: sum(other == name for other, _ in left) for name in names}
+    while len(left) > replicas:
+        left.remove(max(left, key=lambda pair: (together[pair[0]], pair[1])))
+    stay, added = [name for name, _ in left], list[str]()
+    while len(stay) + len(added) < replicas:
+        now = count_anew(question, nodes, [*stay, *added]).placement()
+        tallies = now.tallies.by_index
+        counted = {name: sum(t.by_node.get(name, 0) for t in tallies) for name in now.best}
+        if not counted:
+            break
+        added.append(next(name for name in counted if counted[name] == min(counted.values())))
+    return stay, added
+
+
+@given(scenarios(), WHAT_IFS, st.integers(0, 14), PODS)
+def test_what_ifs_are_those_of_a_simulation_that_counts_anew(
+    question: Scenario, edits: list[ScenarioEdit], replicas: int, placed: Placed
+) -> None:
+    labels, names = dict(question.pod.labels), [name for name, _ in placed]
+    pods = [observed(f"p{restarts}", name, labels, restarts) for name, restarts in placed]
+    before = count_anew(question, question.topology.nodes, names)
+
+    rollout, end, _ = roll_out(
+        before, edits, replicas, {name: names.count(name) for name in names}, workload(pods)
+    )
+
+    nodes = edit_nodes(question.topology.nodes, edits)
+    stay, added = simulate(question, nodes, replicas, placed)
+    # pods of lost nodes stay in the census: they are on no known node
+    lost = [name for name in names if name not in {item.name for item in nodes}]
+    after = count_anew(question, nodes, [*stay, *added, *lost]).placement()
+    assert rollout.running == len(stay)
+    assert rollout.placed == {name: added.count(name) for name in added}
+    assert rollout.pending == replicas - len(stay) - len(added)
+    assert [change.after for change in rollout.skews] == list(map(skew_of, after.tallies.by_index))
+    assert end.placement().passing == after.passing
+
+
+ARBITRARY = (
+    "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas on other "
+    "nodes"
+)
+
+
+def test_an_arbitrary_choice_is_named_where_it_matters() -> None:
+    one_each, *_ = roll_out(scenario(THREE, spread_over()), [], 3, {})
+    any_of_them, *_ = roll_out(scenario(THREE, spread_over()), [], 2, {})
+
+    assert (one_each.notes, any_of_them.notes) == ((), (ARBITRARY,))
+
+
+def test_the_choices_of_very_many_replicas_are_not_tried() -> None:
+    many = TRIED_TWICE + 1
+
+    rollout, *_ = roll_out(scenario([node("n1", "a")], spread_over()), [], many, {})
+
+    assert (rollout.placed, rollout.notes) == ({"n1": many}, (ARBITRARY,))
+
+
+def test_a_constraint_that_does_not_count_the_replicas_does_not_hide_where_they_are() -> None:
+    other = spread_over(label_selector=LabelSelector({"app": "other"}))
+
+    rollout, *_ = roll_out(scenario(THREE, other), [], 3, {})
+
+    (skew,) = rollout.skews
+    assert (skew.after, skew.replicas_after) == (0, 3)
+    assert rollout.sentence.endswith("by zone 0 -> 3, of the counted pods 0 -> 0")

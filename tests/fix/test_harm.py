@@ -1,0 +1,76 @@
+"""What a change makes worse."""
+
+import pytest
+
+from tests.build import spread
+from tests.policy.advice.subjects import GPU, audit, deployed, node, zones
+from webhook.audit.report import AuditFinding, AuditSeverity
+from webhook.fix.harm import NOT_SHOWN, find_lost_place, find_worse
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import HOSTNAME
+
+# rules before, rules after, rules that the same run fixes, rule that the change must not cause
+WORSE: dict[str, tuple[list[str], list[str], list[str], str]] = {
+    "none": (["TSC101"], [], [], ""),
+    "advice": (["TSC101"], ["TSC107"], [], ""),
+    "an API rule": (["TSC101"], ["TSC004"], [], "TSC004"),
+    "Pending pods": (["TSC101"], ["TSC109"], ["TSC109"], "TSC109"),
+    "Pending pods that were there": (["TSC101", "TSC109"], ["TSC109"], [], ""),
+    "Pending pods of one more constraint": (["TSC104"], ["TSC104", "TSC104"], [], "TSC104"),
+    "Pending pods that the API rules hid": (["TSC001"], ["TSC109", "TSC105"], [], ""),
+    "closed domains": (["TSC101"], ["TSC105"], [], "TSC105"),
+    "closed domains that are fixed as well": (["TSC101"], ["TSC105"], ["TSC105"], ""),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "fixed", "rule"), WORSE.values(), ids=WORSE.keys())
+def test_findings_that_a_change_must_not_cause(
+    before: list[str], after: list[str], fixed: list[str], rule: str
+) -> None:
+    found = find_worse(
+        list(map(finding, before)), list(map(finding, after)), lambda one: one.rule in fixed
+    )
+
+    assert (found.reason if found else "") == (
+        f"the proposed value would cause {rule}: some pods stay Pending" if rule else ""
+    )
+
+
+def finding(rule: str) -> AuditFinding:
+    return AuditFinding(
+        rule=rule,
+        severity=AuditSeverity.WARN,
+        field="spec",
+        problem="some pods stay Pending",
+        instead="",
+        line=1,
+        read_on="",
+        fingerprint="",
+    )
+
+
+ZONES, TWO_ON_A_NODE = spread(), spread(topologyKey=HOSTNAME, maxSkew=2)
+UNEVEN = zones("a1", "b1", "b2", "b3")
+
+# subject before, after, whether replicas lose their place
+LOST: dict[str, tuple[Subject, Subject, bool]] = {
+    "one constraint more": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE), True),
+    "one constraint less": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES), False),
+    "no change": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False),
+    "fewer replicas": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=5), False),
+    "a number of replicas that becomes unknown": (
+        deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=None), True
+    ),
+    "one replica": (deployed(ZONES, replicas=1), deployed(ZONES, TWO_ON_A_NODE), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "lost"), LOST.values(), ids=LOST.keys())
+def test_replicas_that_may_lose_their_place(before: Subject, after: Subject, lost: bool) -> None:
+    assert find_lost_place(before, after, audit(UNEVEN)) == (NOT_SHOWN if lost else None)
+
+
+def test_closed_domains_are_no_lost_place() -> None:
+    nodes = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
+
+    assert find_lost_place(deployed(), deployed(ZONES), audit(nodes)) is None

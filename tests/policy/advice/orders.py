@@ -1,0 +1,51 @@
+"""Every order in which kube-scheduler can place the replicas of a subject."""
+
+from collections.abc import Sequence
+
+from tests.build import NAMESPACE, gates
+from webhook.policy.advice.context import resolve_valid
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import Constraint, Node
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.topology import Topology
+
+
+def count_placed(
+    advised: Subject,
+    nodes: Sequence[Node],
+    most: int,
+    *,
+    constraints: Sequence[Constraint] | None = None,
+    before: Sequence[str] = (),
+) -> set[int]:
+    """
+    Count the replicas that have a place, in each order; pods without one are tried again.
+
+    Args:
+        most: Number of replicas to place.
+        constraints: Those of the pods; None for the subject's own.
+        before: Nodes of pods that are there already.
+    """
+    pod, topology = next_pod(advised), Topology(nodes)
+    chosen = advised.constraints if constraints is None else tuple(constraints)
+    spreads = resolve_valid(chosen, pod.labels, gates())
+    refused = find_rejections(topology, pod.demands)
+    states, ends = {tuple(before.count(one.name) for one in nodes)}, set[int]()
+    for placed in range(most):
+        following: set[tuple[int, ...]] = set()
+        for state in states:
+            census = Census()
+            for one, number in zip(nodes, state, strict=True):
+                census.add(NAMESPACE, pod.labels, one.name, number)
+            tallies = tally_constraints(pod, spreads, topology, census)
+            passing = place_pod(tallies, topology, refused).passing
+            if not passing:
+                ends.add(placed)
+            following |= {
+                tuple(n + (one.name == name) for one, n in zip(nodes, state, strict=True))
+                for name in passing
+            }
+        states = following
+    return ends | ({most} if states else set())

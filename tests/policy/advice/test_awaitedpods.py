@@ -1,0 +1,126 @@
+"""What places all pods that a workload awaits, compared with kube-scheduler in every order."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import Json, spread
+from tests.policy.advice.orders import count_placed
+from tests.policy.advice.subjects import (
+    GPU,
+    audit,
+    check_rule,
+    deployed,
+    node,
+    running,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited
+from webhook.policy.advice.ordersearch import DomainLimit
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.model import HOSTNAME, ZONE, Node
+
+OLD = replace(running("a1", "b1"), replaced=True)
+
+# subject, pods without a node
+AWAITED: dict[str, tuple[Subject, int]] = {
+    "no pod": (deployed(replicas=3), 3),
+    "some pods": (replace(deployed(replicas=3), running=(running("a1", ""),)), 2),
+    "all pods, and a rollout to come": (
+        replace(deployed(replicas=2), running=(running("a1", "b1"),)), 1
+    ),
+    "pods that a rollout replaces": (
+        replace(deployed(replicas=3), running=(OLD, running("a1"))), 2
+    ),
+    "an unknown number": (deployed(replicas=None), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "number"), AWAITED.values(), ids=AWAITED.keys())
+def test_pods_without_a_node_are_awaited(judged: Subject, number: int) -> None:
+    assert count_awaited(judged) == number
+
+
+TWO = {0: DomainLimit(1, (1, 0)), 1: DomainLimit(1, (1, 0, 0))}
+CELLS = [(0, 0), (0, 1)]
+
+
+def test_a_raise_may_be_no_help() -> None:
+    awaited = AwaitedPods(TWO, CELLS, 3)
+
+    assert awaited.find_raise({0: 2}) is None
+    assert awaited.find_raise({}) is None
+    assert awaited.find_raise({1: 2}, replicas=2) is None
+    assert not awaited.fit(without=1)
+    assert awaited.fit(without=0) is False
+
+
+def test_constraints_that_count_other_pods_only_can_be_raised() -> None:
+    others = spread(topologyKey=HOSTNAME, labelSelector={"matchLabels": {"app": "shop"}})
+    shop = running("a1", "a1", "a1", labels={"app": "shop"})
+    own = running("b1", "b1", "b1", "b1")
+    judged = replace(deployed(spread(), others, replicas=9), running=(own,))
+
+    (violation,) = check_rule("TSC106", judged, audit(zones("a1", "b1"), [shop, own]))
+
+    assert violation.field.endswith("[1].maxSkew")
+    assert violation.instead == "maxSkew: 3"
+
+
+@st.composite
+def some_nodes(draw: st.DrawFn) -> list[Node]:
+    """Draw nodes of zones and racks, some of which are tainted."""
+    return [
+        node(f"n{number}", draw(st.sampled_from("ab")), *draw(st.sampled_from([(), (), (GPU,)])),
+             rack=draw(st.sampled_from("12")))
+        for number in range(draw(st.integers(2, 4)))
+    ]  # fmt: skip
+
+
+@st.composite
+def some_constraints(draw: st.DrawFn) -> list[Json]:
+    """Draw hard constraints on different keys."""
+    keys = draw(st.lists(st.sampled_from([ZONE, HOSTNAME, "rack"]), min_size=1, unique=True))
+    taints = st.sampled_from(["Honor", "Ignore"])
+    return [
+        spread(topologyKey=key, maxSkew=draw(st.integers(1, 2)), nodeTaintsPolicy=draw(taints))
+        for key in keys
+    ]
+
+
+@settings(max_examples=300)
+@given(
+    some_nodes(),
+    some_constraints(),
+    st.lists(st.integers(0, 3), max_size=4),
+    st.integers(1, 3),
+)
+def test_a_suggested_raise_places_all_awaited_pods(
+    nodes: list[Node], written: list[Json], where: list[int], more: int
+) -> None:
+    before = [nodes[number % len(nodes)].name for number in where]
+    replicas = len(before) + more
+    pods = (running(*before),) if before else ()
+    judged = replace(
+        subject(workload(*written, kind=STATEFUL_SET, replicas=replicas)), running=pods
+    )
+
+    for violation in check_rule("TSC106", judged, audit(nodes, pods)):
+        name, _, value = violation.instead.partition(": ")
+        if name != "maxSkew":
+            continue
+        index = int(violation.field.partition("[")[2].partition("]")[0])
+        least = judged.constraints[index].max_skew
+
+        def place(max_skew: int, index: int = index) -> set[int]:
+            changed = [*judged.constraints]
+            changed[index] = replace(changed[index], max_skew=max_skew)
+            return count_placed(judged, nodes, more, constraints=changed, before=before)
+
+        assert [place(skew) == {more} for skew in range(least, int(value) + 1)] == [
+            *[False] * (int(value) - least), True,
+        ]  # fmt: skip

@@ -1,0 +1,210 @@
+"""All orders of placement, compared with kube-scheduler's filter for pods in every order."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import Json, pod, spread
+from tests.policy.advice.orders import count_placed
+from tests.policy.advice.subjects import (
+    GPU,
+    admission,
+    audit,
+    deployed,
+    judged,
+    node,
+    subject,
+    workload,
+    zones,
+)
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.everyorder import find_skew, read_orders
+from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.model import HOSTNAME, ZONE, Node
+
+HOST = spread(topologyKey=HOSTNAME)
+TWO_ON_A_NODE = spread(topologyKey=HOSTNAME, maxSkew=2)
+RACK = spread(topologyKey="rack")
+UNEVEN = zones("a1", "b1", "b2", "b3")
+TAINTED_C = [*zones("a1", "b1"), node("c1", "zone-c", GPU)]
+OTHERS = {"Deployment/cache": {"app": "web"}}
+CROSSING = [
+    node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("c0", "c", rack="1"), node("x"),
+]  # fmt: skip
+RECREATE: Json = {"strategy": {"type": "Recreate"}}
+APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
+ELSEWHERE = spread(labelSelector={"matchLabels": {"app": "shop"}})
+
+
+def fit(judged: Subject, context: AdviceContext, **supposed: bool) -> bool | None:
+    orders = read_orders(judged, context, **supposed)
+    return orders.all_fit() if orders else None
+
+
+# subject, its cluster, whether all replicas fit in every order
+FITS: dict[str, tuple[Subject, AdviceContext, bool | None]] = {
+    "no constraint": (deployed(), audit(), True),
+    "one constraint": (deployed(spread()), audit(UNEVEN), True),
+    "one constraint, and pods of others": (deployed(spread()), audit(members=OTHERS), True),
+    "even zones": (deployed(spread(), HOST), audit(), True),
+    "uneven zones": (deployed(spread(), HOST), audit(UNEVEN), False),
+    "uneven zones, in some order": (deployed(spread(), TWO_ON_A_NODE), audit(UNEVEN), False),
+    "uneven zones with few replicas": (
+        deployed(spread(), TWO_ON_A_NODE, replicas=5), audit(UNEVEN), True
+    ),
+    "the other way round": (deployed(TWO_ON_A_NODE, spread()), audit(UNEVEN), False),
+    "uneven zones, and one that keeps no pod from any domain": (
+        deployed(spread(), spread(topologyKey=HOSTNAME, maxSkew=6)), audit(UNEVEN), True
+    ),
+    "uneven zones, and pods of others": (
+        deployed(spread(), HOST), audit(members=OTHERS), None
+    ),
+    "uneven zones, and pods of others in each revision": (
+        deployed(*(spread(topologyKey=key, matchLabelKeys=["pod-template-hash"])
+                   for key in (ZONE, HOSTNAME))), audit(UNEVEN, members=OTHERS), False,
+    ),
+    "keys that cross": (deployed(spread(), RACK, replicas=2), audit(CROSSING), False),
+    "keys that cross, of one domain more": (
+        deployed(spread(), RACK, replicas=2), audit([*CROSSING, node("c1", "c", rack="2")]), True
+    ),
+    "too many replicas to search": (
+        deployed(spread(maxSkew=9), spread(topologyKey="rack", maxSkew=9), replicas=60),
+        audit([node(f"n{i}", f"z{i % 5}", rack=str(i % 7)) for i in range(35)]), None,
+    ),
+    "an unknown number of replicas": (deployed(spread(), replicas=None), audit(), True),
+    "an unknown number of replicas and two constraints": (
+        deployed(spread(), HOST, replicas=None), audit(), None
+    ),
+    "the most replicas of an autoscaler": (
+        replace(deployed(spread(), HOST, replicas=2), scaling=ReplicaRange(2, 6, "HPA/web")),
+        audit(UNEVEN), False,
+    ),
+    "a closed domain": (deployed(spread()), audit(TAINTED_C), False),
+    "a closed domain with enough places": (
+        deployed(spread(maxSkew=3), **RECREATE), audit(TAINTED_C), True
+    ),
+    "a closed domain without a place for a rollout": (
+        deployed(spread(maxSkew=3)), audit(TAINTED_C), False
+    ),
+    "a closed domain, and pods of others": (
+        deployed(spread(maxSkew=3), **RECREATE), audit(TAINTED_C, members=OTHERS), False
+    ),
+    "a closed domain, and an unknown number of replicas": (
+        deployed(spread(), replicas=None), audit(TAINTED_C), False
+    ),
+    "too few domains": (deployed(spread(minDomains=9)), audit(), False),
+    "pods that count only themselves": (
+        subject(workload(APART, kind=STATEFUL_SET)), audit(TAINTED_C), True
+    ),
+    "pods that do not count": (deployed(ELSEWHERE), audit(TAINTED_C), True),
+    "pods of others that count": (
+        deployed(ELSEWHERE), audit(members={"Deployment/shop": {"app": "shop"}}), None
+    ),
+    "a selector that counts no pod": (deployed(spread(labelSelector={})), audit(TAINTED_C), True),
+    "a key of no node beside it": (deployed(spread(), RACK), audit(), True),
+    "a Pod": (subject(pod(spread())), audit(), True),
+    "no node that the pods can go to": (judged(spread(), nodeSelector={"a": "b"}), audit(), None),
+    "no nodes": (deployed(spread()), audit([]), None),
+    "an admission": (deployed(spread()), admission(), None),
+    "one replica": (deployed(spread(), replicas=1), audit(), None),
+    "pods that are written for one node": (judged(spread(), nodeName="a1"), audit(), None),
+    "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), audit(), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("advised", "context", "fits"), FITS.values(), ids=FITS.keys())
+def test_whether_all_replicas_fit_in_every_order(
+    advised: Subject, context: AdviceContext, fits: bool | None
+) -> None:
+    assert fit(advised, context) is fits
+
+
+def test_closed_domains_can_be_left_out() -> None:
+    assert fit(deployed(spread()), audit(TAINTED_C), leaves_out_closed=True) is True
+    closed_node = [*zones("a1", "b1"), node("b2", "zone-b", GPU)]
+    assert fit(deployed(spread(), HOST), audit(closed_node)) is False
+    assert fit(deployed(spread(), HOST), audit(closed_node), leaves_out_closed=True) is True
+
+
+def test_the_state_of_nodes_can_be_left_out() -> None:
+    cordoned = audit([replace(one, unschedulable=one.name > "b1") for one in UNEVEN])
+    advised = deployed(spread(), TWO_ON_A_NODE)
+
+    assert fit(advised, cordoned) is True
+    assert fit(advised, cordoned, whatever_state=True) is False
+
+
+# subject, values to try, the first that fits
+SKEWS: dict[str, tuple[Subject, range, int | None]] = {
+    "the example of TSC109": (deployed(spread(), HOST), range(2, 6), 3),
+    "none of them": (deployed(spread(), HOST), range(1, 3), None),
+    "an unknown number of replicas": (
+        deployed(spread(), HOST, replicas=None), range(1, 9), None
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("advised", "skews", "found"), SKEWS.values(), ids=SKEWS.keys())
+def test_the_smallest_skew_with_which_all_fit(
+    advised: Subject, skews: range, found: int | None
+) -> None:
+    assert find_skew(read_orders(advised, audit(UNEVEN)), 1, skews) == found
+
+
+def test_no_skew_is_found_without_nodes() -> None:
+    assert find_skew(None, 0, range(1, 9)) is None
+
+
+KEYS = (ZONE, HOSTNAME, "rack")
+
+
+@st.composite
+def some_nodes(draw: st.DrawFn) -> list[Node]:
+    """Draw nodes, some of which lack keys, are tainted or cordoned, or belong to another pool."""
+    made: list[Node] = []
+    for number in range(draw(st.integers(2, 5))):
+        labels = {ZONE: draw(st.sampled_from("ab")), "rack": draw(st.sampled_from("123"))}
+        kept = {key: value for key, value in labels.items() if draw(st.integers(0, 6))}
+        pool = draw(st.sampled_from(["", "", "", "gpu"]))
+        taints = draw(st.sampled_from([(), (), (), (GPU,)]))
+        name = f"n{number}"
+        made.append(Node(name, {HOSTNAME: name, "pool": pool, **kept}, taints))
+    return made
+
+
+@st.composite
+def some_constraints(draw: st.DrawFn) -> list[Json]:
+    """Draw hard constraints on different keys, with any node inclusion policies."""
+    made: list[Json] = []
+    for key in draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=3, unique=True)):
+        more: dict[str, Any] = {"topologyKey": key, "maxSkew": draw(st.sampled_from([1, 1, 2, 3]))}
+        for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            more[policy] = draw(st.sampled_from(["Honor", "Ignore"]))
+        if draw(st.integers(0, 5)) == 0:
+            more["minDomains"] = draw(st.integers(1, 3))
+        made.append(spread(**more))
+    return made
+
+
+@settings(max_examples=300)
+@given(some_nodes(), some_constraints(), st.integers(2, 6))
+def test_orders_are_those_of_placement(
+    nodes: list[Node], written: list[Json], replicas: int
+) -> None:
+    selects: Json = {"nodeSelector": {"pool": ""}}
+    advised = deployed(*written, replicas=replicas, template_spec=selects, **RECREATE)
+    open_nodes = [one for one in nodes if one.labels["pool"] == "" and not one.taints]
+    known = {key for one in open_nodes for key in one.labels}
+    constraints = [one for one in advised.constraints if one.topology_key in known]
+
+    orders = read_orders(advised, audit(nodes))
+    placed = count_placed(advised, nodes, replicas, constraints=constraints)
+
+    assert (orders is None) is (max(placed) == 0)
+    if orders is not None:
+        assert orders.all_fit() is (placed == {replicas})

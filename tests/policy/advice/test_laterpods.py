@@ -1,0 +1,98 @@
+"""Awaited pods without a place while nodes are cordoned, or not ready."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.build import gates, policy, spread
+from tests.policy.advice.orders import count_placed
+from tests.policy.advice.subjects import (
+    GPU,
+    NOT_READY,
+    THREE,
+    admission,
+    audit,
+    check_rule,
+    deployed,
+    node,
+    running,
+    zones,
+)
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import HOSTNAME, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
+
+HONOR = "nodeTaintsPolicy: Honor"
+HOST = spread(topologyKey=HOSTNAME)
+
+
+def cordon(one: Node, *, tainted: bool = True) -> Node:
+    return replace(one, unschedulable=True, taints=(UNSCHEDULABLE,) if tainted else ())
+
+
+DRAINED = [*zones("a1", "a2", "b1", "b2"), *map(cordon, zones("c1", "c2"))]
+OFF = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+
+# subject, nodes, what to do
+LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
+    "a drained zone": (deployed(spread()), DRAINED, [HONOR]),
+    "a drained zone, and nodes": (deployed(spread(), HOST), DRAINED, [HONOR, HONOR]),
+    "a zone that is not ready": (
+        deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], [HONOR]
+    ),
+    "a cordon without its taint": (
+        deployed(spread()),
+        [*zones("a1", "b1"), cordon(*zones("c1"), tainted=False)],
+        [WAIT_FOR_NODES],
+    ),
+    "a drained node of a zone": (deployed(spread()), [*THREE, cordon(*zones("a3"))], []),
+    "taints are honored": (deployed(spread(nodeTaintsPolicy="Honor")), DRAINED, []),
+    "pods that have a place": (deployed(spread(), replicas=2), DRAINED, []),
+    "one pod": (deployed(spread(), replicas=1), DRAINED, []),
+    "a tainted zone, which another finding is about": (
+        deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], []
+    ),
+    "a soft constraint": (
+        deployed(spread(whenUnsatisfiable="ScheduleAnyway")), DRAINED, []
+    ),
+    "a constraint that does not count its pods": (
+        deployed(spread(labelSelector={"matchLabels": {"app": "shop"}})), DRAINED, []
+    ),
+    "an unknown number of replicas": (deployed(spread(), replicas=None), DRAINED, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "instead"), LATER.values(), ids=LATER.keys())
+def test_pods_that_wait_for_nodes(judged: Subject, nodes: list[Node], instead: list[str]) -> None:
+    found = check_rule("TSC106", judged, audit(nodes))
+
+    assert [violation.instead for violation in found] == instead
+    assert check_rule("TSC106", judged, admission(nodes)) == []
+    if instead:
+        assert max(count_placed(judged, nodes, judged.replicas or 0)) < (judged.replicas or 0)
+
+
+def test_the_closed_domains_and_the_places_are_named() -> None:
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED))
+
+    assert violation.field == "spec.template.spec.topologySpreadConstraints[0]"
+    assert violation.problem == (
+        "2 of 6 pods that wait have a place: all nodes of zone-c are cordoned or not ready, but "
+        '"topology.kubernetes.io/zone" counts them'
+    )
+
+
+def test_without_node_policies_the_nodes_must_return() -> None:
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED, config=OFF))
+
+    assert violation.instead == WAIT_FOR_NODES
+
+
+def test_pods_that_run_have_a_place_already() -> None:
+    pods = running("a1", "b1", "c1")
+    judged = replace(deployed(spread()), running=(pods,))
+
+    (violation,) = check_rule("TSC106", judged, audit(DRAINED, [pods]))
+
+    assert violation.problem.startswith("2 of 3 pods that wait have a place: all nodes of zone-c ")
+    assert check_rule("TSC106", replace(judged, replicas=5), audit(DRAINED, [pods])) == []

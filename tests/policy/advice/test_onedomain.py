@@ -1,0 +1,186 @@
+import pytest
+
+from tests.build import pod, spread
+from tests.policy.advice.subjects import (
+    BOUND,
+    GPU,
+    NOT_READY,
+    ONE_ZONE,
+    THREE,
+    admission,
+    among,
+    audit,
+    check_rule,
+    deployed,
+    judged,
+    node,
+    required,
+    subject,
+    suggestions,
+    zones,
+)
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import HOSTNAME, ZONE, Node
+
+IN_A = {"nodeSelector": {ZONE: "zone-a"}}
+SOFT = "ScheduleAnyway"
+IGNORING = spread(nodeAffinityPolicy="Ignore")
+HOST = spread(topologyKey=HOSTNAME)
+HARD_ZONE = spread(topologyKey=ZONE)
+SOFT_ZONE = spread(whenUnsatisfiable=SOFT)
+HONORING_TAINTS = spread(nodeTaintsPolicy="Honor")
+SPREADS_NOTHING = "the constraint cannot spread its pods"
+IN_ONE = f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}" only (zone-a)'
+BY_TAINTS = (
+    f'by taints (gpu=a100:NoSchedule) its pods can go to 1 of 2 domains of "{ZONE}" only (zone-a)'
+)
+TAINTED_B = [*zones("a1", "a2"), node("b1", "zone-b", GPU)]
+
+# subject, nodes, problem in an audit
+ON_A1 = (
+    "by spec.nodeName all its pods run on node a1: kube-scheduler does not place them, and no "
+    "constraint is evaluated"
+)
+ALONE: dict[str, tuple[Subject, list[Node], str]] = {
+    "a node selector leaves one zone": (
+        judged(HARD_ZONE, **IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "a node selector leaves one zone to a soft constraint": (
+        judged(SOFT_ZONE, **IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "taints leave one zone": (
+        judged(HONORING_TAINTS), TAINTED_B, f"{BY_TAINTS}: {SPREADS_NOTHING}",
+    ),
+    "a taint has no part": (
+        judged(HARD_ZONE, **IN_A), [*THREE, node("a9", "zone-a", GPU)],
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "a node selector has no part": (
+        judged(HONORING_TAINTS, nodeSelector={"pool": "web"}),
+        [node(name, f"zone-{name[0]}", *taints, pool="web")
+         for name, taints in (("a1", ()), ("b1", (GPU,)))],
+        f"{BY_TAINTS}: {SPREADS_NOTHING}",
+    ),
+    "either of two suffices": (
+        judged(HONORING_TAINTS, **IN_A), TAINTED_B,
+        f"{BY_TAINTS.replace('by taints', 'by nodeSelector and taints')}: {SPREADS_NOTHING}",
+    ),
+    "a cordoned zone is a domain": (
+        judged(HARD_ZONE, **IN_A), [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c"}, (), True)],
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "the other zones are not ready": (
+        judged(HARD_ZONE), [*zones("a1"), node("b1", "zone-b", NOT_READY)], ""
+    ),
+    "a misspelled key beside it": (
+        judged(spread(topologyKey="zones"), HARD_ZONE), ONE_ZONE,
+        f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}',
+    ),
+    "the cluster has one zone": (
+        judged(HARD_ZONE), ONE_ZONE, f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}'
+    ),
+    "a soft constraint where the cluster has one zone": (judged(SOFT_ZONE), ONE_ZONE, ""),
+    "a soft constraint where taints leave one zone to every pod": (
+        judged(SOFT_ZONE), TAINTED_B, ""
+    ),
+    "a cluster of one node": (judged(HARD_ZONE, HOST), zones("a1"), ""),
+    "the other zones count, but every replica has a place": (
+        deployed(spread(nodeAffinityPolicy="Ignore", maxSkew=9), template_spec=IN_A), THREE,
+        f"{IN_ONE}: {SPREADS_NOTHING}",
+    ),
+    "several zones": (judged(HARD_ZONE), THREE, ""),
+    "several nodes in one zone": (judged(HOST, **IN_A), THREE, ""),
+    "no zone": (judged(HARD_ZONE, nodeSelector={"pool": "none"}), THREE, ""),
+    "the other zones count, which is another finding": (judged(IGNORING, **IN_A), THREE, ""),
+    "two zones are required, which is another finding": (
+        judged(spread(minDomains=2), **IN_A), THREE, ""
+    ),
+    "no constraint": (judged(), ONE_ZONE, ""),
+    "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),
+    "pods that are written for one node": (judged(HARD_ZONE, HOST, **BOUND), THREE, ON_A1),
+    "one pod": (deployed(HARD_ZONE, replicas=1, template_spec=BOUND), THREE, ""),
+    "a pod that has a node": (subject(pod(HARD_ZONE, **BOUND)), THREE, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("advised", "nodes", "problem"), ALONE.values(), ids=ALONE.keys())
+def test_one_domain_that_pods_can_go_to(advised: Subject, nodes: list[Node], problem: str) -> None:
+    found = check_rule("TSC120", advised, audit(nodes))
+
+    assert [violation.problem for violation in found] == ([problem] if problem else [])
+    assert check_rule("TSC120", advised, admission(nodes)) == []
+
+
+ON_A1_ALONE = (
+    "by spec.nodeName all its pods run on node a1: kube-scheduler does not place them, and nothing "
+    "spreads them"
+)
+PINNED = "its pods can go to node a1 only, and nothing spreads them"
+
+# subject without constraints, nodes, problem
+UNCONSTRAINED: dict[str, tuple[Subject, list[Node], str]] = {
+    "a node name": (judged(**BOUND), THREE, ON_A1_ALONE),
+    "a hostname in the node selector": (
+        judged(nodeSelector={HOSTNAME: "a1"}), THREE, f"by nodeSelector {PINNED}"
+    ),
+    "a hostname in an affinity": (
+        judged(**required([among("a1", key=HOSTNAME)])), THREE, f"by node affinity {PINNED}"
+    ),
+    "no nodes that are known": (
+        judged(nodeSelector={HOSTNAME: "a1"}), [], f"by nodeSelector {PINNED}"
+    ),
+    "several hostnames": (judged(**required([among("a1", "b1", key=HOSTNAME)])), THREE, ""),
+    "another label, which more nodes may get": (judged(**IN_A), THREE, ""),
+    "a cluster of one node": (judged(nodeSelector={HOSTNAME: "a1"}), zones("a1"), ""),
+    "one replica": (deployed(replicas=1, template_spec={"nodeSelector": {HOSTNAME: "a1"}}),
+                    THREE, ""),
+    "replicas that are left to an autoscaler": (
+        deployed(replicas=None, template_spec={"nodeSelector": {HOSTNAME: "a1"}}), THREE, ""
+    ),
+    "a part, whose constraints stand elsewhere": (
+        deployed(labels={}, template_spec={"nodeSelector": {HOSTNAME: "a1"}}), THREE, ""
+    ),
+    "a Pod": (subject(pod(nodeSelector={HOSTNAME: "a1"})), THREE, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("advised", "nodes", "problem"), UNCONSTRAINED.values(), ids=UNCONSTRAINED.keys()
+)
+def test_replicas_without_constraints_that_are_written_for_one_node(
+    advised: Subject, nodes: list[Node], problem: str
+) -> None:
+    found = check_rule("TSC120", advised, audit(nodes))
+
+    assert [violation.problem for violation in found] == ([problem] if problem else [])
+    assert check_rule("TSC110", advised, audit(nodes)) == [] or not problem
+
+
+FIELDS = {"nodeSelector": judged(nodeSelector={HOSTNAME: "a1"}),
+          "affinity": judged(**required([among("a1", key=HOSTNAME)])),
+          "nodeName": judged(**BOUND)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "advised"), FIELDS.items(), ids=FIELDS.keys())
+def test_what_binds_the_pods_to_one_node_is_reported(field: str, advised: Subject) -> None:
+    (violation,) = check_rule("TSC120", advised, audit())
+
+    assert violation.field == f"spec.template.spec.{field}"
+
+
+def test_pods_that_are_written_for_one_node_can_be_left_to_the_scheduler() -> None:
+    (violation,) = check_rule("TSC120", judged(HARD_ZONE, **BOUND), audit([]))
+
+    assert violation.field == "spec.template.spec.nodeName"
+
+
+def test_pods_in_one_zone_can_be_spread_over_nodes() -> None:
+    (zone,) = suggestions("TSC120", judged(HARD_ZONE, **IN_A), audit())
+    (host,) = suggestions("TSC120", judged(HOST, nodeSelector={HOSTNAME: "a1"}), audit())
+    (both,) = suggestions("TSC120", judged(HARD_ZONE, nodeSelector={HOSTNAME: "a1"}), audit())
+
+    assert zone.endswith(f"or spread them over {HOSTNAME}")
+    assert host.startswith("# let its pods go to more nodes")
+    assert both == host

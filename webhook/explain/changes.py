@@ -1,0 +1,127 @@
+"""
+Find the smallest changes that let a pod be placed; every change is tried before it is suggested.
+
+``find_changes`` is the entry point. Every kind of change (a larger maxSkew, a toleration, a label
+on a node ...) is searched on its own. Its result is minimal: no part can be left out, and no
+number can be closer to the present one. Only if no single kind helps, the changes that one node
+needs are combined.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from webhook.explain import remedies
+from webhook.explain.keynames import KeyNames
+from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
+from webhook.policy.placement.place import PodPlacement
+
+MOST_TRIALS = 20  # trials for one kind of change; a trial takes 10 ms with 5 000 nodes
+
+
+class SuggestedChange(msgspec.Struct, frozen=True):
+    """
+    A change that lets the pod be placed.
+
+    Attributes:
+        edits: The same for programs; all of them are needed.
+        nodes: Names of the nodes that then pass, in order; at least one.
+        placed: How many of the replicas that await a node are then placed; None if only the next
+            one was tried.
+        awaited: Number of those replicas.
+    """
+
+    sentence: str
+    edits: remedies.Edits
+    nodes: tuple[str, ...]
+    placed: int | None = 1
+    awaited: int = 1
+
+
+def describe_change(edits: remedies.Edits, names: KeyNames) -> str:
+    """Describe edits that belong together; ``names`` are those of label keys."""
+    return ", and ".join(edit.describe(names) for edit in edits)
+
+
+Candidates: TypeAlias = Callable[[Scenario, PodPlacement], Iterator[remedies.Edits]]
+"""Yields what to try for one kind of change, the smallest first."""
+
+Searches: TypeAlias = tuple[tuple[Candidates, int], ...]
+"""Kinds of changes, with the most to report of each."""
+
+CHANGE_SEARCHES: Searches = (
+    (remedies.honor, 3),
+    (remedies.raise_max_skew, 3),
+    (remedies.lower_min_domains, 3),
+    (remedies.tolerate, 3),
+    (remedies.uncordon, 1),
+    (remedies.label_nodes, 1),
+    (remedies.loosen_selector, 3),
+    (remedies.add_nodes, 1),
+    (remedies.soften, 3),
+)
+"""
+The kinds of changes, with the most to report of each.
+
+In the order of the report: first what gives up least of what the user configured.
+"""
+
+
+def find_changes(
+    scenario: Scenario, placement: PodPlacement, searches: Searches = CHANGE_SEARCHES
+) -> tuple[SuggestedChange, ...]:
+    """
+    Find at most 19 changes that let a pod be placed; none if it can be or none helps.
+
+    Args:
+        searches: The kinds of changes to try. Only if these are all, they are combined.
+    """
+    if placement.passing:
+        return ()
+    found = [
+        change
+        for candidates, most in searches
+        for change in islice(_try_candidates(candidates, scenario, placement), most)
+    ]
+    if found or searches is not CHANGE_SEARCHES:
+        return tuple(found)
+    return tuple(islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
+
+
+def _try_candidates(
+    candidates: Candidates, scenario: Scenario, placement: PodPlacement
+) -> Iterator[SuggestedChange]:
+    """Yield the candidates that work, without those that contain a smaller one."""
+    found: list[remedies.Edits] = []
+    for edits in islice(candidates(scenario, placement), MOST_TRIALS):
+        if not edits or _contains_one(edits, found) or not _passing_nodes(edits, scenario):
+            continue
+        least = _minimize(edits, scenario)
+        found.append(least)
+        sentence = describe_change(least, scenario.names)
+        yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
+
+
+def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:
+    """Whether edits do all that one of the changes does that were found, or more."""
+    return any(all(any(_covers(edit, one) for edit in edits) for one in known) for known in found)
+
+
+def _covers(edit: ScenarioEdit, other: ScenarioEdit) -> bool:
+    if isinstance(edit, RaiseMaxSkew) and isinstance(other, RaiseMaxSkew):
+        return edit.index == other.index and edit.after >= other.after
+    return edit == other
+
+
+def _passing_nodes(edits: remedies.Edits, scenario: Scenario) -> tuple[str, ...]:
+    return apply_all(edits, scenario).placement().passing
+
+
+def _minimize(edits: remedies.Edits, scenario: Scenario) -> remedies.Edits:
+    for edit in edits:
+        fewer = tuple(other for other in edits if other is not edit)
+        if fewer and _passing_nodes(fewer, scenario):
+            return _minimize(fewer, scenario)
+    return edits

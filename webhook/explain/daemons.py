@@ -1,0 +1,254 @@
+"""
+Pods of DaemonSets: one for each node that they can go to, pinned to it by a node affinity.
+
+``find_missing`` and ``roll_out_daemons`` are the entry points. The DaemonSet controller decides
+which nodes need a pod, and kube-scheduler places each pod by itself.
+
+Source: kubernetes pkg/controller/daemon/daemon_controller.go ``NodeShouldRunDaemonPod``,
+pkg/controller/daemon/util/daemonset_util.go.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.explain import sentences
+from webhook.explain.replicaskew import describe_skews
+from webhook.explain.rollout import Rollout, compare_skews, describe_edits
+from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.policy.advice.findings import count_of
+from webhook.policy.model import LabelSelectorRequirement, Node
+from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
+from webhook.policy.placement.nodes import find_mismatch
+from webhook.policy.placement.topology import Topology
+from webhook.policy.selectors import IN
+
+
+class WaitingPod(msgspec.Struct, frozen=True):
+    """A pod that does not run on its node; ``state`` is ``Pending`` or ``being deleted``."""
+
+    name: str
+    state: str
+
+
+class DaemonPods(msgspec.Struct, frozen=True):
+    """
+    The pods of a DaemonSet by the name of their node.
+
+    Attributes:
+        running: Node name -> name of the pod that it has.
+        waiting: Node name -> pod for a node that has none.
+    """
+
+    running: Mapping[str, str] = MappingProxyType({})
+    waiting: Mapping[str, WaitingPod] = MappingProxyType({})
+
+
+class MissingPod(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    A node that needs a pod and has none.
+
+    Attributes:
+        pod: Name of the pod; empty if it has not been created.
+        state: ``Pending``, ``being deleted`` or ``not created``.
+        reason: Why it cannot be placed; empty if it can be.
+        reason_after: Why it cannot be placed once other missing pods are; empty if it can be, or
+            if there is a ``reason``. Which of the pods come first is arbitrary.
+    """
+
+    node: str
+    pod: str
+    state: str
+    reason: str
+    reason_after: str = ""
+
+    @property
+    def is_placeable(self) -> bool:
+        """Whether no filter that is modelled rejects the pod, after the pods before it."""
+        return not (self.reason or self.reason_after)
+
+
+class DaemonReport(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    The nodes of a DaemonSet.
+
+    Attributes:
+        desired: Number of nodes that need a pod.
+        running: Number of these nodes that have it.
+        missing: The others, in the order of the nodes.
+        unneeded: Names of nodes that have a pod and need none.
+    """
+
+    desired: int
+    running: int
+    missing: tuple[MissingPod, ...]
+    unneeded: tuple[str, ...]
+
+
+def pin(scenario: Scenario, node: Node) -> Scenario:
+    """
+    Return the scenario of the pod for one node.
+
+    Its required node affinity is replaced. If all constraints honor it, no other node is eligible
+    for them, and the scenario has this node only, which makes many pods cheap.
+
+    Source: daemonset_util.go ``ReplaceDaemonSetPodNodeNameNodeAffinity``.
+    """
+    field = LabelSelectorRequirement(key=NODE_NAME, operator=IN, values=(node.name,))
+    demands = replace(scenario.pod.demands, terms=(NodeSelectorTerm(match_fields=(field,)),))
+    topology = scenario.topology if _is_interdependent(scenario) else Topology((node,))
+    return replace(scenario, pod=replace(scenario.pod, demands=demands), topology=topology)
+
+
+def find_missing(scenario: Scenario, pods: DaemonPods) -> DaemonReport:
+    """
+    Find the nodes that lack their pod, and why.
+
+    Each pod is judged by itself; of those that can be placed, ``reason_after`` shows the ones that
+    cannot be placed together. Takes O(missing pods x constraints) if all constraints honor node
+    affinity, and that times the number of nodes, and at most of missing pods, otherwise.
+    """
+    needing = _list_needing(scenario)
+    missing = [node for node in needing if node.name not in pods.running]
+    names = {node.name for node in needing}
+    known = {node.name for node in scenario.topology.nodes}
+    return DaemonReport(
+        desired=len(needing),
+        running=len(needing) - len(missing),
+        missing=tuple(_judge_together(scenario, missing, pods)),
+        unneeded=tuple(name for name in pods.running if name in known and name not in names),
+    )
+
+
+def _judge_together(
+    scenario: Scenario, missing: Sequence[Node], pods: DaemonPods
+) -> Iterator[MissingPod]:
+    judged = [_judge(scenario, node, pods) for node in missing]
+    if all(pod.reason for pod in judged) or not _is_interdependent(scenario):
+        yield from judged
+        return
+    end, placed = fill(scenario, missing)
+    for node, pod in zip(missing, judged, strict=True):
+        if pod.reason or node.name in placed:
+            yield pod
+        else:
+            yield replace(pod, reason_after=_find_reason(end, node))
+
+
+def _is_interdependent(scenario: Scenario) -> bool:
+    """Whether a pod on one node can matter for the pod of another node."""
+    spreads = (*scenario.spreads.hard, *scenario.spreads.soft)
+    return not all(spread.honors_affinity for spread in spreads)
+
+
+def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Scenario:
+    """Return the scenario of the pod for one node once the missing pods are placed that can be."""
+    names = {pod.node for pod in report.missing}
+    missing = [one for one in scenario.topology.nodes if one.name in names]
+    return pin(fill(scenario, missing)[0], node)
+
+
+def pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
+    """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
+    for pod in report.missing:
+        if not pod.is_placeable:
+            nodes = scenario.topology.nodes
+            node = next(node for node in nodes if node.name == pod.node)
+            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
+    return None
+
+
+def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
+    """Place missing pods in a copy; also return what ``_place_missing`` does."""
+    end = replace(scenario, census=scenario.census.copy())
+    return end, _place_missing(end, missing)
+
+
+def _list_needing(scenario: Scenario) -> list[Node]:
+    """
+    List the nodes that need a pod. Spread constraints and cordons do not matter here.
+
+    Source: daemon_controller.go ``predicates``.
+    """
+    demands = scenario.pod.demands
+    return [node for node in scenario.topology.nodes if find_mismatch(node, demands) is None]
+
+
+def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
+    waiting = pods.waiting.get(node.name, WaitingPod("", "not created"))
+    return MissingPod(node.name, waiting.name, waiting.state, _find_reason(scenario, node))
+
+
+def _find_reason(scenario: Scenario, node: Node) -> str:
+    return sentences.rejection_reason(node.name, pin(scenario, node).placement(), scenario.names)
+
+
+def roll_out_daemons(
+    scenario: Scenario, edits: Sequence[ScenarioEdit], pods: DaemonPods
+) -> tuple[Rollout, Scenario, DaemonPods]:
+    """
+    Edit a cluster, and place the pods of the nodes that lack theirs, one by one.
+
+    Returns:
+        The result, the scenario after it, and the pods in it.
+    """
+    changed = apply_all(edits, scenario)
+    needing = _list_needing(changed)
+    missing = [node for node in needing if node.name not in pods.running]
+    end, placed = fill(changed, missing)
+    pending = len(missing) - len(placed)
+    running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
+    before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))
+    skews = compare_skews(scenario, end, before, after)
+    fate = f"{pending} would stay Pending" if pending else "all would run"
+    rollout = Rollout(
+        sentence=f"{describe_edits(edits, scenario.names)}: {count_of(len(needing), 'node')} would "
+        f"need a pod; {fate}{describe_skews(skews, scenario.names)}",
+        edits=tuple(edits),
+        replicas=len(needing),
+        running=len(running),
+        placed=dict.fromkeys(placed, 1),
+        pending=pending,
+        skews=skews,
+    )
+    return rollout, end, DaemonPods({**running, **placed}, pods.waiting)
+
+
+def _place_missing(scenario: Scenario, missing: Sequence[Node]) -> dict[str, str]:
+    """
+    Place pods in the census of a scenario, and try the others again until no further one fits.
+
+    Returns:
+        Node name -> name of its pod, which is not known; in the order of placement.
+    """
+    placed: dict[str, str] = {}
+    left = list(missing)
+    while True:
+        rest: list[Node] = []
+        for node in left:
+            if _find_reason(scenario, node):
+                rest.append(node)
+            else:
+                scenario.census.add(scenario.pod.namespace, scenario.pod.labels, node.name)
+                placed[node.name] = ""
+        if len(rest) in (0, len(left)):
+            return placed
+        left = rest
+
+
+def summarize_daemons(report: DaemonReport) -> str:
+    """Summarize how many nodes have their pod, as ``has its pod on 3 of 4 nodes that need one``."""
+    blocked = sum(not pod.is_placeable for pod in report.missing)
+    together = any(pod.reason_after for pod in report.missing)
+    lacking = len(report.missing)
+    text = f"has its pod on {report.running} of {count_of(report.desired, 'node')} that need one"
+    if lacking:
+        fate = f"{blocked} of which cannot be placed" if blocked else "which can be placed"
+        if together:
+            fate = f"{lacking - blocked} of which can be placed"
+        text += f"; {count_of(lacking, 'pod')} missing, {fate}"
+    if report.unneeded:
+        text += f"; {count_of(len(report.unneeded), 'unneeded pod')}"
+    return text

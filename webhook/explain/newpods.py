@@ -1,0 +1,172 @@
+"""
+The new pods of a workload, placed one after another.
+
+``place_pods`` is the entry point. Among equally good nodes kube-scheduler consults other plugins
+and chooses at random; here the node with the fewest counted pods is chosen, and the first of those.
+``describe_choice`` shows where another choice has another result.
+
+New pods are alike, except for those of a StatefulSet: their labels differ by their ordinals, such
+as the revision with a partition, and with the labels what their constraints count. How pods are
+labelled is decided by the caller.
+
+Source: kubernetes pkg/controller/statefulset stateful_set_control.go ``processReplica``.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice, repeat
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.policy.placement.place import PodPlacement
+from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.placement.tallies import IncomingPod
+
+TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether other choices matter
+
+
+class NewPod(msgspec.Struct, frozen=True):
+    """A pod to create, with its constraints."""
+
+    pod: IncomingPod
+    spreads: SpreadConstraints
+
+    def enter(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with this pod in place of another one."""
+        return replace(scenario, pod=self.pod, spreads=self.spreads)
+
+
+class PodSuccession(msgspec.Struct, frozen=True):
+    """
+    The new pods of a workload, in the order of their creation.
+
+    Attributes:
+        build: Builds the pod with an ordinal; None if all new pods are alike.
+        start: The first ordinal.
+        is_parallel: Whether pods are created although one before them does not run.
+        taken: Ordinals that have a pod.
+    """
+
+    build: Callable[[int], NewPod] | None = None
+    start: int = 0
+    is_parallel: bool = False
+    taken: frozenset[int] = frozenset()
+
+    def follow(self, scenario: Scenario) -> Iterator[tuple[int, Scenario]]:
+        """Iterate over the ordinals of the new pods and their scenarios, without end."""
+        if self.build is None:
+            return repeat((0, scenario))
+        free = (ordinal for ordinal in count(self.start) if ordinal not in self.taken)
+        build = self.build
+        return ((ordinal, build(ordinal).enter(scenario)) for ordinal in free)
+
+
+ALIKE = PodSuccession()
+
+_Choice: TypeAlias = Callable[[PodPlacement], str]
+"""Chooses one of the best nodes."""
+
+
+class PlacedPods(NamedTuple):
+    """
+    The new pods that were placed, and those that were not.
+
+    Attributes:
+        end: The scenario of the first pod without a node, or else of the next one.
+        placed: Node name -> pods placed there, at least 1.
+        awaiting: The pods without a node, and those after them.
+    """
+
+    end: Scenario
+    placed: Counter[str]
+    awaiting: PodSuccession
+
+
+def place_pods(
+    scenario: Scenario,
+    number: int,
+    succession: PodSuccession = ALIKE,
+    edits: Sequence[ScenarioEdit] = (),
+) -> PlacedPods:
+    """
+    Place new pods until all run, or one has no node and keeps the others from being placed.
+
+    Args:
+        edits: Changes of the cluster and of the pods.
+    """
+    return _place_pods(scenario, number, succession, edits, _choose_node)
+
+
+def _place_pods(
+    scenario: Scenario,
+    number: int,
+    succession: PodSuccession,
+    edits: Sequence[ScenarioEdit],
+    choose: _Choice,
+) -> PlacedPods:
+    placed, taken = Counter[str](), set(succession.taken)
+    census = scenario.census.copy()
+    changed = apply_all(edits, replace(scenario, census=census))
+    upcoming = ((at, _apply(edits, one, changed)) for at, one in succession.follow(changed))
+    pending: Scenario | None = None
+    for ordinal, following in islice(upcoming, number):
+        placement = following.placement()
+        if placement.passing:
+            node = choose(placement)
+            census.add(following.pod.namespace, following.pod.labels, node)
+            placed[node] += 1
+            taken.add(ordinal)
+        else:
+            pending = pending or following
+            if not succession.is_parallel:
+                # the next one would have no node either, or is not created before this one runs
+                break
+    awaiting = replace(succession, taken=frozenset(taken))
+    return PlacedPods(pending or next(upcoming)[1], placed, awaiting)
+
+
+def _apply(edits: Sequence[ScenarioEdit], following: Scenario, changed: Scenario) -> Scenario:
+    """Apply the edits to a new pod, unless it is that of ``changed``, where they are applied."""
+    if following is changed:
+        return following
+    return apply_all((edit for edit in edits if edit.changes_pod(following)), following)
+
+
+def describe_choice(
+    scenario: Scenario, number: int, succession: PodSuccession, placed: Counter[str]
+) -> Iterator[str]:
+    """Yield a note if another choice among equally good nodes has another result than this."""
+    many = placed.total() > TRIED_TWICE
+    if many or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed:
+        yield (
+            "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
+            "on other nodes"
+        )
+
+
+def describe_succession(
+    scenario: Scenario, number: int, succession: PodSuccession
+) -> Iterator[str]:
+    """Yield a note if the constraints of new pods, and of the one after them, count other pods."""
+    upcoming = islice(succession.follow(scenario), number + 1)
+    if succession.build and len({msgspec.json.encode(new.spreads) for _, new in upcoming}) > 1:
+        yield (
+            "the constraints of these replicas count different pods, since their labels differ: "
+            "the skew shown is that of the pods that the constraints of the next pod count"
+        )
+
+
+def _choose_node(placement: PodPlacement) -> str:
+    return min(placement.best, key=lambda node: _count_pods(placement, node))
+
+
+def _choose_otherwise(placement: PodPlacement) -> str:
+    """Choose as differently as possible: the last node with the most counted pods."""
+    return max(reversed(placement.best), key=lambda node: _count_pods(placement, node))
+
+
+def _count_pods(placement: PodPlacement, node: str) -> int:
+    return sum(tally.by_node.get(node, 0) for tally in placement.tallies.by_index)

@@ -1,0 +1,287 @@
+"""
+Candidate changes of a pod and of nodes, the smallest first; ``changes`` tries whether they help.
+
+Each function inverts one question of kube-scheduler's filters: which change would make a rejected
+node pass. ``combine_changes`` joins changes of the pod with changes of one node.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from webhook.explain.keynames import SHORT_NAMES
+from webhook.explain.nodeedits import AddNodes, LabelNode, Uncordon
+from webhook.explain.scenario import (
+    DropAffinity,
+    DropSelector,
+    HonorPolicy,
+    LowerMinDomains,
+    RaiseMaxSkew,
+    Scenario,
+    ScenarioEdit,
+    Soften,
+    Tolerate,
+    apply_all,
+)
+from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
+from webhook.policy.placement.nodeaffinity import term_matches
+from webhook.policy.placement.nodes import (
+    PASSING_TAINTS,
+    UNSCHEDULABLE,
+    RejectionReason,
+    find_untolerated,
+)
+from webhook.policy.placement.place import PodPlacement
+from webhook.policy.placement.tallies import MinimumReason, PodTally
+from webhook.policy.placement.topology import carries_keys
+
+Edits: TypeAlias = tuple[ScenarioEdit, ...]
+"""Edits that belong together."""
+
+MOST_TOGETHER = 16  # nodes that one candidate changes; more would be a different cluster
+
+
+def raise_max_skew(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """
+    Raise the maxSkew of constraints until a node passes that nothing else rejects.
+
+    A maxSkew does not change which nodes and pods count, so this is exact. For every set of
+    constraints it yields the smallest total raise, sets of few constraints first.
+    """
+    hard = placement.tallies.hard
+    keys = tuple(tally.spread.topology_key for tally in hard)
+    least: dict[tuple[int, ...], tuple[RaiseMaxSkew, ...]] = {}
+    for node in scenario.topology.nodes:
+        if node.name in placement.refused or not carries_keys(node, keys):
+            continue
+        raises = raises_for(node, hard)
+        indexes = tuple(edit.index for edit in raises)
+        if indexes and (indexes not in least or _total(raises) < _total(least[indexes])):
+            least[indexes] = raises
+    yield from sorted(least.values(), key=lambda raises: (len(raises), _total(raises)))
+
+
+def raises_for(node: Node, hard: Sequence[PodTally]) -> tuple[RaiseMaxSkew, ...]:
+    """List the raises that make a node pass, which has the topology keys of all constraints."""
+    return tuple(
+        RaiseMaxSkew(spread.index, spread.topology_key, spread.max_skew, skew)
+        for tally in hard
+        if (skew := tally.skew(node.labels[(spread := tally.spread).topology_key]))
+        > spread.max_skew
+    )
+
+
+def lower_min_domains(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Lower every minDomains that exceeds the number of domains, alone and then together."""
+    yield from alone_and_together(
+        [
+            LowerMinDomains(spread.index, spread.topology_key, spread.min_domains, found)
+            for tally in placement.tallies.hard
+            if tally.minimum_reason is MinimumReason.TOO_FEW_DOMAINS
+            for spread, found in [(tally.spread, len(tally.domains.sizes))]
+        ]
+    )
+
+
+def honor(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Honor taints or affinity in a hard constraint that ignores them; then in all of them."""
+    if not scenario.node_policies:
+        return
+    spreads = [tally.spread for tally in placement.tallies.hard]
+    ignored = [(spread, TAINTS_POLICY) for spread in spreads if not spread.honors_taints]
+    ignored += [(spread, AFFINITY_POLICY) for spread in spreads if not spread.honors_affinity]
+    yield from alone_and_together(
+        [HonorPolicy(spread.index, spread.topology_key, policy) for spread, policy in ignored]
+    )
+
+
+def soften(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Make hard constraints soft: one, then all."""
+    spreads = (tally.spread for tally in placement.tallies.hard)
+    yield from alone_and_together([Soften(spread.index, spread.topology_key) for spread in spreads])
+
+
+def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
+    """
+    Tolerate the taints of one node, those with few taints first; then all taints.
+
+    Nodes with a taint for a state that passes are skipped, such as one that is not ready. For
+    cordoned nodes, ``uncordon`` is the remedy.
+    """
+    sets = {untolerated_taints(node, scenario): None for node in scenario.topology.nodes}
+    ordered = sorted((taints for taints in sets if taints and not _has_passing(taints)), key=len)
+    yield from (tuple(map(Tolerate, taints)) for taints in ordered)
+    yield tuple(map(Tolerate, dict.fromkeys(taint for taints in ordered for taint in taints)))
+
+
+def _has_passing(taints: Iterable[Taint]) -> bool:
+    """Whether a taint is for a state of the node that passes, which no pod should tolerate."""
+    return any(taint.key in PASSING_TAINTS for taint in taints)
+
+
+def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
+    """List all taints of a node that reject the pod."""
+    tolerations = scenario.pod.demands.tolerations or ()
+    return tuple(taint for taint in node.taints if find_untolerated((taint,), tolerations))
+
+
+def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
+    """Drop one label of the nodeSelector, or the required affinity; then all of them."""
+    demands = scenario.pod.demands
+    edits: list[ScenarioEdit] = [DropSelector(key, value) for key, value in demands.pairs]
+    if demands.terms is not None:
+        edits.append(DropAffinity())
+    yield from alone_and_together(edits)
+
+
+def alone_and_together(edits: Sequence[ScenarioEdit]) -> Iterator[Edits]:
+    """Yield every edit on its own, then all of them together."""
+    yield from ((edit,) for edit in edits)
+    if len(edits) > 1:
+        yield tuple(edits)
+
+
+def _total(raises: Sequence[RaiseMaxSkew]) -> int:
+    return sum(edit.after - edit.before for edit in raises)
+
+
+def uncordon(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Uncordon one node of every kind; then all of those."""
+    cordoned = (
+        node
+        for node in scenario.topology.nodes
+        if (rejection := placement.refused.get(node.name))
+        and rejection.reason is RejectionReason.CORDON
+    )
+    chosen = _distinct_nodes(cordoned, placement)
+    yield from alone_and_together([Uncordon(node.name) for node in chosen[:MOST_TOGETHER]])
+
+
+def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Label a node that lacks keys, for the emptiest domain or a new one; then several nodes."""
+    hard = placement.tallies.hard
+    keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
+    lacking = [
+        node
+        for node in scenario.topology.nodes
+        if node.name not in placement.refused and any(key not in node.labels for key in keys)
+    ]
+    for node in _distinct_nodes(lacking, placement):
+        for values in (_find_emptiest(hard), {}):
+            yield (LabelNode(node.name, _missing_labels(node, keys, values)),)
+    several = tuple(
+        LabelNode(node.name, _missing_labels(node, keys, {}, number))
+        for number, node in enumerate(lacking[:MOST_TOGETHER], start=1)
+    )
+    yield from (several[:number] for number in range(2, len(several) + 1))
+
+
+def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Add a node in the emptiest domains or in new ones; then several, all in new ones."""
+    hard = placement.tallies.hard
+    demanded = dict(scenario.pod.demands.pairs)
+    keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
+    keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
+    emptiest = _find_emptiest(hard)
+    yield (AddNodes(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
+    known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
+    for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
+        fitting = dict(zip(keys, values, strict=True))
+        yield (AddNodes({**demanded, **_replace_rejected(fitting, hard)}),)
+    several = tuple(
+        AddNodes(demanded | {key: _make_value(key, number) for key in keys})
+        for number in range(1, MOST_TOGETHER + 1)
+    )
+    yield from (several[:number] for number in range(1, len(several) + 1))
+
+
+def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Combine all changes that one node needs; nodes with few changes first."""
+    hard = placement.tallies.hard
+    keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
+    chosen = _distinct_nodes(scenario.topology.nodes, placement)
+    needed = [
+        (edits, node.name)
+        for node in chosen
+        if (edits := _list_changes(node, scenario, keys, _find_emptiest(hard))) is not None
+    ]
+    for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
+        # The edits change what counts, so the skew has to be calculated again before maxSkew is
+        # raised to it.
+        changed = apply_all(edits, scenario)
+        node = next(node for node in changed.topology.nodes if node.name == name)
+        yield (*edits, *raises_for(node, changed.placement().tallies.hard))
+
+
+def _list_changes(
+    node: Node, scenario: Scenario, keys: Iterable[str], values: Mapping[str, str]
+) -> Edits | None:
+    """List the changes that a node needs; None if a taint of it is for a state that passes."""
+    demands = scenario.pod.demands
+    taints = untolerated_taints(node, scenario)
+    edits: list[ScenarioEdit] = []
+    if node.unschedulable:
+        edits.append(Uncordon(node.name))
+        taints = tuple(taint for taint in taints if taint.key != UNSCHEDULABLE.key)
+    if _has_passing(taints):
+        return None
+    edits += map(Tolerate, taints)
+    edits += (
+        DropSelector(key, value) for key, value in demands.pairs if node.labels.get(key) != value
+    )
+    if demands.terms is not None and not any(term_matches(term, node) for term in demands.terms):
+        edits.append(DropAffinity())
+    missing = _missing_labels(node, keys, values)
+    if missing:
+        edits.append(LabelNode(node.name, missing))
+    return tuple(edits)
+
+
+def _missing_labels(
+    node: Node, keys: Iterable[str], values: Mapping[str, str], number: int = 1
+) -> dict[str, str]:
+    """Choose labels for the keys that a node lacks: by known values, or numbered new ones."""
+    lacking = (key for key in keys if key not in node.labels)
+    return {key: values.get(key) or _make_value(key, number) for key in lacking}
+
+
+def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node]:
+    """Choose nodes that differ in more than their names, those with few counted pods first."""
+    hard = placement.tallies.hard
+    keys = [key for tally in hard if (key := tally.spread.topology_key) != HOSTNAME]
+    kinds: dict[object, tuple[int, Node]] = {}
+    for node in nodes:
+        pods = sum(tally.by_node.get(node.name, 0) for tally in hard)
+        values = tuple(node.labels.get(key) for key in keys)
+        kind = (pods, values, node.taints, node.unschedulable, placement.refused.get(node.name))
+        kinds.setdefault(kind, (pods, node))
+    return [node for _, node in sorted(kinds.values(), key=lambda pair: pair[0])]
+
+
+def _find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
+    return {
+        tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
+        for tally in hard
+        if (sizes := tally.domains.sizes) and tally.spread.topology_key != HOSTNAME
+    }
+
+
+def _count_fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
+    labels = dict(zip(keys, values, strict=True))
+    return sum(
+        tally.fits(value) for tally in hard if (value := labels.get(tally.spread.topology_key))
+    )
+
+
+def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> dict[str, str]:
+    """Return the labels with a new value for every key whose value a constraint rejects."""
+    rejected = {
+        key for tally in hard if not tally.fits(labels.get(key := tally.spread.topology_key, ""))
+    }
+    return {
+        key: _make_value(key, 1) if key in rejected or not value else value
+        for key, value in labels.items()
+    }
+
+
+def _make_value(key: str, number: int) -> str:
+    return f"new-{SHORT_NAMES.short(key).rpartition('/')[2]}-{number}"

@@ -1,0 +1,182 @@
+"""
+Scaling down: which pods of a workload its controller removes, and where that is not determined.
+
+``WorkloadPods.find_surplus`` is the entry point. Controllers do not look at topology spread
+constraints when they remove pods, so scaling down can make a workload uneven. The order of the
+ReplicaSet controller is the subject of ``removalorder``.
+
+Source: kubernetes pkg/controller/replicaset/replica_set.go ``getPodsToDelete``,
+pkg/controller/statefulset stateful_set_control.go.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.explain.newpods import ALIKE, PodSuccession
+from webhook.explain.removalorder import RemovalGroup, is_older, is_unready, order_pods
+from webhook.policy.advice.findings import join_names
+from webhook.policy.placement.census import ObservedPod
+
+BURST = 500
+"""
+Most pods that the controller removes before it orders the others anew.
+
+Source: pkg/controller/replicaset/replica_set.go ``BurstReplicas``.
+"""
+
+_ordinal = re.compile(r"(?P<set>.*)-(?P<ordinal>[0-9]+)", re.ASCII).fullmatch
+"""Name of a StatefulSet's pod. Source: stateful_set_utils.go ``statefulPodRegex``."""
+
+
+class RemovalOrder(StrEnum):
+    """How a controller chooses the pods to remove."""
+
+    REPLICA_SET = "ReplicaSet"
+    ORDINAL = "StatefulSet"
+    UNKNOWN = "unknown"
+
+
+class Surplus(msgspec.Struct, frozen=True):
+    """
+    The pods that a controller removes.
+
+    Attributes:
+        pods: In the order of removal.
+        notes: Where the choice is not determined, or is not known; sentences.
+    """
+
+    pods: tuple[ObservedPod, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    The pods of a workload, and what decides which of them go first.
+
+    Attributes:
+        name: Name of the workload.
+        pods: Its active pods, also those without a node.
+        related: Pods of all ReplicaSets with the same controller; none for a ReplicaSet without
+            a controller, and for a ReplicationController.
+        order: How its controller chooses.
+        newest: Name of the newest ReplicaSet, whose pods go last; empty if it is not known.
+        start: First ordinal of a StatefulSet.
+        now: The present time, in seconds since 1970.
+        succession: Its new pods.
+    """
+
+    name: str
+    pods: tuple[ObservedPod, ...]
+    related: tuple[ObservedPod, ...]
+    order: RemovalOrder
+    newest: str = ""
+    start: int = 0
+    now: float = 0.0
+    succession: PodSuccession = ALIKE
+
+    def find_surplus(self, replicas: int, nodes: Iterable[str]) -> Surplus:
+        """
+        Find the pods to remove.
+
+        Args:
+            replicas: Desired number of pods.
+            nodes: Names of the nodes that are left; pods elsewhere are lost already.
+        """
+        known = frozenset(nodes)
+        left = [pod for pod in self.pods if not pod.spec.node_name or pod.spec.node_name in known]
+        if self.order is RemovalOrder.ORDINAL:
+            return self._find_highest_ordinals(left, replicas)
+        number = len(left) - replicas
+        return self._find_first_ranked(left, number) if number > 0 else Surplus()
+
+    def _find_highest_ordinals(self, left: Sequence[ObservedPod], replicas: int) -> Surplus:
+        """Find the pods whose ordinals are out of range, the highest first."""
+        wanted = range(self.start, self.start + replicas)
+        numbered = [(ordinal, pod) for pod in left if (ordinal := self._ordinal_of(pod)) >= 0]
+        surplus = [(ordinal, pod) for ordinal, pod in numbered if ordinal not in wanted]
+        surplus.sort(key=lambda pair: -pair[0])
+        return Surplus(tuple(pod for _, pod in surplus))
+
+    def find_new_pods(self, surplus: Surplus, nodes: Iterable[str]) -> PodSuccession:
+        """Find the pods to create beside those that run on nodes that are left, and stay."""
+        known, removed = frozenset(nodes), {pod.metadata.name for pod in surplus.pods}
+        kept = (pod for pod in self.pods if pod.metadata.name not in removed)
+        taken = frozenset(self._ordinal_of(pod) for pod in kept if pod.spec.node_name in known)
+        return replace(self.succession, taken=taken)
+
+    def describe_waiting(
+        self, replicas: int, surplus: Surplus, succession: PodSuccession
+    ) -> Iterator[str]:
+        """
+        Yield a note if a pod that is not ready keeps the controller from further steps.
+
+        Args:
+            replicas: Desired number of pods.
+            surplus: The pods to remove.
+            succession: The pods to create, from ``find_new_pods``.
+
+        Source: stateful_set_control.go ``processReplica``.
+        """
+        if self.order is not RemovalOrder.ORDINAL or succession.is_parallel:
+            return
+        wanted = range(self.start, self.start + replicas)
+        unready = {self._ordinal_of(pod) for pod in self.pods if is_unready(pod)}
+        first = min(unready & succession.taken & {*wanted}, default=-1)
+        missing = any(one not in succession.taken for one in wanted if one > first)
+        if first >= 0 and (missing or surplus.pods):
+            yield (
+                f"{self.name}-{first} is not ready: with podManagementPolicy OrderedReady, no "
+                "later pod is created and none is removed before it is"
+            )
+
+    def _ordinal_of(self, pod: ObservedPod) -> int:
+        """Return the ordinal of a pod of this StatefulSet; -1 for other names."""
+        found = _ordinal(pod.metadata.name or "")
+        return int(found["ordinal"]) if found and found["set"] == self.name else -1
+
+    def _find_first_ranked(self, left: Sequence[ObservedPod], number: int) -> Surplus:
+        """Find the first pods in the order of ReplicaSets, in bursts."""
+        removed: list[ObservedPod] = []
+        names: set[str | None] = set()
+        while True:
+            burst = min(BURST, number - len(removed))
+            rest = [pod for pod in left if pod.metadata.name not in names]
+            if burst == len(rest):
+                return Surplus((*removed, *rest))
+            related = (pod for pod in self.related if pod.metadata.name not in names)
+            groups = order_pods(rest, related, self.now, self.newest)
+            removed += [pod for group in groups for pod in group.pods][:burst]
+            if len(removed) == number:
+                return Surplus(tuple(removed), tuple(self._list_notes(groups, burst)))
+            names.update(pod.metadata.name for pod in removed)
+
+    def _list_notes(self, groups: Sequence[RemovalGroup], number: int) -> Iterable[str]:
+        if self.order is RemovalOrder.UNKNOWN:
+            yield "which pods the controller removes is not known: the order of ReplicaSets is used"
+        if any(is_older(pod, self.newest) for group in groups for pod in group.pods):
+            yield (
+                "a rollout is running: pods of older ReplicaSets are removed first, and the "
+                "controller may scale several ReplicaSets at once"
+            )
+        for group in groups:
+            if 0 < number < len(group.pods):
+                yield _describe_choice(group, number)
+            number -= len(group.pods)
+
+
+def _describe_choice(group: RemovalGroup, number: int) -> str:
+    """Explain that not all pods of a group are removed."""
+    names = join_names([pod.metadata.name or "" for pod in group.pods], most=6)
+    reason = (
+        "they are equal in all that it compares"
+        if group.equal
+        else "the result of its sort depends on the order before"
+    )
+    return (
+        f"which {number} of these {len(group.pods)} pods the controller removes is not "
+        f"determined, since {reason}: {names}"
+    )

@@ -1,0 +1,264 @@
+"""
+The scenario to explain: a pod to place, and the cluster to place it in; and edits of the pod.
+
+An edit is a change that the pod's author could make, with its sentence. It turns a scenario into
+another one; whether that helps is decided in ``changes``.
+"""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.policy.advice.findings import count_of
+from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Taint
+from webhook.policy.placement import place
+from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands, Toleration, render_taint
+from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.placement.tallies import IncomingPod
+from webhook.policy.placement.topology import Topology
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """
+    A pod with its constraints, and a cluster; edits return another scenario.
+
+    The census has the other pods, without the pod itself.
+
+    Attributes:
+        node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
+        names: The names of label keys in sentences.
+    """
+
+    pod: IncomingPod
+    spreads: SpreadConstraints
+    topology: Topology
+    census: Census
+    node_policies: bool = True
+    names: KeyNames = SHORT_NAMES
+
+    def placement(self) -> place.PodPlacement:
+        """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
+        return place.place_pod(
+            place.tally_constraints(self.pod, self.spreads, self.topology, self.census),
+            self.topology,
+            place.find_rejections(self.topology, self.pod.demands),
+        )
+
+
+def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str]:
+    """Yield the label keys of nodes that a pod uses; keys may recur."""
+    for spread in (*spreads.hard, *spreads.soft):
+        yield spread.topology_key
+    for key, _ in demands.pairs:
+        yield key
+    for term in demands.terms or ():
+        for requirement in term.match_expressions or ():
+            yield requirement.key
+
+
+class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
+    """Metaclass of structs with abstract methods."""
+
+
+class ScenarioEdit(
+    msgspec.Struct,
+    frozen=True,
+    rename="camel",
+    tag_field="edit",
+    tag=lambda name: name[0].lower() + name[1:],
+    metaclass=_AbstractStructMeta,
+):
+    """One change of a scenario."""
+
+    def __str__(self) -> str:
+        """Describe the edit with the short names of label keys."""
+        return self.describe(SHORT_NAMES)
+
+    @abstractmethod
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit; ``names`` are those of label keys."""
+
+    @abstractmethod
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with the edit applied."""
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario, and not its cluster."""
+        del scenario
+        return False
+
+
+class Scale(ScenarioEdit, frozen=True):
+    """Set the number of replicas; this changes neither the next pod nor the cluster."""
+
+    replicas: int
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return f"scale to {count_of(self.replicas, 'replica')}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return the scenario itself."""
+        return scenario
+
+
+class ConstraintEdit(ScenarioEdit, frozen=True):
+    """An edit of one constraint; ``index`` is its position in the list, from 0."""
+
+    index: int
+    topology_key: str
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the pod has this hard constraint, as pods of another revision may not."""
+        hard = {spread.index: spread.topology_key for spread in scenario.spreads.hard}
+        return hard.get(self.index) == self.topology_key
+
+    def name_constraint(self, names: KeyNames) -> str:
+        """Name the constraint, as ``constraint 0 (zone)``."""
+        return f"constraint {self.index} ({names.short(self.topology_key)})"
+
+
+class RaiseMaxSkew(ConstraintEdit, frozen=True):
+    """Raise the maxSkew of a constraint."""
+
+    before: int
+    after: int
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"raise maxSkew of {self.name_constraint(names)} from {self.before} to {self.after}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_spread(scenario, self.index, max_skew=self.after)
+
+
+class LowerMinDomains(ConstraintEdit, frozen=True):
+    """Lower the minDomains of a constraint."""
+
+    before: int
+    after: int
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        constraint = self.name_constraint(names)
+        return f"drop minDomains of {constraint} from {self.before} to {self.after}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_spread(scenario, self.index, min_domains=self.after)
+
+
+class HonorPolicy(ConstraintEdit, frozen=True):
+    """Set a node inclusion policy of a constraint to Honor, by its name in the API."""
+
+    policy: str
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"set {self.policy} of {self.name_constraint(names)} to Honor"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        if self.policy == AFFINITY_POLICY:
+            return _with_spread(scenario, self.index, honors_affinity=True)
+        return _with_spread(scenario, self.index, honors_taints=True)
+
+
+class Soften(ConstraintEdit, frozen=True):
+    """Make a hard constraint soft."""
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        return f"make {self.name_constraint(names)} ScheduleAnyway"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit; minDomains has no effect on a soft constraint."""
+        hard = {spread.index: spread for spread in scenario.spreads.hard}
+        spread = hard.pop(self.index)
+        written = replace(spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None)
+        softened = replace(spread, min_domains=1, constraint=written)
+        soft = sorted((*scenario.spreads.soft, softened), key=lambda spread: spread.index)
+        changed = replace(scenario.spreads, hard=tuple(hard.values()), soft=tuple(soft))
+        return replace(scenario, spreads=changed)
+
+
+class PodEdit(ScenarioEdit, frozen=True):
+    """An edit of a pod that is none of a constraint."""
+
+    def changes_pod(self, scenario: Scenario) -> bool:
+        """Whether the edit changes the pod of a scenario: always."""
+        del scenario
+        return True
+
+
+class Tolerate(PodEdit, frozen=True):
+    """Let the pod tolerate a taint."""
+
+    taint: Taint
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return f"tolerate taint {render_taint(self.taint)}"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        demands, taint = scenario.pod.demands, self.taint
+        added = Toleration(taint.key, "Equal", taint.value, taint.effect)
+        tolerations = (*(demands.tolerations or ()), added)
+        return _with_demands(scenario, replace(demands, tolerations=tolerations))
+
+
+class DropSelector(PodEdit, frozen=True):
+    """Remove a label from the pod's nodeSelector."""
+
+    key: str
+    value: str
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return f"take {self.key}={self.value} out of nodeSelector"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        demands = scenario.pod.demands
+        pairs = tuple(pair for pair in demands.pairs if pair != (self.key, self.value))
+        return _with_demands(scenario, replace(demands, pairs=pairs))
+
+
+class DropAffinity(PodEdit, frozen=True):
+    """Remove the pod's required node affinity."""
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return "take the required node affinity out of the pod"
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Apply the edit."""
+        return _with_demands(scenario, replace(scenario.pod.demands, terms=None))
+
+
+def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
+    """Return the scenario with all edits applied, in order."""
+    return reduce(lambda edited, edit: edit.apply(edited), edits, scenario)
+
+
+def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
+    hard = tuple(
+        replace(spread, **changes) if spread.index == index else spread
+        for spread in scenario.spreads.hard
+    )
+    return replace(scenario, spreads=replace(scenario.spreads, hard=hard))
+
+
+def _with_demands(scenario: Scenario, demands: Demands) -> Scenario:
+    return replace(scenario, pod=replace(scenario.pod, demands=demands))

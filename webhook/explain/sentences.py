@@ -1,0 +1,147 @@
+"""
+Sentences about a placement: its summary, and the reasons for single numbers.
+
+``summarize`` is the entry point; ``explanation`` arranges the sentences with the figures.
+"""
+
+from collections import Counter
+
+from webhook.explain.keynames import KeyNames
+from webhook.explain.scenario import Scenario
+from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.placement.nodes import NodeRejection, RejectionReason, admits_node
+from webhook.policy.placement.place import PodPlacement
+from webhook.policy.placement.tallies import MinimumReason, PodTally
+
+_ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth"}
+
+
+def domain_name(value: str) -> str:
+    """Return the value of a topology key, or a word for nodes that lack the key."""
+    return value or "(none)"
+
+
+def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
+    """
+    Summarize where a pod can go, or the main reason why it cannot be placed.
+
+    ``runs_on`` is the node that the pod runs on; empty if it does not run.
+    """
+    nodes, passing = len(scenario.topology.nodes), len(placement.passing)
+    if not passing:
+        failure = (
+            f"cannot be placed{' anew' if runs_on else ''}: {_explain_failure(scenario, placement)}"
+        )
+        return f"runs on {runs_on}; it {failure}" if runs_on else failure
+    can = f"can be placed{' anew' if runs_on else ''} on {passing} of {count_of(nodes, 'node')}"
+    if placement.scores is not None and len(placement.best) < passing:
+        can += f"; spreading prefers {join_names(placement.best)}"
+    if not runs_on:
+        return can
+    kept = "" if runs_on in placement.passing else f", but not on {runs_on} again"
+    return f"runs on {runs_on}; it {can}{kept}"
+
+
+def rejection_reason(node: str, placement: PodPlacement, names: KeyNames) -> str:
+    """
+    Explain why a node does not pass; empty if it does. Other filters come first.
+
+    Args:
+        names: The names of label keys.
+    """
+    rejection = placement.refused.get(node)
+    if rejection is not None:
+        return render_rejection(rejection)
+    status = placement.statuses[node]
+    if status.spread is None:
+        return ""
+    key = status.spread.topology_key
+    if status.skew is None:
+        return render_rejection(NodeRejection(RejectionReason.MISSING_KEY, key))
+    return f"{names.short(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
+
+
+def render_rejection(rejection: NodeRejection) -> str:
+    """Format a rejection with its topology key or taint."""
+    return f"{rejection.reason} {rejection.about}".rstrip()
+
+
+def explain_minimum(tally: PodTally, names: KeyNames) -> str:
+    """Explain why the global minimum is what it is; ``names`` are those of label keys."""
+    sizes, pods = tally.domains.sizes, tally.pods
+    least = tuple(domain_name(one) for one in sizes if pods.get(one, 0) == tally.minimum)
+    match tally.minimum_reason:
+        case MinimumReason.NO_DOMAIN:
+            return f"no node counts for {names.short(tally.spread.topology_key)}"
+        case MinimumReason.TOO_FEW_DOMAINS:
+            return f"minDomains {tally.spread.min_domains}, found {len(sizes)}"
+        case MinimumReason.EMPTY_DOMAIN:
+            return f"no pod in {join_names(least)}"
+        case _:
+            return f"fewest pods in {join_names(least)}"
+
+
+def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
+    nodes = scenario.topology.nodes
+    if not nodes:
+        return "there is no node"
+    if len(placement.refused) == len(nodes):
+        return f"no node takes it: {_count_rejections(list(placement.refused.values()))}"
+    hard = placement.tallies.hard
+    for tally in hard:
+        if not any(map(tally.fits, tally.domains.sizes)):
+            return _explain_closed(tally, scenario.names)
+    for tally in hard:
+        fitting = set(filter(tally.fits, tally.domains.sizes))
+        inside = [node for node in nodes if node.labels.get(tally.spread.topology_key) in fitting]
+        refused = [
+            placement.refused[node.name] for node in inside if node.name in placement.refused
+        ]
+        if inside and len(refused) == len(inside):
+            allowed = _describe_allowed(tally, scenario.names)
+            return f"{allowed}, where no node takes it: {_count_rejections(refused)}"
+    allowing = "; ".join(_describe_allowed(tally, scenario.names) for tally in hard)
+    return f"{allowing}; {_explain_together(scenario, placement)}"
+
+
+def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
+    """Explain why no node takes a pod that every constraint allows on some node."""
+    names = tuple(
+        node.name
+        for node in scenario.topology.nodes
+        if placement.statuses[node.name].passes and admits_node(scenario.pod.demands, node)
+    )
+    if not names:
+        return "no node satisfies all of them"
+    verbs = "satisfies all of them, and rejects" if len(names) == 1 else "satisfy all, and reject"
+    refused = _count_rejections([placement.refused[name] for name in names])
+    return f"only {join_names(names)} {verbs} it: {refused}"
+
+
+def _explain_closed(tally: PodTally, names: KeyNames) -> str:
+    name, found = (
+        names.short(tally.spread.topology_key),
+        tuple(map(domain_name, sorted(tally.domains.sizes))),
+    )
+    if not found:
+        return (
+            f"no node counts for {name}: {_count_rejections(list(tally.domains.left_out.values()))}"
+        )
+    ordinal = _ORDINALS.get(len(found) + 1)
+    missing = f"a {ordinal} domain" if ordinal else "one more domain"
+    there = f"{len(found)}: {join_names(found, most=6)}"
+    return f"{name} needs {missing} (minDomains {tally.spread.min_domains}, found {there})"
+
+
+def _describe_allowed(tally: PodTally, names: KeyNames) -> str:
+    fitting = tuple(map(domain_name, sorted(filter(tally.fits, tally.domains.sizes))))
+    name = names.short(tally.spread.topology_key)
+    return f"{name} (maxSkew {tally.spread.max_skew}) allows only {join_names(fitting)}"
+
+
+def _count_rejections(found: list[NodeRejection]) -> str:
+    """Count rejections, the most frequent first: ``3 node(s) were unschedulable``."""
+    return ", ".join(
+        f"{number} {reason}"
+        for reason, number in Counter(map(render_rejection, found)).most_common()
+    )

@@ -1,0 +1,65 @@
+"""
+What a change makes worse: findings that it causes, and replicas that lose their place.
+
+``find_worse`` compares the findings before and after a change, ``find_lost_place`` the orders in
+which kube-scheduler can place the replicas.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from webhook.audit.report import AuditFinding
+from webhook.fix.changes import FixObstacle
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.everyorder import read_orders
+from webhook.policy.advice.subject import Subject
+from webhook.policy.api.rules import API_RULES
+
+PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
+"""Advice about pods that stay Pending: no change may cause a finding of these rules."""
+
+CLOSED_RULES = frozenset({"TSC105", "TSC116"})
+"""Further advice about such pods, which a change may cause if the same run fixes it."""
+
+NOT_SHOWN = FixObstacle(
+    "it is not shown that all replicas would have a place: in some order of placement, replicas "
+    "would stay Pending"
+)
+
+
+def find_worse(
+    before: Sequence[AuditFinding],
+    after: Sequence[AuditFinding],
+    is_fixed: Callable[[AuditFinding], bool],
+) -> FixObstacle | None:
+    """
+    Find a finding that a change must not cause.
+
+    Args:
+        is_fixed: Whether the same run fixes a finding.
+    """
+    had = Counter(found.rule for found in before)
+    has = Counter(found.rule for found in after)
+    # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
+    is_refused = bool(API_RULES.keys() & had.keys())
+    forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES | CLOSED_RULES
+    for found in after:
+        is_caused = found.rule in forbidden and has[found.rule] > had[found.rule]
+        if is_caused and not (found.rule in CLOSED_RULES and is_fixed(found)):
+            return FixObstacle(f"the proposed value would cause {found.rule}: {found.problem}")
+    return None
+
+
+def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> FixObstacle | None:
+    """
+    Find out whether replicas that have a place in every order may have none after a change.
+
+    Domains that the pods cannot go to are left out: rules report those.
+    """
+    fit_before, fit_after = (
+        orders.all_fit() if orders else None
+        for orders in (
+            read_orders(subject, grounds, leaves_out_closed=True) for subject in (before, after)
+        )
+    )
+    return NOT_SHOWN if fit_before and not fit_after else None

@@ -1,0 +1,237 @@
+"""
+Whether all replicas of a workload have a place in whatever order kube-scheduler places them.
+
+``read_orders`` is the entry point. It starts from nodes without pods of the workload: what is
+advised must hold for a new object, too. A value is advised only if this is shown. For one
+constraint, and for two with nested domains, as zones and nodes, arithmetic decides; other
+combinations are searched, up to a limit. How a rollout proceeds is not considered, but for the
+additional pods that one constraint may leave Pending.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.context import (
+    AdviceContext,
+    ClusterState,
+    CountedKey,
+    NestedDomains,
+)
+from webhook.policy.advice.counting import (
+    counts_itself,
+    counts_own_revision,
+    hard_constraints,
+    known_selectors,
+    other_workloads,
+)
+from webhook.policy.advice.feasibility import SkewLimit
+from webhook.policy.advice.fields import is_unique
+from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.worstorder import first_stranded
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.topology import Domains
+
+
+class CountedPods(NamedTuple):
+    """
+    Whose pods a hard constraint counts.
+
+    Attributes:
+        own: Whether it counts the pods of the subject, or those of one of its revisions.
+        others: Whether it counts pods of other workloads; False if these are not known.
+    """
+
+    spread: SpreadConstraint
+    own: bool
+    others: bool
+
+
+def list_counted(subject: Subject, context: AdviceContext) -> Iterator[CountedPods]:
+    """Find for each hard constraint of a subject whose pods it counts."""
+    cluster = context.cluster
+    constraints = hard_constraints(subject, context)
+    selectors = known_selectors(subject, context.gates) if constraints else []
+    for spread in constraints:
+        constraint = spread.constraint
+        own = counts_itself(constraint, subject, context.gates)
+        alone = any(is_unique(key, subject) for key in constraint.match_label_keys)
+        selector = selectors[spread.index] or constraint.label_selector
+        others = (
+            cluster is not None
+            and not counts_own_revision(constraint, subject, context.gates)
+            and bool(other_workloads(subject, selector, cluster))
+        )
+        yield CountedPods(spread, own and not alone, others)
+
+
+@dataclass(frozen=True)
+class ReplicaOrders:
+    """
+    The hard constraints of replicas, and the nodes that these can go to.
+
+    Attributes:
+        spreads: The constraints that count the replicas, in order.
+        counts_others: Whether one of them counts pods of other workloads.
+        keys: The keys that a node must have.
+        demands: What a node must satisfy for the replicas to go there; some node does.
+        leaves_out_closed: Whether domains that the replicas cannot go to do not count.
+    """
+
+    subject: Subject
+    cluster: ClusterState
+    spreads: tuple[SpreadConstraint, ...]
+    counts_others: bool
+    keys: tuple[str, ...]
+    demands: Demands
+    leaves_out_closed: bool
+
+    def with_skew(self, index: int, max_skew: int) -> "ReplicaOrders":
+        """Return the orders with another maxSkew of the constraint with an index in the list."""
+        changed = (
+            replace(spread, max_skew=max_skew) if spread.index == index else spread
+            for spread in self.spreads
+        )
+        return dataclasses.replace(self, spreads=tuple(changed))
+
+    def all_fit(self) -> bool | None:
+        """Whether all replicas have a place in every order; None if it is not known."""
+        replicas = self.subject.most_replicas
+        is_known = replicas is not None and not self.counts_others
+        # With a maxSkew of all replicas, a constraint keeps none of them from any domain.
+        binding = [
+            spread for spread in self.spreads if not is_known or spread.max_skew < (replicas or 0)
+        ]
+        if len(binding) <= 1:
+            return all(map(self._fit_alone, binding))
+        if not is_known or replicas is None:
+            return None
+        for outer, inner in permutations(binding) if len(binding) == 2 else ():  # noqa: PLR2004
+            keys = self._count_key(outer), self._count_key(inner)
+            nesting = self.cluster.nest_domains(*keys, self.keys, self.demands)
+            if nesting is not None:
+                limits = limit_nested(outer, inner, nesting)
+                return first_stranded(replicas, nesting.shapes, *limits) is None
+        return self._search(binding, replicas)
+
+    def _count_key(self, spread: SpreadConstraint) -> CountedKey:
+        if self.leaves_out_closed:
+            return CountedKey(spread.topology_key, self.demands)
+        return count_key(spread, self.demands)
+
+    def _fit_alone(self, spread: SpreadConstraint) -> bool:
+        counted, reached = self._find_domains(spread)
+        if len(reached.sizes) == len(counted.sizes) >= spread.min_domains:
+            return True  # the least full domain always accepts a pod
+        places = spread.max_skew * len(reached.sizes)
+        return not self.counts_others and not name_waiting(self.subject, spread.constraint, places)
+
+    def _search(self, spreads: Sequence[SpreadConstraint], replicas: int) -> bool | None:
+        limits: list[DomainLimit] = []
+        columns: list[list[int]] = []
+        for spread in spreads:
+            counted, reached = self._find_domains(spread)
+            numbers = {value: number for number, value in enumerate(counted.sizes)}
+            limits.append(
+                DomainLimit(
+                    spread.max_skew, (0,) * len(numbers), len(numbers) >= spread.min_domains
+                )
+            )
+            columns.append([numbers[value] for value in reached.values.values()])
+        return fit_in_every_order(limits, zip(*columns, strict=True), replicas)
+
+    def _find_domains(self, spread: SpreadConstraint) -> tuple[Domains, Domains]:
+        """Find the domains that count, and those that the replicas can go to."""
+        topology, (name, counting) = self.cluster.schedulable(self.demands), self._count_key(spread)
+        counted = topology.domains(name, self.keys, counting)
+        return counted, topology.domains(name, self.keys, self.demands)
+
+
+def count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
+    """Return the topology key of a constraint with what a node must satisfy to count for it."""
+    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    return CountedKey(spread.topology_key, counting)
+
+
+def limit_nested(
+    outer: SpreadConstraint, inner: SpreadConstraint, nesting: NestedDomains
+) -> tuple[SkewLimit, SkewLimit]:
+    """Return the limits of two constraints with nested domains."""
+    # A closed inner domain stays empty, and with it the minimum at 0.
+    are_open = nesting.opened == nesting.inner
+    return (
+        SkewLimit(outer.max_skew, nesting.outer >= outer.min_domains),
+        SkewLimit(inner.max_skew, are_open and nesting.inner >= inner.min_domains),
+    )
+
+
+def read_orders(
+    subject: Subject,
+    context: AdviceContext,
+    *,
+    leaves_out_closed: bool = False,
+    whatever_state: bool = False,
+) -> ReplicaOrders | None:
+    """
+    Read what decides on the orders in which a subject can be placed.
+
+    Constraints on keys of no node are left out: TSC103 reports them.
+
+    Args:
+        leaves_out_closed: Whether to suppose that domains which the pods cannot go to do not count,
+            as TSC105 and TSC116 advise.
+        whatever_state: Whether to suppose that all nodes are ready and not cordoned.
+
+    Returns:
+        None if no node is known that the pods can go to, or if pods of other workloads alone decide
+        where they go.
+    """
+    cluster = context.cluster
+    if cluster is None or subject.is_alone or subject.is_bound:
+        return None
+    counted = [
+        one
+        for one in list_counted(subject, context)
+        if cluster.is_known(one.spread.topology_key, subject.demands)
+    ]
+    keys = tuple(one.spread.topology_key for one in counted)
+    demands = subject.demands.lasting if whatever_state else subject.demands
+    has_node = bool(cluster.schedulable(demands).domains("", keys, demands).sizes)
+    if not has_node or any(one.others and not one.own for one in counted):
+        return None
+    return ReplicaOrders(
+        subject,
+        cluster,
+        tuple(one.spread for one in counted if one.own),
+        any(one.others for one in counted),
+        keys,
+        demands,
+        leaves_out_closed,
+    )
+
+
+def find_skew(orders: ReplicaOrders | None, index: int, skews: Iterable[int]) -> int | None:
+    """
+    Find the first maxSkew of a constraint with which all replicas fit in every order.
+
+    Args:
+        index: Of the constraint in the list.
+        skews: Increasing values to try.
+
+    Returns:
+        None if this can be shown of none of them.
+    """
+    if orders is None:
+        return None
+    for skew in skews:
+        fit = orders.with_skew(index, skew).all_fit()
+        if fit or fit is None:
+            return skew if fit else None
+    return None

@@ -1,0 +1,133 @@
+"""
+Rule TSC120: the pods can go to more than one domain.
+
+It is silent about constraints that TSC104, TSC105 and TSC116 report.
+"""
+
+from collections.abc import Iterator
+
+from webhook.policy.advice.closeddomains import (
+    allowed_values,
+    find_taints,
+    name_requirements,
+)
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.findings import SHOWN_CHARACTERS, RuleViolation, clip, quote_value
+from webhook.policy.advice.reachability import list_closed
+from webhook.policy.advice.subject import Subject
+from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME
+from webhook.policy.paths import format_path
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.topology import Domains
+
+_LET_GO = "# let its pods go to more nodes by nodeSelector, affinity and tolerations"
+
+
+def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC120: with one domain within reach, there is nothing to spread pods over."""
+    cluster = context.cluster
+    if cluster is None or subject.is_alone:
+        return
+    if not subject.constraints:
+        yield from _report_pinned(subject, cluster)
+        return
+    if subject.is_bound:
+        yield from _report_one_node(subject, "no constraint is evaluated")
+        return
+    pod = next_pod(subject)
+    spreads = cluster.tally_known(pod, subject.constraints, context.gates).spreads
+    closed = {spread.index for spread, _ in list_closed(subject, context)}
+    for kind in (spreads.hard, spreads.soft):
+        keys = tuple(spread.topology_key for spread in kind)
+        for spread in kind:
+            if spread.index in closed or spread.min_domains > 1:
+                continue  # TSC105, TSC116 and TSC104 report these
+            problem = _describe_one_domain(spread, keys, subject.demands, cluster)
+            if problem:
+                yield RuleViolation(
+                    subject.field(spread.index, "topologyKey"),
+                    f"{problem}: the constraint cannot spread its pods",
+                    _suggest_domains(spread.topology_key, subject.demands, cluster),
+                    "its pods can go to one domain only: the constraint cannot spread them",
+                )
+
+
+def _report_pinned(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:
+    """Report replicas that are written for one node, which TSC110 does not advise to spread."""
+    if not subject.most_replicas or subject.is_partial or len(cluster.topology.nodes) == 1:
+        return
+    if subject.is_bound:
+        yield from _report_one_node(subject, "nothing spreads them")
+        return
+    names = allowed_values(HOSTNAME, subject.demands) or ()
+    if len(names) == 1:
+        (name,) = (clip(value, SHOWN_CHARACTERS) for value in names)
+        by_selector = any(key == HOSTNAME for key, _ in subject.demands.pairs)
+        field, cause = ("nodeSelector",) * 2 if by_selector else ("affinity", "node affinity")
+        yield RuleViolation(
+            format_path((*subject.path, "spec", field)),
+            f"by {cause} its pods can go to node {name} only, and nothing spreads them",
+            _LET_GO,
+        )
+
+
+def _report_one_node(subject: Subject, effect: str) -> Iterator[RuleViolation]:
+    """Report a template whose pods bypass kube-scheduler; a Pod may have its node from there."""
+    spec = subject.pod.spec
+    if subject.path and spec is not None:
+        name = clip(spec.node_name, SHOWN_CHARACTERS)
+        yield RuleViolation(
+            format_path((*subject.path, "spec", "nodeName")),
+            f"by spec.nodeName all its pods run on node {name}: kube-scheduler does not place "
+            f"them, and {effect}",
+            "# leave nodeName out; to choose nodes, write nodeSelector or affinity",
+            f"by nodeName all its pods run on node {name}, and {effect}",
+        )
+
+
+def _describe_one_domain(
+    spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
+) -> str:
+    """
+    Name the only domain that pods can go to.
+
+    Returns:
+        Empty if there are more, or if no manifest can change it: for a soft constraint, which may
+        be meant for larger clusters, without a requirement of the pod, and in a cluster of one
+        node.
+    """
+    key, is_hard = spread.topology_key, spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+
+    def domains(*, affinity: bool, taints: bool) -> Domains:
+        honored = demands.honoring(affinity=affinity, taints=taints)
+        return cluster.lasting_domains(key, keys, honored)
+
+    found = domains(affinity=True, taints=True)
+    if len(found.sizes) != 1 or len(cluster.topology.nodes) == 1:
+        return ""
+    by_affinity = len(domains(affinity=False, taints=True).sizes) > 1
+    by_taints = len(domains(affinity=True, taints=False).sizes) > 1
+    if not is_hard and not by_affinity:
+        return ""
+    (reached,) = (clip(value, SHOWN_CHARACTERS) for value in found.sizes)
+    every = domains(affinity=False, taints=False)
+    if len(every.sizes) == 1:
+        return f"{quote_value(key)} has one domain only ({reached})"
+    # Without either, the other alone may leave the one domain: then both have a part.
+    together = not by_affinity and not by_taints
+    counted = every if together else domains(affinity=True, taints=False)
+    taints = find_taints(counted, found, counted.sizes.keys() - found.sizes.keys())
+    named = demands if by_affinity or together else Demands()
+    only = f"1 of {len(every.sizes)} domains of {quote_value(key)} only ({reached})"
+    return f"by {name_requirements(named, taints)} its pods can go to {only}"
+
+
+def _suggest_domains(key: str, demands: Demands, cluster: ClusterState) -> str:
+    if key == HOSTNAME or len(cluster.lasting_domains("", (), demands).values) == 1:
+        return _LET_GO
+    return (
+        "# let its pods go to more domains by nodeSelector, affinity and tolerations, or spread "
+        f"them over {HOSTNAME}"
+    )

@@ -1,0 +1,114 @@
+"""
+The number of pods that a Job wants at a time, from its progress.
+
+``read_job_demand`` is the entry point. A Job, unlike other workloads, has ever fewer pods to
+create, and none after its end.
+
+Source: kubernetes pkg/controller/job job_controller.go ``manageJob``, ``IsJobFinished``,
+indexed_job_utils.go ``firstPendingIndexes``, ``parseIndexesFromString``; pkg/apis/batch/v1
+defaults.go ``SetDefaults_Job``.
+"""
+
+from typing import Any
+
+import msgspec
+
+from webhook.policy.kinds import CRON_JOB, JOB, JOB_SET
+from webhook.policy.model import GroupKind
+from webhook.policy.paths import find_value, is_array, is_object
+
+_ENDS = ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+"""Conditions after which the pods that still run are deleted."""
+
+
+class JobPods(msgspec.Struct, frozen=True):
+    """
+    The numbers of a Job's known pods.
+
+    Attributes:
+        active: Pods that have not ended and are not being deleted, also those without a node.
+        succeeded: Pods that have succeeded.
+        terminating: Pods that are being deleted.
+    """
+
+    active: int = 0
+    succeeded: int = 0
+    terminating: int = 0
+
+
+class JobDemand(msgspec.Struct, frozen=True):
+    """
+    The pods that a Job wants.
+
+    Attributes:
+        pods: Number of pods at a time, with those that run.
+        closed: Why it never creates another pod, not even for a lost one; empty if it does.
+        suspended: Whether it has no pods until it is resumed.
+    """
+
+    pods: int
+    closed: str = ""
+    suspended: bool = False
+
+
+def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | None:
+    """
+    Read the demand of a Job.
+
+    Args:
+        job: The object, as decoded from JSON; it need not be valid.
+
+    Returns:
+        None for other kinds. What creates Jobs has a demand only while it is suspended.
+    """
+    suspended = find_value(job, ("spec", "suspend")) is True
+    if kind != JOB:
+        return JobDemand(0, suspended=True) if suspended and kind in (CRON_JOB, JOB_SET) else None
+    end = _find_end(job)
+    if end or suspended:
+        return JobDemand(0, f"the Job has ended ({end})" if end else "", suspended and not end)
+    completions = _read_number(job, "spec", "completions")
+    parallelism = _read_number(job, "spec", "parallelism")
+    if parallelism is None:
+        parallelism, completions = 1, completions or 1  # as kube-apiserver sets them
+    succeeded = max(_read_number(job, "status", "succeeded") or 0, pods.succeeded)
+    if completions is None and succeeded:
+        return JobDemand(pods.active, "a pod of this work queue has succeeded")
+    left = parallelism
+    if completions is not None:
+        left = min(parallelism, completions - succeeded - _count_failed_indexes(job))
+    return JobDemand(max(left - _count_not_replaced(job, pods), 0))
+
+
+def _find_end(job: Any) -> str:
+    """Find the condition that ends a Job; empty if it has not ended."""
+    conditions = find_value(job, ("status", "conditions"))
+    held = {
+        one.get("type")
+        for one in (conditions if is_array(conditions) else ())
+        if is_object(one) and one.get("status") == "True"
+    }
+    return next((name for name in _ENDS if name in held), "")
+
+
+def _count_failed_indexes(job: Any) -> int:
+    """Count the indexes that have failed for good, which are written as in ``0,3-5``."""
+    written = find_value(job, ("status", "failedIndexes"))
+    ranges = [part.partition("-") for part in str(written or "").split(",")]
+    return sum(
+        int(last or first) - int(first) + 1
+        for first, dash, last in ranges
+        if first.isdecimal() and (last.isdecimal() or not dash)
+    )
+
+
+def _count_not_replaced(job: Any, pods: JobPods) -> int:
+    """Count the pods that are replaced only when they have ended."""
+    policy = find_value(job, ("spec", "podReplacementPolicy"))
+    is_late = policy == "Failed" or find_value(job, ("spec", "podFailurePolicy")) is not None
+    return pods.terminating if is_late else 0
+
+
+def _read_number(job: Any, part: str, name: str) -> int | None:
+    value = find_value(job, (part, name))
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
