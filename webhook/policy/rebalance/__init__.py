@@ -1,0 +1,1 @@
+"""Rebalance (docstring follows)."""

@@ -1,0 +1,145 @@
+"""
+The least number of evictions that a constraint requires, whatever else holds: ``GoalBound``.
+
+If the least full domain has *m* pods in the end, no domain has more than *m* + maxSkew. Each
+eviction takes one pod out of one domain and brings at most one into another, so at least as many
+are needed as there are pods above the latter, and as there are pods missing below the former. The
+bound is the smallest of these numbers over all *m* that the pods that stay, and the room, allow.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from webhook.policy.rebalance.cells import Column, NodeCell, StateSpace
+from webhook.policy.rebalance.counts import CellCounts, SkewLimit
+from webhook.policy.rebalance.goals import GoalObstacle
+
+UNREACHABLE = 1 << 30
+"""A number of evictions that stands for a constraint that no evictions make hold."""
+
+
+class DomainRange(msgspec.Struct, frozen=True):
+    """
+    The pods that each domain with eligible nodes can have, as far as is easily seen.
+
+    Attributes:
+        least: By domain, the pods that stay.
+        most: By domain, those that it has, or has room for.
+        total: Number of counted pods, wherever they are.
+        is_closed: Whether all of them are, and remain, in these domains.
+    """
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+    total: int
+    is_closed: bool
+
+
+def find_range(counts: CellCounts, space: StateSpace, leaving: Sequence[bool]) -> DomainRange:
+    """
+    Find the range of each domain; O(cells x kinds).
+
+    Args:
+        leaving: By kind, whether its pods can be evicted at all.
+    """
+    least, most = list(counts.fixed), list(counts.fixed)
+    domains, is_closed, total = dict(counts.eligible), True, sum(counts.fixed)
+    for index, (cell, column) in enumerate(zip(space.cells, space.count_start(), strict=True)):
+        entering = [kind for kind in counts.kinds if cell.passes[space.kinds[kind].successor]]
+        present = sum(column[kind] for kind in counts.kinds)
+        total += present
+        if index not in domains:
+            is_closed = is_closed and not present and not entering
+            continue
+        domain = domains[index]
+        returning = sum(column[kind] for kind in entering)
+        room = _count_room(cell, [space.requests[space.kinds[one].successor] for one in entering])
+        least[domain] += sum(column[kind] for kind in counts.kinds if not leaving[kind])
+        most[domain] += present - returning + max(returning, room)
+    size = counts.size
+    return DomainRange(tuple(least[:size]), tuple(most[:size]), total, is_closed)
+
+
+def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
+    """Count how many pods with the smallest of some requests a cell has room for."""
+    if not requests:
+        return 0
+    smallest = [min(amounts) for amounts in zip(*requests, strict=True)]
+    pairs = zip(cell.free, smallest, strict=True)
+    return max(0, min(free // wanted for free, wanted in pairs if wanted))
+
+
+class GoalBound(msgspec.Struct, frozen=True):
+    """
+    The bound of one constraint.
+
+    Attributes:
+        lowest: The smallest number of pods of the least full domain that is possible.
+        highest: The largest.
+        obstacle: Why the constraint can never hold; None if there are such numbers.
+    """
+
+    counts: int
+    size: int
+    max_skew: int
+    lowest: int
+    highest: int
+    obstacle: GoalObstacle | None = None
+
+    def bound(self, pods: Sequence[int]) -> int:
+        """
+        Bound the evictions from below; 0 exactly if the constraint holds.
+
+        Args:
+            pods: By domain.
+        """
+        if self.obstacle is not None:
+            return UNREACHABLE
+        low, high = self.lowest, self.highest
+        inside = pods[: self.size]
+        # A larger minimum has fewer pods above the limit, and more missing below.
+        while low < high:
+            middle = (low + high) // 2
+            if self._missing(inside, middle) >= self._above(inside, middle):
+                high = middle
+            else:
+                low = middle + 1
+        numbers = {low, max(self.lowest, low - 1)}
+        return min(max(self._missing(inside, m), self._above(inside, m)) for m in numbers)
+
+    def _above(self, pods: Sequence[int], minimum: int) -> int:
+        limit = minimum + self.max_skew
+        return sum([number - limit for number in pods if number > limit])
+
+    def _missing(self, pods: Sequence[int], minimum: int) -> int:
+        return sum([minimum - number for number in pods if number < minimum])
+
+
+def bound_goal(limit: SkewLimit, size: int, reach: DomainRange) -> GoalBound:
+    """Find the numbers of pods that the least full domain can have in the end."""
+    has_minimum = size >= max(1, limit.min_domains)
+    highest = min(*reach.most, reach.total // size) if has_minimum else 0
+    most = _find_limit(reach, highest + limit.max_skew)
+    lowest = max(0, max((*reach.least, most), default=0) - limit.max_skew)
+    obstacle = None
+    if lowest > highest:
+        obstacle = GoalObstacle.FIXED_PODS
+        if not has_minimum:
+            obstacle = GoalObstacle.TOO_FEW_DOMAINS
+        elif most > highest + limit.max_skew or min(reach.most) < reach.total // size:
+            obstacle = GoalObstacle.NO_NODES
+    return GoalBound(limit.counts, size, limit.max_skew, lowest, highest, obstacle)
+
+
+def _find_limit(reach: DomainRange, highest: int) -> int:
+    """Find how many pods the fullest domain has at least if all have a place; at most 1 more."""
+    if not reach.is_closed:
+        return 0
+    limits = range(highest + 1)
+    return next((most for most in limits if _hold(reach, most) >= reach.total), highest + 1)
+
+
+def _hold(reach: DomainRange, most: int) -> int:
+    """Count the pods that the domains can have together if none has more than a number."""
+    return sum(min(one, most) for one in reach.most)

@@ -1,0 +1,180 @@
+"""
+Turn pods, constraints and a cluster into a ``RebalanceModel``: ``compile_model``.
+
+The filters run once beside the pods that stay. If filters other than those of resources and
+constraints look at pods that move, they run in every state.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy.model import HOSTNAME
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.run import prepare_filters
+from webhook.policy.placement.place import ConstraintTallies, tally_constraints
+from webhook.policy.placement.scoring import score_nodes
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.rebalance.bounds import GoalBound, bound_goal, find_range
+from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.cells import State, StateSpace, divide_nodes
+from webhook.policy.rebalance.counts import CellCounts, SkewLimit, compile_counts
+from webhook.policy.rebalance.goals import SpreadGoal
+from webhook.policy.rebalance.kinds import sort_pods
+from webhook.policy.rebalance.model import (
+    KindRules,
+    Passing,
+    Ranking,
+    RebalanceModel,
+    find_leaving,
+)
+from webhook.policy.rebalance.pods import WorkloadPod
+
+
+class CompiledPlan(msgspec.Struct, frozen=True):
+    """
+    A model with what leads back to the cluster.
+
+    Attributes:
+        bounds: By goal, in the order of the goals.
+    """
+
+    space: StateSpace
+    model: RebalanceModel
+    bounds: tuple[GoalBound, ...]
+
+
+class _Table:
+    """The different counts of a model, each once."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self._space = space
+        self.counts: list[CellCounts] = []
+        self._known: dict[CellCounts, int] = {}
+
+    def enter(self, tally: PodTally, namespace: str) -> SkewLimit:
+        counts = compile_counts(tally, namespace, self._space)
+        index = self._known.setdefault(counts, len(self.counts))
+        if index == len(self.counts):
+            self.counts.append(counts)
+        spread = tally.spread
+        return SkewLimit(index, spread.max_skew, spread.min_domains, tally.matches_pod)
+
+
+def compile_model(
+    pods: Sequence[WorkloadPod],
+    goals: Sequence[SpreadGoal],
+    cluster: SchedulingCluster,
+    budgets: Sequence[DisruptionBudget],
+) -> CompiledPlan:
+    """
+    Compile a model of some pods.
+
+    Args:
+        pods: Those that may move; at least one, all on nodes of the cluster.
+        goals: The constraints that are to hold.
+        cluster: With all pods.
+    """
+    rest = remove_pods(cluster, pods)
+    sorted_pods = sort_pods(pods, rest, budgets)
+    topology, census = rest.topology, rest.placed.census
+    tallies = [
+        tally_constraints(kind.replacement, kind.spreads, topology, census)
+        for kind in sorted_pods.kinds
+    ]
+    wanted = [goal.tally(topology, census) for goal in goals]
+    seen = [*wanted, *(tally for one in tallies for tally in (*one.hard, *one.soft))]
+    space = divide_nodes(sorted_pods, seen, rest)
+    table = _Table(space)
+    namespaces = [goal.pod.namespace for goal in goals]
+    limits = [table.enter(one, name) for one, name in zip(wanted, namespaces, strict=True)]
+    rules = list(_list_rules(tallies, table, space, rest))
+    model = RebalanceModel(space, table.counts, rules, budgets)
+    bounds = _list_bounds(limits, table.counts, space, budgets)
+    return CompiledPlan(space, model, tuple(bounds))
+
+
+def remove_pods(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:
+    """Return the cluster without some of its pods."""
+    placed = cluster.placed.copy()
+    for one in pods:
+        placed.remove(one.pod, one.pod.node_name)
+    return dataclasses.replace(cluster, placed=placed)
+
+
+def _list_bounds(
+    limits: Iterable[SkewLimit],
+    counts: Sequence[CellCounts],
+    space: StateSpace,
+    budgets: Sequence[DisruptionBudget],
+) -> Iterator[GoalBound]:
+    leaving = find_leaving(space.pods, budgets)
+    for limit in limits:
+        one = counts[limit.counts]
+        reach = find_range(one, space, leaving)
+        yield bound_goal(limit, one.size, reach)
+
+
+def _list_rules(
+    tallies: Iterable[ConstraintTallies],
+    table: _Table,
+    space: StateSpace,
+    cluster: SchedulingCluster,
+) -> Iterator[KindRules]:
+    passing = None if space.pods.is_simple else _filter_cells(space, cluster)
+    for kind, found in zip(space.kinds, tallies, strict=True):
+        namespace = kind.replacement.namespace
+        hard = tuple(table.enter(tally, namespace) for tally in found.hard)
+        soft = [(tally, table.enter(tally, namespace).counts) for tally in found.soft]
+        scored = [(tally, table.counts[index]) for tally, index in soft]
+        needs_keys = kind.spreads.requires_keys
+        ranking = _rank_cells(scored, space, requires_keys=needs_keys) if scored else None
+        yield KindRules(hard, passing, ranking)
+
+
+def _filter_cells(space: StateSpace, cluster: SchedulingCluster) -> Passing:
+    """Return the function that runs all filters but that of constraints."""
+
+    def find_passing(rest: State, kind: int) -> Iterator[int]:
+        placed = cluster.placed.copy()
+        for node, column in zip(space.nodes, rest, strict=True):
+            for index, number in enumerate(column):
+                for _ in range(number):
+                    placed.add(space.kinds[index].placed, node.name)
+        trial = dataclasses.replace(cluster, placed=placed)
+        filters = prepare_filters(space.kinds[kind].replacement, (), trial)
+        for index, node in enumerate(space.nodes):
+            if filters.reject(node) is None:
+                yield index
+
+    return find_passing
+
+
+def _rank_cells(
+    soft: Sequence[tuple[PodTally, CellCounts]], space: StateSpace, *, requires_keys: bool
+) -> Ranking:
+    """Return the function that scores cells by constraints with ScheduleAnyway."""
+
+    def rank(rest: State, passing: Sequence[int]) -> Sequence[int]:
+        tallies = tuple(_count_again(tally, counts, rest, space) for tally, counts in soft)
+        nodes = [space.cells[cell].nodes[0] for cell in passing]
+        scores = score_nodes(tallies, nodes, requires_keys=requires_keys).normalized
+        best = max(scores.values())
+        return [
+            cell for cell, node in zip(passing, nodes, strict=True) if scores[node.name] == best
+        ]
+
+    return rank
+
+
+def _count_again(tally: PodTally, counts: CellCounts, state: State, space: StateSpace) -> PodTally:
+    pods = dict(zip(counts.values, counts.count_pods(state), strict=True))
+    by_node: Mapping[str, int] = tally.by_node
+    if tally.spread.topology_key == HOSTNAME:  # counted by node, and each node is a cell
+        by_node = {
+            node.name: tally.by_node.get(node.name, 0) + sum(column[k] for k in counts.kinds)
+            for node, column in zip(space.nodes, state, strict=True)
+        }
+    return replace(tally, pods=pods, by_node=by_node)

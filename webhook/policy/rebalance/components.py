@@ -1,0 +1,138 @@
+"""
+Workloads that must be planned together: ``find_components``.
+
+Workloads belong together if a constraint of one counts pods of the other. In small clusters, those
+that compete for the room of a node belong together as well; in large ones each set of workloads is
+planned on the cluster that the sets before it leave.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
+from webhook.policy.rebalance.goals import SpreadGoal
+from webhook.policy.rebalance.pods import WorkloadPod
+
+MOST_PODS, MOST_NODES = 24, 16
+"""The largest cluster whose workloads are all planned together if they compete for room."""
+
+
+class WorkloadName(NamedTuple):
+    """A workload; ``name`` is KIND/NAME."""
+
+    namespace: str
+    name: str
+
+
+class PlanComponent(NamedTuple):
+    """Workloads that are planned together, with their pods and constraints."""
+
+    pods: tuple[WorkloadPod, ...]
+    goals: tuple[SpreadGoal, ...]
+
+
+def find_components(
+    pods: Sequence[WorkloadPod],
+    families: Iterable[WorkloadPod],
+    goals: Sequence[SpreadGoal],
+    cluster: SchedulingCluster,
+) -> list[PlanComponent]:
+    """
+    Divide workloads into components, in the order of their goals; those without goals are left out.
+
+    Args:
+        pods: Those that may move.
+        families: One pod for each set of pods that no selector tells apart.
+        cluster: With all pods.
+    """
+    roots = {name_workload(one): name_workload(one) for one in pods}
+    listed = [one for one in families if one.is_spread]
+    for one in listed:
+        for other in listed:
+            if _counts(one, other):
+                _join(roots, name_workload(one), name_workload(other))
+    if is_small(pods, cluster) and is_contended(pods, len(pods), cluster):
+        first, *others = roots or [WorkloadName("", "")]
+        for name in others:
+            _join(roots, first, name)
+    members: dict[WorkloadName, tuple[list[WorkloadPod], list[SpreadGoal]]] = {}
+    for goal in goals:
+        name = WorkloadName(goal.pod.namespace, goal.workloads[0])
+        members.setdefault(_find_root(roots, name), ([], []))[1].append(goal)
+    for one in pods:
+        root = _find_root(roots, name_workload(one))
+        if root in members:
+            members[root][0].append(one)
+    return [PlanComponent(tuple(found), tuple(wanted)) for found, wanted in members.values()]
+
+
+def name_workload(one: WorkloadPod) -> WorkloadName:
+    """Name the workload of a pod."""
+    return WorkloadName(one.replacement.namespace, one.workload)
+
+
+def _counts(one: WorkloadPod, other: WorkloadPod) -> bool:
+    pod = other.replacement
+    spreads = (*one.spreads.hard, *one.spreads.soft)
+    return pod.namespace == one.replacement.namespace and any(
+        spread.counts(pod.labels) for spread in spreads
+    )
+
+
+def _join(roots: dict[WorkloadName, WorkloadName], one: WorkloadName, other: WorkloadName) -> None:
+    roots[_find_root(roots, other)] = _find_root(roots, one)
+
+
+def _find_root(roots: dict[WorkloadName, WorkloadName], name: WorkloadName) -> WorkloadName:
+    root = roots.setdefault(name, name)
+    while roots[root] != root:
+        root = roots[root]
+    return root
+
+
+def is_small(pods: Sequence[WorkloadPod], cluster: SchedulingCluster) -> bool:
+    """Whether all workloads can be planned together."""
+    return len(pods) <= MOST_PODS and len(cluster.topology.nodes) <= MOST_NODES
+
+
+def is_contended(pods: Sequence[WorkloadPod], number: int, cluster: SchedulingCluster) -> bool:
+    """
+    Whether it may matter for a pod where other workloads' pods go.
+
+    Args:
+        number: Number of pods that move at most.
+    """
+    replacements = [one.replacement for one in pods]
+    if any(pod.ports or pod.affinity or pod.anti_affinity or pod.volumes for pod in replacements):
+        return True
+    most = NO_RESOURCES
+    for pod in replacements:
+        most = _largest(most, pod.requests)
+    for node in cluster.topology.nodes:
+        room = cluster.allocatable.get(node.name)
+        usage = cluster.placed.usage(node.name)
+        if room is not None and (
+            usage.pods + number > room.pods or not _holds(room, usage.requests.plus(most, number))
+        ):
+            return True
+    return False
+
+
+def _largest(one: Resources, other: Resources) -> Resources:
+    names = sorted({*one.scalars, *other.scalars})
+    return Resources(
+        max(one.milli_cpu, other.milli_cpu),
+        max(one.memory, other.memory),
+        max(one.ephemeral_storage, other.ephemeral_storage),
+        scalars={name: max(one.scalars.get(name, 0), other.scalars.get(name, 0)) for name in names},
+    )
+
+
+def _holds(room: Resources, requests: Resources) -> bool:
+    return (
+        requests.milli_cpu <= room.milli_cpu
+        and requests.memory <= room.memory
+        and requests.ephemeral_storage <= room.ephemeral_storage
+        and all(amount <= room.scalars.get(name, 0) for name, amount in requests.scalars.items())
+    )

@@ -1,0 +1,208 @@
+"""
+The evictions that are possible in a state, and where the replacements may go: ``RebalanceModel``.
+
+A state has the number of pods of each kind in each cell. States that differ by an exchange of cells
+of one group are represented by one of them, the *canonical* one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.cells import Column, State, StateSpace
+from webhook.policy.rebalance.counts import CellCounts, SkewLimit
+from webhook.policy.rebalance.kinds import NEVER, PodKind, SortedPods
+
+
+class Eviction(NamedTuple):
+    """The eviction of a pod of one kind in one cell."""
+
+    kind: int
+    cell: int
+
+
+Ranking: TypeAlias = Callable[[State, Sequence[int]], Sequence[int]]
+"""Returns the cells with the best score, among those that pass, for the replacement to place."""
+
+Passing: TypeAlias = Callable[[State, int], Iterable[int]]
+"""Returns the cells that pass all filters but that of constraints, for a kind."""
+
+
+class KindRules(NamedTuple):
+    """
+    What decides on the nodes for the replacement of a kind.
+
+    Attributes:
+        hard: Its constraints with DoNotSchedule.
+        passing: Replaces the check of resources if other filters look at pods that move.
+        ranking: None without constraints to score by.
+    """
+
+    hard: tuple[SkewLimit, ...]
+    passing: Passing | None = None
+    ranking: Ranking | None = None
+
+
+class RebalanceModel:
+    """
+    All that a search asks.
+
+    Attributes:
+        start: The canonical state at the start.
+    """
+
+    def __init__(
+        self,
+        space: StateSpace,
+        counts: Sequence[CellCounts],
+        rules: Sequence[KindRules],
+        budgets: Sequence[DisruptionBudget],
+    ) -> None:
+        self._space = space
+        self._counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
+        groups = defaultdict[int, list[int]](list)
+        for index, cell in enumerate(space.cells):
+            groups[cell.group].append(index)
+        self._group = tuple(cell.group for cell in space.cells)
+        self._groups = [members for members in groups.values() if len(members) > 1]
+        self._landings: dict[tuple[State, int], tuple[State, ...]] = {}
+        self.start = self.canonical(space.count_start())
+        self._leaving = find_leaving(space.pods, budgets)
+
+    @property
+    def kinds(self) -> tuple[PodKind, ...]:
+        """The kinds of the pods."""
+        return self._space.kinds
+
+    def canonical(self, state: State) -> State:
+        """Return the state that represents all that are equal but for an exchange of cells."""
+        if not self._groups:
+            return state
+        columns = list(state)
+        for members in self._groups:
+            ordered = sorted([columns[cell] for cell in members])
+            for cell, column in zip(members, ordered, strict=True):
+                columns[cell] = column
+        return tuple(columns)
+
+    def find_cell(self, state: State, cell: int, column: Column) -> int:
+        """Find a cell of a group, given by one of its cells, that has a column."""
+        group = self._group[cell]
+        found = (i for i, pods in enumerate(state) if pods == column and self._group[i] == group)
+        return next(found)
+
+    def count_pods(self, state: State) -> list[list[int]]:
+        """Count the pods of each domain, for all counts."""
+        return [counts.count_pods(state) for counts in self._counts]
+
+    def counted_kinds(self, counts: int) -> frozenset[int]:
+        """Return the kinds that count."""
+        return frozenset(self._counts[counts].kinds)
+
+    def list_evictions(self, state: State) -> Iterator[Eviction]:
+        """Yield the evictions that are allowed; of those that differ by an exchange, one."""
+        allowed = [kind for kind in range(len(self.kinds)) if self._is_allowed(state, kind)]
+        seen = set[tuple[int, Column]]()
+        for cell, column in enumerate(state):
+            place = (self._group[cell], column)
+            if place not in seen:
+                seen.add(place)
+                yield from (Eviction(kind, cell) for kind in allowed if column[kind])
+
+    def _is_allowed(self, state: State, kind: int) -> bool:
+        if not self._leaving[kind]:
+            return False
+        index = self.kinds[kind].budget
+        if index is None:
+            return True
+        others = [i for i, one in enumerate(self.kinds) if one.budget == index and not one.is_ready]
+        recovered = sum(self._unready[i] - sum(column[i] for column in state) for i in others)
+        return self._budgets[index].allows(recovered, is_ready=self.kinds[kind].is_ready)
+
+    @cached_property
+    def _unready(self) -> Sequence[int]:
+        """The number of pods of each kind at the start."""
+        return [sum(pods) for pods in zip(*self.start, strict=True)]
+
+    def evict(self, state: State, eviction: Eviction) -> tuple[State, ...]:
+        """
+        Find the states after an eviction, one for each choice of the scheduler that matters.
+
+        Returns:
+            Canonical states; none if the replacement would have no node.
+        """
+        kind, cell = eviction
+        rest = self.canonical(change_state(state, cell, kind, -1))
+        successor = self.kinds[kind].successor
+        known = self._landings.get((rest, successor))
+        if known is None:
+            known = self._landings[rest, successor] = tuple(self._land(rest, successor))
+        return known
+
+    def _land(self, rest: State, kind: int) -> Iterable[State]:
+        seen = dict[tuple[int, Column], State]()
+        for cell in self._find_cells(rest, kind):
+            place = (self._group[cell], rest[cell])
+            if place not in seen:
+                seen[place] = self.canonical(change_state(rest, cell, kind, 1))
+        return dict.fromkeys(seen.values())
+
+    def _find_cells(self, rest: State, kind: int) -> Sequence[int]:
+        """Find the cells that the scheduler may choose for the replacement of a pod that left."""
+        rules = self._rules[kind]
+        find_passing = rules.passing or self._find_room
+        passing = list(find_passing(rest, kind))
+        for limit in rules.hard:
+            counts = self._counts[limit.counts]
+            pods = counts.count_pods(rest)
+            most, domains = limit.find_most(pods, counts.size), counts.domains
+            passing = [
+                cell
+                for cell in passing
+                if (domain := domains[cell]) is not None and pods[domain] <= most
+            ]
+        return rules.ranking(rest, passing) if rules.ranking and passing else passing
+
+    def _find_room(self, rest: State, kind: int) -> Iterator[int]:
+        """Yield the cells that pass the filters, if besides constraints only resources matter."""
+        requests = self._space.requests
+        wanted = requests[kind]
+        dimensions = [index for index, amount in enumerate(wanted) if amount]
+        for index, (cell, column) in enumerate(zip(self._space.cells, rest, strict=True)):
+            if not cell.passes[kind]:
+                continue
+            for dimension in dimensions:
+                used = sum(
+                    pods * request[dimension]
+                    for pods, request in zip(column, requests, strict=True)
+                    if pods
+                )
+                if wanted[dimension] > cell.free[dimension] - used:
+                    break
+            else:
+                yield index
+
+
+def change_state(state: State, cell: int, kind: int, pods: int) -> State:
+    """Add pods of a kind to a cell; a negative number removes them."""
+    column = state[cell]
+    changed = (*column[:kind], column[kind] + pods, *column[kind + 1 :])
+    return (*state[:cell], changed, *state[cell + 1 :])
+
+
+def find_leaving(pods: SortedPods, budgets: Sequence[DisruptionBudget]) -> tuple[bool, ...]:
+    """Find the kinds whose pods can be evicted, now or once all pods have ready replacements."""
+    unready = Counter[int | None]()
+    for (kind, _), members in pods.members.items():
+        if not pods.kinds[kind].is_ready:
+            unready[pods.kinds[kind].budget] += len(members)
+    return tuple(
+        kind.budget is None
+        or (
+            kind.budget != NEVER
+            and budgets[kind.budget].allows(unready[kind.budget], is_ready=kind.is_ready)
+        )
+        for kind in pods.kinds
+    )

@@ -1,0 +1,176 @@
+"""
+The plan that restores the spread of workloads: ``plan_rebalance``.
+
+``RebalancePlan`` is a value; nothing here evicts.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.compilation import compile_model
+from webhook.policy.rebalance.components import (
+    PlanComponent,
+    WorkloadName,
+    find_components,
+    is_contended,
+    name_workload,
+)
+from webhook.policy.rebalance.goals import GoalObstacle, SpreadGoal, find_excess, find_goals
+from webhook.policy.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
+from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
+from webhook.policy.rebalance.replay import EvictionStep, replay
+from webhook.policy.rebalance.solution import solve
+
+
+class GoalResult(msgspec.Struct, frozen=True):
+    """
+    A constraint before and after a plan.
+
+    Attributes:
+        obstacle: Why it does not hold in the end; None if it does.
+    """
+
+    goal: SpreadGoal
+    before: PodTally
+    after: PodTally
+    obstacle: GoalObstacle | None
+
+
+class ImmovablePod(msgspec.Struct, frozen=True):
+    """A pod in the scope that is not evicted; ``workload`` is empty without a controller."""
+
+    namespace: str
+    pod: str
+    workload: str
+    obstacle: EvictionObstacle
+
+
+class RebalancePlan(msgspec.Struct, frozen=True):
+    """
+    The evictions after which constraints hold, one after another.
+
+    Attributes:
+        steps: In order; the next pod is evicted when the replacement of the last one is ready.
+        least: Number of evictions that any plan for the same constraints needs at least, whatever
+            the scheduler chooses.
+        is_least: Whether it is proven that no plan has fewer evictions in the worst case, and that
+            this one has no more than shown, whatever the scheduler chooses.
+    """
+
+    steps: tuple[EvictionStep, ...]
+    goals: tuple[GoalResult, ...]
+    immovable: tuple[ImmovablePod, ...]
+    least: int
+    is_least: bool
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """The result for one component; ``obstacles``: index of a goal that is not reached -> why."""
+
+    steps: tuple[EvictionStep, ...] = ()
+    obstacles: Mapping[int, GoalObstacle] = {}
+    least: int = 0
+    is_proven: bool = True
+
+
+def plan_rebalance(
+    cluster: SchedulingCluster,
+    pods: Sequence[WorkloadPod],
+    budgets: Sequence[DisruptionBudget] = (),
+) -> RebalancePlan:
+    """
+    Find the fewest evictions after which the constraints of workloads hold.
+
+    Args:
+        cluster: With all pods that have a node, of all workloads.
+        pods: The pods in the scope, in any order; their constraints are to hold, and they may be
+            evicted. Pods on unknown nodes are left alone.
+    """
+    before = renew_claims(cluster, pods)
+    placed = [one for one in pods if one.pod.node_name in before.nodes]
+    keys = find_label_keys(placed, before)
+    families = list(find_families(placed, keys))
+    goals = find_goals(families, before.topology, before.placed.census)
+    movable = [one for one in placed if one.is_spread]
+    components = find_components(movable, families, goals, before)
+    working = dataclasses.replace(before, placed=before.placed.copy())
+    pending = {name_workload(one) for one in pods if not one.pod.node_name and one.is_spread}
+    parts = [_plan_component(one, working, budgets, pending) for one in components]
+    steps = tuple(step for part in parts for step in part.steps)
+    missed = {
+        id(goal): part.obstacles[index]
+        for component, part in zip(components, parts, strict=True)
+        for index, goal in enumerate(component.goals)
+        if index in part.obstacles
+    }
+    results = tuple(
+        GoalResult(
+            goal,
+            goal.tally(before.topology, before.placed.census),
+            goal.tally(before.topology, working.placed.census),
+            missed.get(id(goal)),
+        )
+        for goal in goals
+    )
+    is_least = all(part.is_proven for part in parts) and (
+        not any(part.steps or part.obstacles for part in parts)
+        or any(len(component.pods) == len(movable) for component in components)
+        or not is_contended(movable, len(steps) + 1, before)
+    )
+    least = sum(part.least for part in parts)
+    immovable = tuple(_list_immovable(placed, budgets, results))
+    return RebalancePlan(steps, results, immovable, least, is_least)
+
+
+def _plan_component(
+    component: PlanComponent,
+    cluster: SchedulingCluster,
+    budgets: Sequence[DisruptionBudget],
+    pending: AbstractSet[WorkloadName],
+) -> _Part:
+    """Plan some workloads, and move the pods of the cluster along."""
+    pods, goals = component
+    tallies = [goal.tally(cluster.topology, cluster.placed.census) for goal in goals]
+    excess = [find_excess(tally) for tally in tallies]
+    broken = [index for index, number in enumerate(excess) if number]
+    if not broken:
+        return _Part()
+    if not pending.isdisjoint(map(name_workload, pods)):
+        return _Part(obstacles=dict.fromkeys(broken, GoalObstacle.PENDING_PODS))
+    compiled = compile_model(pods, goals, cluster, budgets)
+    hard = [goal.is_hard for goal in goals]
+    order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
+    attempt, obstacles = solve(compiled.model, compiled.bounds, hard, order)
+    steps = tuple(replay(compiled, attempt.strategy or {}, cluster))
+    return _Part(steps, obstacles, attempt.bound, attempt.is_proven)
+
+
+def _list_immovable(
+    pods: Iterable[WorkloadPod],
+    budgets: Sequence[DisruptionBudget],
+    results: Sequence[GoalResult],
+) -> Iterator[ImmovablePod]:
+    """Yield the pods that are not evicted, as far as constraints that do not hold count them."""
+    missed = [result.goal for result in results if result.obstacle is not None]
+    for one in pods:
+        obstacle = one.obstacle or _find_obstacle(one, budgets)
+        if obstacle is not None and any(goal.counts(one.pod) for goal in missed):
+            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle)
+
+
+def _find_obstacle(
+    one: WorkloadPod, budgets: Sequence[DisruptionBudget]
+) -> EvictionObstacle | None:
+    index = find_budget(one, budgets)
+    if index is None:
+        return None
+    if index == NEVER:
+        return EvictionObstacle.MANY_BUDGETS
+    allows = budgets[index].allows(0, is_ready=one.is_ready)
+    return None if allows else EvictionObstacle.BUDGET

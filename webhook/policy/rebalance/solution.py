@@ -1,0 +1,120 @@
+"""
+The goals that can be reached together, and the strategy that reaches them: ``solve``.
+
+If not all goals can be reached, they are tried one after another: hard constraints that hold
+already, the other hard ones, and then soft ones in the same order. Each is kept that can be reached
+together with those before it. No constraint that holds is given up for one after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.policy.rebalance.bounds import UNREACHABLE, GoalBound
+from webhook.policy.rebalance.deepening import find_deepening
+from webhook.policy.rebalance.descent import find_descent
+from webhook.policy.rebalance.direct import find_direct
+from webhook.policy.rebalance.exhaustive import StateGraph, explore, find_shortest
+from webhook.policy.rebalance.goals import GoalObstacle
+from webhook.policy.rebalance.model import RebalanceModel
+from webhook.policy.rebalance.search import SearchEffort, SearchProblem, Strategy
+
+LISTED_STATES = 3_000  # that are all listed; some evictions and outcomes each
+TRIED_STATES = 6_000  # that other searches expand, for one set of goals
+
+
+class Attempt(NamedTuple):
+    """
+    The result of a search for one set of goals.
+
+    Attributes:
+        strategy: None if none is found.
+        bound: Proven number of evictions that every strategy needs at least.
+        is_proven: Whether the strategy is shortest, or there is none.
+    """
+
+    strategy: Strategy | None
+    bound: int
+    is_proven: bool
+
+
+class Solution(NamedTuple):
+    """
+    The best strategy for as many goals as can be reached.
+
+    Attributes:
+        obstacles: Index of each other goal -> why it is not reached.
+    """
+
+    attempt: Attempt
+    obstacles: Mapping[int, GoalObstacle]
+
+
+class GoalSearch:
+    """The searches of one model; its states are listed at most once."""
+
+    def __init__(self, model: RebalanceModel, bounds: Sequence[GoalBound]) -> None:
+        self._model, self._bounds = model, bounds
+        self._graph: StateGraph | None = None
+        self._is_explored = False
+
+    def reach(self, goals: Sequence[int]) -> Attempt:
+        """Find the shortest strategy after which some goals hold."""
+        problem = SearchProblem(self._model, [self._bounds[goal] for goal in goals])
+        least = problem.bound(self._model.start)
+        if least >= UNREACHABLE:
+            return Attempt(None, least, is_proven=True)
+        effort = SearchEffort(TRIED_STATES)
+        direct = find_direct(problem, effort)
+        if direct is not None:
+            return Attempt(direct, least, is_proven=True)
+        graph = self._explore()
+        if graph is not None:
+            shortest = find_shortest(graph, problem)
+            bound = shortest[self._model.start].length if shortest else UNREACHABLE
+            return Attempt(shortest, bound, is_proven=True)
+        strategy, bound = find_deepening(problem, effort)
+        if strategy is not None:
+            return Attempt(strategy, bound, is_proven=True)
+        return Attempt(find_descent(problem, SearchEffort(TRIED_STATES)), bound, is_proven=False)
+
+    def _explore(self) -> StateGraph | None:
+        if not self._is_explored:
+            self._is_explored = True
+            self._graph = explore(self._model, SearchEffort(LISTED_STATES))
+        return self._graph
+
+
+def solve(
+    model: RebalanceModel, bounds: Sequence[GoalBound], hard: Sequence[bool], order: Sequence[int]
+) -> Solution:
+    """
+    Find the goals that can be reached, and the shortest strategy for them.
+
+    Args:
+        hard: By goal, whether kube-scheduler enforces it.
+        order: The indexes of the goals, the most important first.
+    """
+    search = GoalSearch(model, bounds)
+    best = search.reach(order)
+    if best.strategy is not None:
+        return Solution(best, {})
+    reached: tuple[int, ...] = ()
+    obstacles: dict[int, GoalObstacle] = {}
+    best = search.reach(())
+    for goal in order:
+        attempt = search.reach((*reached, goal))
+        if attempt.strategy is not None:
+            reached, best = (*reached, goal), attempt
+        else:
+            obstacle = bounds[goal].obstacle or _explain(search, goal, attempt, is_hard=hard[goal])
+            obstacles[goal] = obstacle
+    return Solution(best, obstacles)
+
+
+def _explain(search: GoalSearch, goal: int, attempt: Attempt, *, is_hard: bool) -> GoalObstacle:
+    """Explain why there is no strategy for a goal and those before it."""
+    if not attempt.is_proven:
+        return GoalObstacle.UNKNOWN
+    if search.reach((goal,)).strategy is not None:
+        return GoalObstacle.CONFLICT
+    return GoalObstacle.NO_SEQUENCE if is_hard else GoalObstacle.SCORES
