@@ -67,7 +67,8 @@ def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
         return 0
     smallest = [min(amounts) for amounts in zip(*requests, strict=True)]
     pairs = zip(cell.free, smallest, strict=True)
-    return max(0, min(free // wanted for free, wanted in pairs if wanted))
+    room: int = min(free // wanted for free, wanted in pairs if wanted)
+    return max(0, room)
 
 
 class GoalBound(msgspec.Struct, frozen=True):
@@ -94,10 +95,18 @@ class GoalBound(msgspec.Struct, frozen=True):
         Args:
             pods: By domain.
         """
+        return self.find_level(pods)[0]
+
+    def find_level(self, pods: Sequence[int]) -> tuple[int, int]:
+        """
+        Find the number of pods of the least full domain that takes the fewest evictions.
+
+        Returns:
+            The evictions that it takes at least, and the most pods that a domain then has.
+        """
         if self.obstacle is not None:
-            return UNREACHABLE
-        low, high = self.lowest, self.highest
-        inside = pods[: self.size]
+            return UNREACHABLE, self.max_skew
+        inside, low, high = pods[: self.size], self.lowest, self.highest
         # A larger minimum has fewer pods above the limit, and more missing below.
         while low < high:
             middle = (low + high) // 2
@@ -105,8 +114,11 @@ class GoalBound(msgspec.Struct, frozen=True):
                 high = middle
             else:
                 low = middle + 1
-        numbers = {low, max(self.lowest, low - 1)}
-        return min(max(self._missing(inside, m), self._above(inside, m)) for m in numbers)
+        levels = {low, max(self.lowest, low - 1)}
+        bound, level = min(
+            (max(self._missing(inside, one), self._above(inside, one)), one) for one in levels
+        )
+        return bound, level + self.max_skew
 
     def _above(self, pods: Sequence[int], minimum: int) -> int:
         limit = minimum + self.max_skew

@@ -8,11 +8,12 @@ nothing that a plan depends on.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import ge
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -22,6 +23,8 @@ from webhook.policy.rebalance.kinds import PodKind, SortedPods
 
 UNLIMITED = 1 << 62  # more than any node has of any resource
 
+SPARE_PODS = 2  # more than the fullest node has now: where a plan rarely brings a node
+
 
 class NodeCell(msgspec.Struct, frozen=True):
     """
@@ -30,13 +33,29 @@ class NodeCell(msgspec.Struct, frozen=True):
     Attributes:
         free: What is free for pods that may move, by dimension; may be negative.
         passes: By kind, whether a replacement passes the filters beside pods that stay.
-        group: Number of the group.
+        place: What distinguishes it from other cells, besides what is free.
+        ceiling: Number of pods from which an assumption about ``free`` may fail; None if there is
+            no assumption.
     """
 
     nodes: tuple[Node, ...]
     free: tuple[int, ...]
     passes: tuple[bool, ...]
-    group: int
+    place: object
+    ceiling: int | None = None
+
+
+class NodeLimit(NamedTuple):
+    """
+    The pods that may move of which a node never takes one more, whatever its room.
+
+    Attributes:
+        most: Number of pods.
+        nodes: Names of the nodes.
+    """
+
+    most: int
+    nodes: Container[str]
 
 
 Column: TypeAlias = tuple[int, ...]
@@ -70,6 +89,31 @@ class StateSpace(msgspec.Struct, frozen=True):
         """The first node of each cell."""
         return [cell.nodes[0] for cell in self.cells]
 
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The number of the group of each cell."""
+        numbers: dict[object, int] = {}
+        places = ((cell.place, cell.passes, cell.free) for cell in self.cells)
+        return tuple(numbers.setdefault(place, len(numbers)) for place in places)
+
+    def assume_room(self) -> "StateSpace":
+        """
+        Assume that there is room on nodes that have more than a plan is likely to need.
+
+        Nodes that differ only in what is free are then alike. A search that comes to the ceiling
+        of a cell has to be repeated without this assumption.
+        """
+        most = max(map(sum, self.count_start())) + SPARE_PODS
+        return replace(
+            self,
+            cells=tuple(
+                replace(cell, free=(UNLIMITED,), ceiling=most)
+                if len(cell.free) == len(cell.nodes) == 1 and most <= cell.free[0] < UNLIMITED
+                else cell
+                for cell in self.cells
+            ),
+        )
+
     def count_start(self) -> State:
         """Count the pods of each kind in each cell, before any eviction."""
         columns = [[0] * len(self.kinds) for _ in self.cells]
@@ -79,20 +123,23 @@ class StateSpace(msgspec.Struct, frozen=True):
 
 
 def divide_nodes(
-    pods: SortedPods, tallies: Sequence[PodTally], cluster: SchedulingCluster
+    pods: SortedPods,
+    tallies: Sequence[PodTally],
+    limits: Sequence[NodeLimit],
+    cluster: SchedulingCluster,
 ) -> StateSpace:
     """
     Divide the nodes into cells; O(nodes x (tallies + kinds)).
 
     Args:
         tallies: All constraints of the pods.
+        limits: What else limits the pods that may move.
         cluster: The cluster without the pods that may move.
     """
     nodes = cluster.topology.nodes
-    frees, requests = _measure(pods, cluster)
+    frees, requests = _measure(pods, limits, cluster)
     joined = _join_nodes(pods, tallies, nodes, frees)
     carriers = _count_carriers([nodes[positions[0]] for positions in joined], tallies)
-    groups: dict[object, int] = {}
     cells: list[NodeCell] = []
     for positions in joined:
         first = nodes[positions[0]]
@@ -102,9 +149,8 @@ def divide_nodes(
             _place(tally, first, values) for tally, values in zip(tallies, carriers, strict=True)
         )
         passed = tuple(kind.nodes[positions[0]] for kind in pods.kinds)
-        traits = (places, passed, free, "" if pods.is_simple else first.name)
-        group = groups.setdefault(traits, len(groups))
-        cells.append(NodeCell(tuple(nodes[one] for one in positions), free, passed, group))
+        place = (places, "" if pods.is_simple else first.name)
+        cells.append(NodeCell(tuple(nodes[one] for one in positions), free, passed, place))
     index = {node.name: number for number, cell in enumerate(cells) for node in cell.nodes}
     return StateSpace(pods, tuple(cells), requests, index)
 
@@ -158,7 +204,7 @@ def _place(tally: PodTally, node: Node, carriers: Counter[str]) -> object:
 
 
 def _measure(
-    pods: SortedPods, cluster: SchedulingCluster
+    pods: SortedPods, limits: Sequence[NodeLimit], cluster: SchedulingCluster
 ) -> tuple[list[Column], tuple[Column, ...]]:
     """
     Measure what is free on each node, and what a pod of each kind takes.
@@ -178,8 +224,12 @@ def _measure(
         chosen = [unlimited if fits else free for fits, free in zip(fits_all, frees, strict=True)]
         return chosen, tuple(vectors)
     slots = [_count_slots(free, vectors[0]) for free in frees]
-    total = numbers.total()
-    counted: list[Column] = [(UNLIMITED if number >= total else number,) for number in slots]
+    enough = [
+        min([numbers.total(), *(limit.most for limit in limits if node.name in limit.nodes)])
+        for node in cluster.topology.nodes
+    ]
+    pairs = zip(slots, enough, strict=True)
+    counted: list[Column] = [(UNLIMITED if slot >= most else slot,) for slot, most in pairs]
     return counted, ((1,),) * len(vectors)
 
 

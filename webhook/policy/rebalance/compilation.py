@@ -19,10 +19,10 @@ from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rebalance.bounds import GoalBound, bound_goal, find_range
 from webhook.policy.rebalance.budgets import DisruptionBudget
-from webhook.policy.rebalance.cells import State, StateSpace, divide_nodes
+from webhook.policy.rebalance.cells import NodeLimit, State, StateSpace, divide_nodes
 from webhook.policy.rebalance.counts import CellCounts, SkewLimit, compile_counts
 from webhook.policy.rebalance.goals import SpreadGoal
-from webhook.policy.rebalance.kinds import sort_pods
+from webhook.policy.rebalance.kinds import SortedPods, sort_pods
 from webhook.policy.rebalance.model import (
     KindRules,
     Passing,
@@ -68,6 +68,8 @@ def compile_model(
     goals: Sequence[SpreadGoal],
     cluster: SchedulingCluster,
     budgets: Sequence[DisruptionBudget],
+    *,
+    assumes_room: bool,
 ) -> CompiledPlan:
     """
     Compile a model of some pods.
@@ -76,6 +78,7 @@ def compile_model(
         pods: Those that may move; at least one, all on nodes of the cluster.
         goals: The constraints that are to hold.
         cluster: With all pods.
+        assumes_room: Whether to begin with the assumption of ``StateSpace.assume_room``.
     """
     rest = remove_pods(cluster, pods)
     sorted_pods = sort_pods(pods, rest, budgets)
@@ -86,7 +89,9 @@ def compile_model(
     ]
     wanted = [goal.tally(topology, census) for goal in goals]
     seen = [*wanted, *(tally for one in tallies for tally in (*one.hard, *one.soft))]
-    space = divide_nodes(sorted_pods, seen, rest)
+    space = divide_nodes(sorted_pods, seen, list(_limit_nodes(tallies, sorted_pods)), rest)
+    if assumes_room:
+        space = space.assume_room()
     table = _Table(space)
     namespaces = [goal.pod.namespace for goal in goals]
     limits = [table.enter(one, name) for one, name in zip(wanted, namespaces, strict=True)]
@@ -102,6 +107,26 @@ def remove_pods(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> Sche
     for one in pods:
         placed.remove(one.pod, one.pod.node_name)
     return dataclasses.replace(cluster, placed=placed)
+
+
+def _limit_nodes(tallies: Sequence[ConstraintTallies], pods: SortedPods) -> Iterator[NodeLimit]:
+    """
+    Yield what hard constraints that all pods have, and that count all of them, say of a node.
+
+    A domain takes one more pod only if it has no more than the global minimum, which is at most the
+    average, and maxSkew less one; so does each of its nodes.
+    """
+    labels = [kind.replacement.labels for kind in pods.kinds]
+    namespaces = {kind.replacement.namespace for kind in pods.kinds}
+    total = sum(map(len, pods.members.values()))
+    for tally in tallies[0].hard:
+        spread = tally.spread
+        shared = (spread, tally.domains)
+        is_shared = all(shared in [(t.spread, t.domains) for t in one.hard] for one in tallies)
+        counts_all = len(namespaces) == 1 and all(map(spread.counts, labels))
+        if is_shared and counts_all:
+            average = (total + sum(tally.pods.values())) // max(1, len(tally.domains.sizes))
+            yield NodeLimit(average + spread.max_skew, tally.domains.values)
 
 
 def _list_bounds(

@@ -39,7 +39,7 @@ class _Deepening:
         known = self.strategy.get(state)
         if known is not None and known.length <= length:
             return True
-        if self.is_spent or not self._effort.spend():
+        if self._effort.is_spent:
             self.is_spent = True
             return False
         for eviction, outcomes in self._problem.rank_evictions(state, length - 1):

@@ -7,7 +7,13 @@ neither proven least nor certain: after another choice of the scheduler, plan ag
 
 from webhook.policy.rebalance.cells import State
 from webhook.policy.rebalance.model import Eviction
-from webhook.policy.rebalance.search import NextEviction, SearchEffort, SearchProblem, Strategy
+from webhook.policy.rebalance.search import (
+    CANDIDATES,
+    NextEviction,
+    SearchEffort,
+    SearchProblem,
+    Strategy,
+)
 
 
 def find_descent(problem: SearchProblem, effort: SearchEffort) -> Strategy | None:
@@ -16,8 +22,8 @@ def find_descent(problem: SearchProblem, effort: SearchEffort) -> Strategy | Non
     state = problem.model.start
     measured = problem.measure(state)
     while measured[0]:
-        found = next(problem.rank_evictions(state, measured[0]), None)
-        if found is None or not effort.spend():
+        found = next(problem.rank_evictions(state, measured[0], CANDIDATES), None)
+        if found is None or effort.is_spent:
             return None
         eviction, outcomes = found
         path.append((state, eviction))

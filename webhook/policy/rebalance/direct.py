@@ -6,7 +6,13 @@ backtracking, so that large workloads cost one look at each state on the way.
 """
 
 from webhook.policy.rebalance.cells import State
-from webhook.policy.rebalance.search import NextEviction, SearchEffort, SearchProblem, Strategy
+from webhook.policy.rebalance.search import (
+    CANDIDATES,
+    NextEviction,
+    SearchEffort,
+    SearchProblem,
+    Strategy,
+)
 
 
 def find_direct(problem: SearchProblem, effort: SearchEffort) -> Strategy | None:
@@ -23,8 +29,8 @@ def find_direct(problem: SearchProblem, effort: SearchEffort) -> Strategy | None
         length = problem.bound(state)
         if not length or state in strategy:
             continue
-        found = next(problem.rank_evictions(state, length - 1), None)
-        if found is None or not effort.spend():
+        found = next(problem.rank_evictions(state, length - 1, CANDIDATES), None)
+        if found is None or effort.is_spent:
             return None
         eviction, outcomes = found
         strategy[state] = NextEviction(eviction, length)

@@ -26,7 +26,7 @@ def explore(model: RebalanceModel, effort: SearchEffort) -> StateGraph | None:
         state = pending.pop()
         if state in graph:
             continue
-        if not effort.spend():
+        if effort.is_spent:
             return None
         found = ((one, model.evict(state, one)) for one in model.list_evictions(state))
         graph[state] = [(eviction, outcomes) for eviction, outcomes in found if outcomes]

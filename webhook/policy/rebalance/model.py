@@ -8,10 +8,11 @@ of one group are represented by one of them, the *canonical* one.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.rebalance.budgets import DisruptionBudget
-from webhook.policy.rebalance.cells import Column, State, StateSpace
+from webhook.policy.rebalance.cells import UNLIMITED, Column, State, StateSpace
 from webhook.policy.rebalance.counts import CellCounts, SkewLimit
 from webhook.policy.rebalance.kinds import NEVER, PodKind, SortedPods
 
@@ -51,6 +52,8 @@ class RebalanceModel:
 
     Attributes:
         start: The canonical state at the start.
+        looked: Number of cells that were looked at, a measure of the work that is done.
+        is_doubtful: Whether a state was looked at in which an assumption about room may fail.
     """
 
     def __init__(
@@ -63,10 +66,12 @@ class RebalanceModel:
         self._space = space
         self._counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
         groups = defaultdict[int, list[int]](list)
-        for index, cell in enumerate(space.cells):
-            groups[cell.group].append(index)
-        self._group = tuple(cell.group for cell in space.cells)
-        self._groups = [members for members in groups.values() if len(members) > 1]
+        self._group = space.groups
+        for index, group in enumerate(self._group):
+            groups[group].append(index)
+        self._groups = [tuple(members) for members in groups.values() if len(members) > 1]
+        self._group_of = {cell: tuple(members) for members in groups.values() for cell in members}
+        self.looked, self.is_doubtful = 0, False
         self._landings: dict[tuple[State, int], tuple[State, ...]] = {}
         self.start = self.canonical(space.count_start())
         self._leaving = find_leaving(space.pods, budgets)
@@ -78,14 +83,15 @@ class RebalanceModel:
 
     def canonical(self, state: State) -> State:
         """Return the state that represents all that are equal but for an exchange of cells."""
-        if not self._groups:
-            return state
-        columns = list(state)
-        for members in self._groups:
-            ordered = sorted([columns[cell] for cell in members])
-            for cell, column in zip(members, ordered, strict=True):
-                columns[cell] = column
-        return tuple(columns)
+        for group in self._groups:
+            state = _sort_group(state, group)
+        return state
+
+    def _change(self, state: State, cell: int, kind: int, pods: int) -> State:
+        """Add pods to a canonical state."""
+        changed = change_state(state, cell, kind, pods)
+        group = self._group_of[cell]
+        return _sort_group(changed, group) if len(group) > 1 else changed
 
     def find_cell(self, state: State, cell: int, column: Column) -> int:
         """Find a cell of a group, given by one of its cells, that has a column."""
@@ -95,11 +101,22 @@ class RebalanceModel:
 
     def count_pods(self, state: State) -> list[list[int]]:
         """Count the pods of each domain, for all counts."""
+        self.looked += len(state) * len(self._counts)
         return [counts.count_pods(state) for counts in self._counts]
 
     def counted_kinds(self, counts: int) -> frozenset[int]:
         """Return the kinds that count."""
         return frozenset(self._counts[counts].kinds)
+
+    def find_domain(self, counts: int, eviction: Eviction) -> int | None:
+        """Find the domain in which an evicted pod is counted; None if it is not."""
+        one = self._counts[counts]
+        return self._inside[counts].get(eviction.cell) if eviction.kind in one.kinds else None
+
+    @cached_property
+    def _inside(self) -> Sequence[dict[int, int]]:
+        """The domain of each cell that counts, for all counts."""
+        return [dict(counts.eligible) for counts in self._counts]
 
     def list_evictions(self, state: State) -> Iterator[Eviction]:
         """Yield the evictions that are allowed; of those that differ by an exchange, one."""
@@ -134,10 +151,12 @@ class RebalanceModel:
             Canonical states; none if the replacement would have no node.
         """
         kind, cell = eviction
-        rest = self.canonical(change_state(state, cell, kind, -1))
+        rest = self._change(state, cell, kind, -1)
         successor = self.kinds[kind].successor
         known = self._landings.get((rest, successor))
+        self.looked += 1
         if known is None:
+            self.looked += len(state)
             known = self._landings[rest, successor] = tuple(self._land(rest, successor))
         return known
 
@@ -146,7 +165,8 @@ class RebalanceModel:
         for cell in self._find_cells(rest, kind):
             place = (self._group[cell], rest[cell])
             if place not in seen:
-                seen[place] = self.canonical(change_state(rest, cell, kind, 1))
+                self.looked += len(rest)
+                seen[place] = self._change(rest, cell, kind, 1)
         return dict.fromkeys(seen.values())
 
     def _find_cells(self, rest: State, kind: int) -> Sequence[int]:
@@ -169,20 +189,45 @@ class RebalanceModel:
         """Yield the cells that pass the filters, if besides constraints only resources matter."""
         requests = self._space.requests
         wanted = requests[kind]
-        dimensions = [index for index, amount in enumerate(wanted) if amount]
-        for index, (cell, column) in enumerate(zip(self._space.cells, rest, strict=True)):
-            if not cell.passes[kind]:
-                continue
-            for dimension in dimensions:
-                used = sum(
-                    pods * request[dimension]
-                    for pods, request in zip(column, requests, strict=True)
-                    if pods
-                )
-                if wanted[dimension] > cell.free[dimension] - used:
-                    break
-            else:
-                yield index
+        for cell, free, ceiling in self._limited[kind]:
+            column = rest[cell]
+            # Most cells take any pod, or a number of pods.
+            if free[0] >= UNLIMITED:
+                self.is_doubtful |= ceiling is not None and sum(column) >= ceiling
+                yield cell
+            elif len(wanted) == 1:
+                if sum(column) < free[0]:
+                    yield cell
+            elif _fits(wanted, free, column, requests):
+                yield cell
+
+    @cached_property
+    def _limited(self) -> Sequence[Sequence[tuple[int, Column, int | None]]]:
+        """By kind, the cells that it may enter, with what is free there."""
+        cells = self._space.cells
+        return [
+            [(i, cell.free, cell.ceiling) for i, cell in enumerate(cells) if cell.passes[kind]]
+            for kind in range(len(self.kinds))
+        ]
+
+
+def _fits(wanted: Column, free: Column, column: Column, requests: Sequence[Column]) -> bool:
+    """Whether there is room for one more pod; a resource that it does not request may be short."""
+    return all(
+        amount <= free[dimension] - sum(map(mul, column, taken))
+        for dimension, (amount, taken) in enumerate(
+            zip(wanted, zip(*requests, strict=True), strict=True)
+        )
+        if amount
+    )
+
+
+def _sort_group(state: State, members: Sequence[int]) -> State:
+    columns = list(state)
+    ordered = sorted([columns[cell] for cell in members])
+    for cell, column in zip(members, ordered, strict=True):
+        columns[cell] = column
+    return tuple(columns)
 
 
 def change_state(state: State, cell: int, kind: int, pods: int) -> State:

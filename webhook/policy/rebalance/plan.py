@@ -143,10 +143,13 @@ def _plan_component(
         return _Part()
     if not pending.isdisjoint(map(name_workload, pods)):
         return _Part(obstacles=dict.fromkeys(broken, GoalObstacle.PENDING_PODS))
-    compiled = compile_model(pods, goals, cluster, budgets)
+    compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
     hard = [goal.is_hard for goal in goals]
     order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
     attempt, obstacles = solve(compiled.model, compiled.bounds, hard, order)
+    if compiled.model.is_doubtful:
+        compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
+        attempt, obstacles = solve(compiled.model, compiled.bounds, hard, order)
     steps = tuple(replay(compiled, attempt.strategy or {}, cluster))
     return _Part(steps, obstacles, attempt.bound, attempt.is_proven)
 

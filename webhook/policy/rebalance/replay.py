@@ -104,11 +104,11 @@ class _Replay:
     def _choose_target(self, candidates: Sequence[str], kind: int) -> str:
         """Choose a node from which most evictions remain, of those the one with fewest pods."""
         known: dict[tuple[int, Column], int] = {}
-        cells, model = self._compiled.space.cells, self._compiled.model
+        groups, model = self._compiled.space.groups, self._compiled.model
 
         def remaining(node: str) -> int:
             cell = self._find_cell(node)
-            place = (cells[cell].group, self._state[cell])
+            place = (groups[cell], self._state[cell])
             if place not in known:
                 after = model.canonical(change_state(self._state, cell, kind, 1))
                 following = self._strategy.get(after)

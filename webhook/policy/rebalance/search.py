@@ -4,16 +4,20 @@ What a search looks for: ``SearchProblem``, and what it finds: ``Strategy``.
 A strategy names the next eviction in each state that the scheduler's choices can lead to, until all
 goals hold. Its *length* in a state is the number of evictions that remain in the worst case.
 
-All searches count the states that they expand, and give up when a number is spent; none looks at a
+All searches count the work that they do, and give up when a limit is reached; none looks at a
 clock, so that the same input gives the same plan.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.rebalance.bounds import UNREACHABLE, GoalBound
 from webhook.policy.rebalance.cells import State
 from webhook.policy.rebalance.model import Eviction, RebalanceModel
+
+CANDIDATES = 6
+"""Evictions of a state that a search looks at if it is not to find the shortest in any case."""
 
 
 class NextEviction(NamedTuple):
@@ -33,19 +37,15 @@ Strategy: TypeAlias = Mapping[State, NextEviction]
 
 
 class SearchEffort:
-    """
-    How many states searches may still expand.
+    """The work that a search may do, in cells that the model looks at."""
 
-    ``spend`` is false once the number is used up.
-    """
+    def __init__(self, model: RebalanceModel, cells: int) -> None:
+        self._model, self._end = model, model.looked + cells
 
-    def __init__(self, states: int) -> None:
-        self.left = states
-
-    def spend(self) -> bool:
-        """Count one state, if there is one left."""
-        self.left -= 1
-        return self.left >= 0
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search has to give up."""
+        return self._model.looked >= self._end
 
 
 class SearchProblem:
@@ -77,16 +77,22 @@ class SearchProblem:
         return found
 
     def rank_evictions(
-        self, state: State, within: int
+        self, state: State, within: int, most: int | None = None
     ) -> Iterator[tuple[Eviction, tuple[State, ...]]]:
         """
         Yield the evictions after which the bound is at most a number, the most promising first.
+
+        Args:
+            most: Look only at so many, from the fullest domains.
 
         Returns:
             Each eviction with the states that it may lead to, at least one.
         """
         ranked: list[tuple[tuple[int, int, int], Eviction, tuple[State, ...]]] = []
-        for eviction in self.model.list_evictions(state):
+        evictions = list(self.model.list_evictions(state))
+        if most is not None and len(evictions) > most:
+            evictions = nlargest(most, evictions, key=self._find_excess(state))
+        for eviction in evictions:
             outcomes = self.model.evict(state, eviction)
             measured = [self.measure(outcome) for outcome in outcomes]
             worst = max(measured, default=(UNREACHABLE, 0))
@@ -95,6 +101,18 @@ class SearchProblem:
         ranked.sort(key=lambda one: one[0])
         for _, eviction, outcomes in ranked:
             yield eviction, outcomes
+
+    def _find_excess(self, state: State) -> Callable[[Eviction], tuple[int, int]]:
+        """Return the function that compares the domains that evictions leave with their levels."""
+        pods, model = self.model.count_pods(state), self.model
+        goals = [(one.counts, one.find_level(pods[one.counts])[1]) for one in self._bounds]
+
+        def find_excess(eviction: Eviction) -> tuple[int, int]:
+            domains = [(one, model.find_domain(one, eviction), level) for one, level in goals]
+            above = [pods[one][at] - level for one, at, level in domains if at is not None]
+            return sum(number > 0 for number in above), sum(above)
+
+        return find_excess
 
 
 def _separate(model: RebalanceModel, bounds: Sequence[GoalBound]) -> list[tuple[GoalBound, ...]]:
