@@ -20,7 +20,7 @@ from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.placement.place import tally_constraints
 from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.spreads import SpreadConstraint
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.pods import WorkloadPod
 
 Place: TypeAlias = tuple[int, str, bool]
@@ -41,9 +41,7 @@ class BruteForce:
         fixed = [one.pod for one in situation.pods if one.obstacle is not None]
         self.fixed = [*fixed, *situation.others]
         self.sorts: list[WorkloadPod] = []
-        start = tuple(
-            sorted((self._sort(one), one.pod.node_name, one.is_ready) for one in moving)
-        )
+        start = tuple(sorted((self._sort(one), one.pod.node_name, one.is_ready) for one in moving))
         self.start = start
         self.goals = self._list_goals()
         self.graph: dict[State, list[list[State]]] = {}
@@ -136,9 +134,9 @@ class BruteForce:
             placed.append((pod.namespace, pod.labels, node))
         counts = Counter(dict.fromkeys(domains.values(), 0))
         for namespace, labels, node in placed:
-            if namespace == one.replacement.namespace and spread.counts(labels):
-                if node in domains:
-                    counts[domains[node]] += 1
+            is_counted = namespace == one.replacement.namespace and spread.counts(labels)
+            if is_counted and node in domains:
+                counts[domains[node]] += 1
         if not counts:
             return 0
         minimum = min(counts.values()) if len(counts) >= spread.min_domains else 0
@@ -171,7 +169,7 @@ class BruteForce:
             return True
         return healthy - desired >= 1
 
-    def _count_unready(self, state: State, budget: DisruptionBudget) -> int:
+    def _count_unready(self, state: State, budget: PodDisruptionBudget) -> int:
         pods = [(self.sorts[sort].pod, is_ready) for sort, _, is_ready in state]
         return sum(not ready and budget.selects(pod.namespace, pod.labels) for pod, ready in pods)
 
@@ -184,9 +182,7 @@ class BruteForce:
         if not one.spreads.soft or not passing:
             yield from passing
             return
-        soft = tally_constraints(
-            one.replacement, one.spreads, cluster.topology, placed.census
-        ).soft
+        soft = tally_constraints(one.replacement, one.spreads, cluster.topology, placed.census).soft
         nodes = [cluster.nodes[name] for name in passing]
         scores = score_nodes(soft, nodes, requires_keys=True).normalized
         yield from (name for name in passing if scores[name] == max(scores.values()))

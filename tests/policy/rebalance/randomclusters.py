@@ -1,5 +1,6 @@
 """Random small clusters, from a seed."""
 
+from collections.abc import Iterator
 from random import Random
 
 from tests.policy.placement.clusters import GPU, node, spread_over
@@ -15,6 +16,7 @@ from webhook.policy.model import (
 )
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod
 
 
@@ -26,23 +28,43 @@ def random_situation(seed: int) -> Situation:
     constraints = {app: _random_constraints(random, app) for app in apps}
     requests = {app: Resources(milli_cpu=random.choice((1, 1, 2))) for app in apps}
     # Zonal volumes, as far as they matter: each pod returns to its zone.
-    pinned = random.random() < 0.15
-    pods = [
-        _random_pod(random, number, nodes, apps, constraints, requests, pinned=pinned)
-        for number in range(random.randint(2, 8))
-    ]
-    slots = {}
-    if random.random() < 0.5:
-        used = {one.name: sum(pod.pod.node_name == one.name for pod in pods) for one in nodes}
-        slots = {name: max(1, used[name] + random.randint(-1, 3)) for name in used}
-    budgets = []
-    if random.random() < 0.3:
+    is_pinned = random.random() < 0.15
+    pods: list[WorkloadPod] = []
+    for number in range(random.randint(2, 8)):
         app = random.choice(apps)
-        mine = [pod for pod in pods if pod.pod.labels["app"] == app]
-        healthy = sum(pod.is_ready for pod in mine)
-        desired = max(0, len(mine) - random.randint(0, 2))
-        budgets.append(budget(desired, healthy, app, allows_unhealthy=random.random() < 0.3))
+        # Most pods crowd on few nodes, as after an outage.
+        on = random.choice(nodes[: max(1, len(nodes) // 2)] if random.random() < 0.7 else nodes)
+        pairs = ((ZONE, on.labels[ZONE]),) if is_pinned and ZONE in on.labels else ()
+        pods.append(
+            workload_pod(
+                f"{app}-{number}",
+                on.name,
+                constraints[app],
+                workload=f"Deployment/{app}",
+                labels={"app": app, "tier": "front"},
+                obstacle=EvictionObstacle.NO_CONTROLLER if random.random() < 0.07 else None,
+                is_ready=random.random() < 0.95,
+                demands=Demands(pairs),
+                requests=requests[app],
+            )
+        )
+    used = {one.name: sum(pod.pod.node_name == one.name for pod in pods) for one in nodes}
+    is_full = random.random() < 0.5
+    slots = {name: max(1, used[name] + random.randint(-1, 3)) for name in used} if is_full else {}
+    budgets = list(_random_budgets(random, pods, random.choice(apps)))
     return Situation(pods, nodes, budgets, slots=slots)
+
+
+def _random_budgets(
+    random: Random, pods: list[WorkloadPod], app: str
+) -> Iterator[PodDisruptionBudget]:
+    if random.random() < 0.3:
+        mine = [pod for pod in pods if pod.pod.labels["app"] == app]
+        desired = max(0, len(mine) - random.randint(0, 2))
+        healthy = sum(pod.is_ready for pod in mine)
+        yield budget(desired, healthy, app, allows_unhealthy=random.random() < 0.3)
+        if random.random() < 0.1:
+            yield budget(0, healthy, app)
 
 
 def _random_node(random: Random, number: int) -> Node:
@@ -74,30 +96,3 @@ def _random_kind(random: Random) -> str:
 
 def _has_minimum(random: Random, kind: str) -> bool:
     return random.random() < 0.1 and kind == DO_NOT_SCHEDULE
-
-
-def _random_pod(
-    random: Random,
-    number: int,
-    nodes: list[Node],
-    apps: list[str],
-    constraints: dict[str, list[Constraint]],
-    requests: dict[str, Resources],
-    *,
-    pinned: bool,
-) -> WorkloadPod:
-    app = random.choice(apps)
-    # Most pods crowd on few nodes, as after an outage.
-    on = random.choice(nodes[: max(1, len(nodes) // 2)] if random.random() < 0.7 else nodes)
-    pairs = ((ZONE, on.labels[ZONE]),) if pinned and ZONE in on.labels else ()
-    return workload_pod(
-        f"{app}-{number}",
-        on.name,
-        constraints[app],
-        workload=f"Deployment/{app}",
-        labels={"app": app, "tier": "front"},
-        obstacle=EvictionObstacle.NO_CONTROLLER if random.random() < 0.07 else None,
-        is_ready=random.random() < 0.95,
-        demands=Demands(pairs),
-        requests=requests[app],
-    )

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.policy.placement.clusters import gates, node, spread_over
 from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -13,11 +15,12 @@ from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.placement.spreads import SpreadConstraints, resolve_constraints
 from webhook.policy.placement.topology import Topology
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.plan import RebalancePlan, plan_rebalance
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod
 
 SHOP = "shop"
+ROOM = Resources(1 << 40, 1 << 60, 1 << 60)  # for any pod
 GATES = gates()
 
 
@@ -77,7 +80,7 @@ class Situation:
 
     pods: list[WorkloadPod]
     nodes: list[Node] = field(default_factory=lambda: ABC)
-    budgets: list[DisruptionBudget] = field(default_factory=list)
+    budgets: list[PodDisruptionBudget] = field(default_factory=list)
     others: list[FilterPod] = field(default_factory=list)
     slots: Mapping[str, int] = field(default_factory=dict)
     storage: Storage = NO_STORAGE
@@ -88,7 +91,7 @@ class Situation:
         placed = [one.pod for one in self.pods if one.pod.node_name]
         return SchedulingCluster(
             Topology(self.nodes),
-            {name: Resources(1 << 40, 1 << 60, 1 << 60, number) for name, number in self.slots.items()},
+            {name: replace(ROOM, pods=number) for name, number in self.slots.items()},
             PlacedPods([*placed, *self.others]),
             storage=self.storage,
         )
@@ -98,9 +101,11 @@ class Situation:
         return plan_rebalance(self.cluster, self.pods, self.budgets)
 
 
-def budget(desired: int | None, healthy: int, app: str = "web", **fields: Any) -> DisruptionBudget:
+def budget(
+    desired: int | None, healthy: int, app: str = "web", **fields: Any
+) -> PodDisruptionBudget:
     """Make a budget for the pods of an app."""
-    return DisruptionBudget(
+    return PodDisruptionBudget(
         SHOP, f"{app}-{desired}", LabelSelector({"app": app}), desired, healthy, **fields
     )
 

@@ -35,6 +35,12 @@ class DomainRange(msgspec.Struct, frozen=True):
     total: int
     is_closed: bool
 
+    @property
+    def without_limits(self) -> "DomainRange":
+        """The range if every domain had room, and every pod could leave."""
+        size = len(self.least)
+        return DomainRange((0,) * size, (self.total,) * size, self.total, is_closed=False)
+
 
 def find_range(counts: CellCounts, space: StateSpace, leaving: Sequence[bool]) -> DomainRange:
     """

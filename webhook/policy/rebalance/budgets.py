@@ -1,5 +1,5 @@
 """
-What PodDisruptionBudgets allow: ``DisruptionBudget``, and ``count_desired`` that it is built from.
+What PodDisruptionBudgets allow: ``PodDisruptionBudget`` and ``count_desired``.
 
 The number of healthy pods changes while a plan runs only by pods that are not ready: their
 replacements are. All other replacements take the place of the pods that were evicted before them.
@@ -19,7 +19,7 @@ Bound = int | str | None
 """A number of pods, or a percentage such as ``50%``."""
 
 
-class DisruptionBudget(msgspec.Struct, frozen=True):
+class PodDisruptionBudget(msgspec.Struct, frozen=True):
     """
     A PodDisruptionBudget with the pods that it counts.
 

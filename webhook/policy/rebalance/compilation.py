@@ -18,7 +18,7 @@ from webhook.policy.placement.place import ConstraintTallies, tally_constraints
 from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rebalance.bounds import GoalBound, bound_goal, find_range
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.cells import NodeLimit, State, StateSpace, divide_nodes
 from webhook.policy.rebalance.counts import CellCounts, SkewLimit, compile_counts
 from webhook.policy.rebalance.goals import SpreadGoal
@@ -39,11 +39,13 @@ class CompiledPlan(msgspec.Struct, frozen=True):
 
     Attributes:
         bounds: By goal, in the order of the goals.
+        loose_bounds: The same if room, and pods that stay, are left out of account.
     """
 
     space: StateSpace
     model: RebalanceModel
     bounds: tuple[GoalBound, ...]
+    loose_bounds: tuple[GoalBound, ...]
 
 
 class _Table:
@@ -67,7 +69,7 @@ def compile_model(
     pods: Sequence[WorkloadPod],
     goals: Sequence[SpreadGoal],
     cluster: SchedulingCluster,
-    budgets: Sequence[DisruptionBudget],
+    budgets: Sequence[PodDisruptionBudget],
     *,
     assumes_room: bool,
 ) -> CompiledPlan:
@@ -97,8 +99,12 @@ def compile_model(
     limits = [table.enter(one, name) for one, name in zip(wanted, namespaces, strict=True)]
     rules = list(_list_rules(tallies, table, space, rest))
     model = RebalanceModel(space, table.counts, rules, budgets)
-    bounds = _list_bounds(limits, table.counts, space, budgets)
-    return CompiledPlan(space, model, tuple(bounds))
+    leaving, counts = find_leaving(space.pods, budgets), table.counts
+    ranges = [find_range(counts[limit.counts], space, leaving) for limit in limits]
+    sizes = [counts[limit.counts].size for limit in limits]
+    bounds = tuple(map(bound_goal, limits, sizes, ranges))
+    loose = tuple(map(bound_goal, limits, sizes, [one.without_limits for one in ranges]))
+    return CompiledPlan(space, model, bounds, loose)
 
 
 def remove_pods(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:
@@ -127,19 +133,6 @@ def _limit_nodes(tallies: Sequence[ConstraintTallies], pods: SortedPods) -> Iter
         if is_shared and counts_all:
             average = (total + sum(tally.pods.values())) // max(1, len(tally.domains.sizes))
             yield NodeLimit(average + spread.max_skew, tally.domains.values)
-
-
-def _list_bounds(
-    limits: Iterable[SkewLimit],
-    counts: Sequence[CellCounts],
-    space: StateSpace,
-    budgets: Sequence[DisruptionBudget],
-) -> Iterator[GoalBound]:
-    leaving = find_leaving(space.pods, budgets)
-    for limit in limits:
-        one = counts[limit.counts]
-        reach = find_range(one, space, leaving)
-        yield bound_goal(limit, one.size, reach)
 
 
 def _list_rules(

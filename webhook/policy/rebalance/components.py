@@ -6,12 +6,15 @@ that compete for the room of a node belong together as well; in large ones each 
 planned on the cluster that the sets before it leave.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
 from webhook.policy.rebalance.goals import SpreadGoal
+from webhook.policy.rebalance.kinds import is_entangled
 from webhook.policy.rebalance.pods import WorkloadPod
 
 MOST_PODS, MOST_NODES = 24, 16
@@ -46,22 +49,45 @@ def find_components(
         families: One pod for each set of pods that no selector tells apart.
         cluster: With all pods.
     """
-    roots = {name_workload(one): name_workload(one) for one in pods}
-    listed = [one for one in families if one.is_spread]
-    for one in listed:
-        for other in listed:
+    roots = _Roots()
+    spread = defaultdict[str, list[WorkloadPod]](list)
+    for one in families:
+        if one.is_spread:
+            spread[one.replacement.namespace].append(one)
+    for listed in spread.values():
+        for one, other in product(listed, listed):
             if _counts(one, other):
-                _join(roots, name_workload(one), name_workload(other))
-    if is_small(pods, cluster) and is_contended(pods, len(pods), cluster):
-        first, *others = roots or [WorkloadName("", "")]
-        for name in others:
-            _join(roots, first, name)
+                roots.join(name_workload(one), name_workload(other))
+    if _is_small(pods, cluster) and is_contended(pods, len(pods), cluster):
+        for one in pods[1:]:
+            roots.join(name_workload(pods[0]), name_workload(one))
+    return _gather(pods, goals, roots)
+
+
+class _Roots:
+    """Sets of workloads, each named by one of them."""
+
+    def __init__(self) -> None:
+        self._parents: dict[WorkloadName, WorkloadName] = {}
+
+    def find(self, name: WorkloadName) -> WorkloadName:
+        while (parent := self._parents.get(name, name)) != name:
+            name = parent
+        return name
+
+    def join(self, one: WorkloadName, other: WorkloadName) -> None:
+        self._parents[self.find(other)] = self.find(one)
+
+
+def _gather(
+    pods: Iterable[WorkloadPod], goals: Iterable[SpreadGoal], roots: _Roots
+) -> list[PlanComponent]:
     members: dict[WorkloadName, tuple[list[WorkloadPod], list[SpreadGoal]]] = {}
     for goal in goals:
         name = WorkloadName(goal.pod.namespace, goal.workloads[0])
-        members.setdefault(_find_root(roots, name), ([], []))[1].append(goal)
+        members.setdefault(roots.find(name), ([], []))[1].append(goal)
     for one in pods:
-        root = _find_root(roots, name_workload(one))
+        root = roots.find(name_workload(one))
         if root in members:
             members[root][0].append(one)
     return [PlanComponent(tuple(found), tuple(wanted)) for found, wanted in members.values()]
@@ -73,25 +99,11 @@ def name_workload(one: WorkloadPod) -> WorkloadName:
 
 
 def _counts(one: WorkloadPod, other: WorkloadPod) -> bool:
-    pod = other.replacement
-    spreads = (*one.spreads.hard, *one.spreads.soft)
-    return pod.namespace == one.replacement.namespace and any(
-        spread.counts(pod.labels) for spread in spreads
-    )
+    labels, spreads = other.replacement.labels, one.spreads
+    return any(spread.counts(labels) for spread in (*spreads.hard, *spreads.soft))
 
 
-def _join(roots: dict[WorkloadName, WorkloadName], one: WorkloadName, other: WorkloadName) -> None:
-    roots[_find_root(roots, other)] = _find_root(roots, one)
-
-
-def _find_root(roots: dict[WorkloadName, WorkloadName], name: WorkloadName) -> WorkloadName:
-    root = roots.setdefault(name, name)
-    while roots[root] != root:
-        root = roots[root]
-    return root
-
-
-def is_small(pods: Sequence[WorkloadPod], cluster: SchedulingCluster) -> bool:
+def _is_small(pods: Sequence[WorkloadPod], cluster: SchedulingCluster) -> bool:
     """Whether all workloads can be planned together."""
     return len(pods) <= MOST_PODS and len(cluster.topology.nodes) <= MOST_NODES
 
@@ -104,7 +116,7 @@ def is_contended(pods: Sequence[WorkloadPod], number: int, cluster: SchedulingCl
         number: Number of pods that move at most.
     """
     replacements = [one.replacement for one in pods]
-    if any(pod.ports or pod.affinity or pod.anti_affinity or pod.volumes for pod in replacements):
+    if any(is_entangled(pod, cluster.storage) for pod in replacements):
         return True
     most = NO_RESOURCES
     for pod in replacements:

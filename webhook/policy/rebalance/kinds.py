@@ -17,7 +17,7 @@ from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.run import prepare_filters
 from webhook.policy.placement.filters.storage import Storage
 from webhook.policy.placement.spreads import SpreadConstraints
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.pods import WorkloadPod
 from webhook.policy.selectors import selected_keys
 
@@ -74,7 +74,7 @@ class SortedPods(msgspec.Struct, frozen=True):
 
 
 def sort_pods(
-    pods: Sequence[WorkloadPod], cluster: SchedulingCluster, budgets: Sequence[DisruptionBudget]
+    pods: Sequence[WorkloadPod], cluster: SchedulingCluster, budgets: Sequence[PodDisruptionBudget]
 ) -> SortedPods:
     """
     Sort pods by kind; O(pods + families of pods x nodes).
@@ -84,7 +84,7 @@ def sort_pods(
         cluster: The cluster with all other pods.
     """
     keys = find_label_keys(pods, cluster)
-    is_simple = not any(_is_entangled(one.replacement, cluster.storage) for one in pods)
+    is_simple = not any(is_entangled(one.replacement, cluster.storage) for one in pods)
     passed: dict[bytes, tuple[bool, ...]] = {}
     indexes: dict[object, int] = {}
     kinds: list[PodKind] = []
@@ -121,7 +121,7 @@ def _pass_nodes(pod: FilterPod, cluster: SchedulingCluster, *, is_simple: bool) 
     return tuple(filters.reject(node) is None for node in nodes)
 
 
-def _is_entangled(pod: FilterPod, storage: Storage) -> bool:
+def is_entangled(pod: FilterPod, storage: Storage) -> bool:
     """Whether filters for a pod, besides that of resources, look at pods that may move."""
     if pod.ports or pod.affinity or pod.anti_affinity:
         return True
@@ -169,7 +169,7 @@ def find_families(pods: Iterable[WorkloadPod], keys: frozenset[str]) -> Iterator
             yield one
 
 
-def find_budget(one: WorkloadPod, budgets: Sequence[DisruptionBudget]) -> int | None:
+def find_budget(one: WorkloadPod, budgets: Sequence[PodDisruptionBudget]) -> int | None:
     """Find the index of the budget of a pod; None without one, ``NEVER`` if there are several."""
     pod = one.pod
     found = [i for i, budget in enumerate(budgets) if budget.selects(pod.namespace, pod.labels)]

@@ -11,7 +11,7 @@ from functools import cached_property
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.cells import UNLIMITED, Column, State, StateSpace
 from webhook.policy.rebalance.counts import CellCounts, SkewLimit
 from webhook.policy.rebalance.kinds import NEVER, PodKind, SortedPods
@@ -61,7 +61,7 @@ class RebalanceModel:
         space: StateSpace,
         counts: Sequence[CellCounts],
         rules: Sequence[KindRules],
-        budgets: Sequence[DisruptionBudget],
+        budgets: Sequence[PodDisruptionBudget],
     ) -> None:
         self._space = space
         self._counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
@@ -237,7 +237,7 @@ def change_state(state: State, cell: int, kind: int, pods: int) -> State:
     return (*state[:cell], changed, *state[cell + 1 :])
 
 
-def find_leaving(pods: SortedPods, budgets: Sequence[DisruptionBudget]) -> tuple[bool, ...]:
+def find_leaving(pods: SortedPods, budgets: Sequence[PodDisruptionBudget]) -> tuple[bool, ...]:
     """Find the kinds whose pods can be evicted, now or once all pods have ready replacements."""
     unready = Counter[int | None]()
     for (kind, _), members in pods.members.items():

@@ -12,7 +12,7 @@ import msgspec
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
-from webhook.policy.rebalance.budgets import DisruptionBudget
+from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.compilation import compile_model
 from webhook.policy.rebalance.components import (
     PlanComponent,
@@ -25,6 +25,7 @@ from webhook.policy.rebalance.goals import GoalObstacle, SpreadGoal, find_excess
 from webhook.policy.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
 from webhook.policy.rebalance.replay import EvictionStep, replay
+from webhook.policy.rebalance.search import SearchProblem
 from webhook.policy.rebalance.solution import solve
 
 
@@ -57,32 +58,45 @@ class RebalancePlan(msgspec.Struct, frozen=True):
 
     Attributes:
         steps: In order; the next pod is evicted when the replacement of the last one is ready.
-        least: Number of evictions that any plan for the same constraints needs at least, whatever
-            the scheduler chooses.
-        is_least: Whether it is proven that no plan has fewer evictions in the worst case, and that
-            this one has no more than shown, whatever the scheduler chooses.
+        least: Number of evictions that any plan for the constraints that hold in the end needs at
+            least in the worst case, as far as is proven.
+        is_certain: Whether it is proven that these constraints hold after no more evictions than
+            these, whatever the scheduler chooses, if the plan is made again after each of them.
     """
 
     steps: tuple[EvictionStep, ...]
     goals: tuple[GoalResult, ...]
     immovable: tuple[ImmovablePod, ...]
     least: int
-    is_least: bool
+    is_certain: bool
+
+    @property
+    def is_least(self) -> bool:
+        """Whether it is proven that no plan has fewer evictions in the worst case."""
+        return len(self.steps) == self.least
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """The result for one component; ``obstacles``: index of a goal that is not reached -> why."""
+    """
+    The result for one component.
+
+    Attributes:
+        obstacles: Index of a goal that is not reached -> why.
+        least: Proven number of evictions if no other pods move.
+        loose_least: The same whatever other pods do.
+    """
 
     steps: tuple[EvictionStep, ...] = ()
     obstacles: Mapping[int, GoalObstacle] = {}
     least: int = 0
+    loose_least: int = 0
     is_proven: bool = True
 
 
 def plan_rebalance(
     cluster: SchedulingCluster,
     pods: Sequence[WorkloadPod],
-    budgets: Sequence[DisruptionBudget] = (),
+    budgets: Sequence[PodDisruptionBudget] = (),
 ) -> RebalancePlan:
     """
     Find the fewest evictions after which the constraints of workloads hold.
@@ -118,20 +132,23 @@ def plan_rebalance(
         )
         for goal in goals
     )
-    is_least = all(part.is_proven for part in parts) and (
-        not any(part.steps or part.obstacles for part in parts)
-        or any(len(component.pods) == len(movable) for component in components)
-        or not is_contended(movable, len(steps) + 1, before)
+    # Workloads that are planned one after another may help, or hinder, each other for room.
+    is_alone = any(len(component.pods) == len(movable) for component in components)
+    is_idle = not any(part.steps or part.obstacles for part in parts)
+    is_apart = is_alone or is_idle or not is_contended(movable, len(steps) + 1, before)
+    return RebalancePlan(
+        steps,
+        results,
+        tuple(_list_immovable(placed, budgets, results)),
+        sum(part.least if is_apart else part.loose_least for part in parts),
+        is_certain=is_apart and all(part.is_proven for part in parts),
     )
-    least = sum(part.least for part in parts)
-    immovable = tuple(_list_immovable(placed, budgets, results))
-    return RebalancePlan(steps, results, immovable, least, is_least)
 
 
 def _plan_component(
     component: PlanComponent,
     cluster: SchedulingCluster,
-    budgets: Sequence[DisruptionBudget],
+    budgets: Sequence[PodDisruptionBudget],
     pending: AbstractSet[WorkloadName],
 ) -> _Part:
     """Plan some workloads, and move the pods of the cluster along."""
@@ -146,17 +163,24 @@ def _plan_component(
     compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
     hard = [goal.is_hard for goal in goals]
     order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
-    attempt, obstacles = solve(compiled.model, compiled.bounds, hard, order)
+    solution = solve(compiled.model, compiled.bounds, hard, order)
     if compiled.model.is_doubtful:
         compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
-        attempt, obstacles = solve(compiled.model, compiled.bounds, hard, order)
-    steps = tuple(replay(compiled, attempt.strategy or {}, cluster))
-    return _Part(steps, obstacles, attempt.bound, attempt.is_proven)
+        solution = solve(compiled.model, compiled.bounds, hard, order)
+    attempt, reached, obstacles = solution
+    loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])
+    return _Part(
+        tuple(replay(compiled, attempt.strategy or {}, cluster)),
+        obstacles,
+        attempt.bound,
+        loose.bound(compiled.model.start),
+        attempt.is_proven,
+    )
 
 
 def _list_immovable(
     pods: Iterable[WorkloadPod],
-    budgets: Sequence[DisruptionBudget],
+    budgets: Sequence[PodDisruptionBudget],
     results: Sequence[GoalResult],
 ) -> Iterator[ImmovablePod]:
     """Yield the pods that are not evicted, as far as constraints that do not hold count them."""
@@ -168,7 +192,7 @@ def _list_immovable(
 
 
 def _find_obstacle(
-    one: WorkloadPod, budgets: Sequence[DisruptionBudget]
+    one: WorkloadPod, budgets: Sequence[PodDisruptionBudget]
 ) -> EvictionObstacle | None:
     index = find_budget(one, budgets)
     if index is None:

@@ -16,9 +16,6 @@ from webhook.policy.rebalance.bounds import UNREACHABLE, GoalBound
 from webhook.policy.rebalance.cells import State
 from webhook.policy.rebalance.model import Eviction, RebalanceModel
 
-CANDIDATES = 6
-"""Evictions of a state that a search looks at if it is not to find the shortest in any case."""
-
 
 class NextEviction(NamedTuple):
     """

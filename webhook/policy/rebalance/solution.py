@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from webhook.policy.rebalance.bounds import UNREACHABLE, GoalBound
 from webhook.policy.rebalance.deepening import find_deepening
-from webhook.policy.rebalance.descent import find_descent
-from webhook.policy.rebalance.direct import find_direct
 from webhook.policy.rebalance.exhaustive import StateGraph, explore, find_shortest
 from webhook.policy.rebalance.goals import GoalObstacle
 from webhook.policy.rebalance.model import RebalanceModel
+from webhook.policy.rebalance.paths import find_descent, find_direct
 from webhook.policy.rebalance.search import SearchEffort, SearchProblem, Strategy
 
 TRIED = 600_000
@@ -48,10 +47,12 @@ class Solution(NamedTuple):
     The best strategy for as many goals as can be reached.
 
     Attributes:
+        reached: Indexes of the goals.
         obstacles: Index of each other goal -> why it is not reached.
     """
 
     attempt: Attempt
+    reached: tuple[int, ...]
     obstacles: Mapping[int, GoalObstacle]
 
 
@@ -112,7 +113,7 @@ def solve(
     search = GoalSearch(model, bounds)
     best = search.reach(order)
     if best.strategy is not None:
-        return Solution(best, {})
+        return Solution(best, tuple(order), {})
     reached: tuple[int, ...] = ()
     obstacles: dict[int, GoalObstacle] = {}
     best = search.reach(())
@@ -123,7 +124,7 @@ def solve(
         else:
             obstacle = bounds[goal].obstacle or _explain(search, goal, attempt, is_hard=hard[goal])
             obstacles[goal] = obstacle
-    return Solution(best, obstacles)
+    return Solution(best, reached, obstacles)
 
 
 def _explain(search: GoalSearch, goal: int, attempt: Attempt, *, is_hard: bool) -> GoalObstacle:
