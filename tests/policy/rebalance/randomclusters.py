@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from tests.policy.placement.clusters import GPU, node, spread_over
-from tests.policy.rebalance.situations import Situation, budget, workload_pod
+from tests.policy.rebalance.situations import Situation, budget, repel, workload_pod
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
     HOSTNAME,
@@ -14,6 +15,7 @@ from webhook.policy.model import (
     LabelSelector,
     Node,
 )
+from webhook.policy.placement.filters.filterpods import HostPort
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.rebalance.budgets import PodDisruptionBudget
@@ -26,7 +28,7 @@ def random_situation(seed: int) -> Situation:
     nodes = [_random_node(random, number) for number in range(random.randint(2, 6))]
     apps = ["web", "api"][: random.choice((1, 1, 2))]
     constraints = {app: _random_constraints(random, app) for app in apps}
-    requests = {app: Resources(milli_cpu=random.choice((1, 1, 2))) for app in apps}
+    fields = {app: _random_fields(random, apps) for app in apps}
     # Zonal volumes, as far as they matter: each pod returns to its zone.
     is_pinned = random.random() < 0.15
     pods: list[WorkloadPod] = []
@@ -45,14 +47,27 @@ def random_situation(seed: int) -> Situation:
                 obstacle=EvictionObstacle.NO_CONTROLLER if random.random() < 0.07 else None,
                 is_ready=random.random() < 0.95,
                 demands=Demands(pairs),
-                requests=requests[app],
+                **fields[app],
             )
         )
     used = {one.name: sum(pod.pod.node_name == one.name for pod in pods) for one in nodes}
-    is_full = random.random() < 0.5
-    slots = {name: max(1, used[name] + random.randint(-1, 3)) for name in used} if is_full else {}
+    limit = random.choice(("none", "pods", "cpu"))
+    room = {name: max(1, used[name] + random.randint(-1, 3)) for name in used}
     budgets = list(_random_budgets(random, pods, random.choice(apps)))
-    return Situation(pods, nodes, budgets, slots=slots)
+    slots, cpu = (room if limit == name else {} for name in ("pods", "cpu"))
+    return Situation(pods, nodes, budgets, slots=slots, cpu=cpu)
+
+
+def _random_fields(random: Random, apps: list[str]) -> dict[str, Any]:
+    """Requests, and rarely what makes other filters look at the pods of the plan."""
+    fields: dict[str, Any] = {"requests": Resources(milli_cpu=random.choice((1, 1, 2)))}
+    if random.random() < 0.07:
+        fields["anti_affinity"] = (repel(random.choice((ZONE, HOSTNAME)), random.choice(apps)),)
+    if random.random() < 0.05:
+        fields["affinity"] = (repel(ZONE, random.choice(apps)),)
+    if random.random() < 0.05:
+        fields["ports"] = (HostPort("0.0.0.0", "TCP", 80),)
+    return fields
 
 
 def _random_budgets(

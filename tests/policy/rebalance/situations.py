@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates, node, spread_over
 from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
@@ -20,7 +21,7 @@ from webhook.policy.rebalance.plan import RebalancePlan, plan_rebalance
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod
 
 SHOP = "shop"
-ROOM = Resources(1 << 40, 1 << 60, 1 << 60)  # for any pod
+ROOM = Resources(1 << 40, 1 << 60, 1 << 60, 1 << 40)  # for any pod
 GATES = gates()
 
 
@@ -83,18 +84,23 @@ class Situation:
     budgets: list[PodDisruptionBudget] = field(default_factory=list)
     others: list[FilterPod] = field(default_factory=list)
     slots: Mapping[str, int] = field(default_factory=dict)
+    cpu: Mapping[str, int] = field(default_factory=dict)
     storage: Storage = NO_STORAGE
 
     @property
     def cluster(self) -> SchedulingCluster:
-        """The cluster, in which some nodes take a number of pods only."""
+        """The cluster, in which some nodes take a number of pods, or have some CPU, only."""
         placed = [one.pod for one in self.pods if one.pod.node_name]
         return SchedulingCluster(
             Topology(self.nodes),
-            {name: replace(ROOM, pods=number) for name, number in self.slots.items()},
+            {name: self._room(name) for name in (*self.slots, *self.cpu)},
             PlacedPods([*placed, *self.others]),
             storage=self.storage,
         )
+
+    def _room(self, name: str) -> Resources:
+        pods, cpu = self.slots.get(name, ROOM.pods), self.cpu.get(name, ROOM.milli_cpu)
+        return replace(ROOM, pods=pods, milli_cpu=cpu)
 
     def plan(self) -> RebalancePlan:
         """Plan all pods."""
@@ -108,6 +114,12 @@ def budget(
     return PodDisruptionBudget(
         SHOP, f"{app}-{desired}", LabelSelector({"app": app}), desired, healthy, **fields
     )
+
+
+def repel(key: str, app: str) -> AffinityTerm:
+    """Make a term that selects the pods of an app."""
+    term = AffinityTerm(key, LabelSelector({"app": app}), (SHOP,), None)
+    return replace(term, identity=msgspec.json.encode(term))
 
 
 def counts_after(plan: RebalancePlan) -> list[dict[str, int]]:
