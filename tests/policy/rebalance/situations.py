@@ -17,8 +17,11 @@ from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.placement.spreads import SpreadConstraints, resolve_constraints
 from webhook.policy.placement.topology import Topology
 from webhook.policy.rebalance.budgets import PodDisruptionBudget
+from webhook.policy.rebalance.compilation import CompiledPlan, compile_model
+from webhook.policy.rebalance.goals import find_goals
 from webhook.policy.rebalance.plan import RebalancePlan, plan_rebalance
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod
+from webhook.policy.rebalance.search import SearchEffort, SearchProblem
 
 SHOP = "shop"
 ROOM = Resources(1 << 40, 1 << 60, 1 << 60, 1 << 40)  # for any pod
@@ -128,3 +131,22 @@ def counts_after(plan: RebalancePlan) -> list[dict[str, int]]:
         {value: goal.after.pods.get(value, 0) for value in goal.after.domains.sizes}
         for goal in plan.goals
     ]
+
+
+def compile_situation(situation: Situation, *, assumes_room: bool = False) -> CompiledPlan:
+    """Compile the model of all pods that may move, with all goals."""
+    cluster, pods = situation.cluster, situation.pods
+    goals = find_goals(pods, cluster.topology, cluster.placed.census)
+    moving = [one for one in pods if one.is_spread]
+    return compile_model(moving, goals, cluster, situation.budgets, assumes_room=assumes_room)
+
+
+def pose(situation: Situation) -> SearchProblem:
+    """Pose the problem to reach all goals."""
+    compiled = compile_situation(situation)
+    return SearchProblem(compiled.model, compiled.bounds)
+
+
+def effort(problem: SearchProblem, cells: int = 1_000_000) -> SearchEffort:
+    """Allow a search some work."""
+    return SearchEffort(problem.model, cells)

@@ -137,17 +137,22 @@ class GoalBound(msgspec.Struct, frozen=True):
 def bound_goal(limit: SkewLimit, size: int, reach: DomainRange) -> GoalBound:
     """Find the numbers of pods that the least full domain can have in the end."""
     has_minimum = size >= max(1, limit.min_domains)
-    highest = min(*reach.most, reach.total // size) if has_minimum else 0
-    most = _find_limit(reach, highest + limit.max_skew)
-    lowest = max(0, max((*reach.least, most), default=0) - limit.max_skew)
+    fixed = max(0, max(reach.least, default=0) - limit.max_skew)
+    free = _find_minimum(reach, size) if has_minimum else 0
+    highest = min(free, *reach.most) if has_minimum else 0
+    lowest = max(fixed, _find_limit(reach, highest + limit.max_skew) - limit.max_skew)
     obstacle = None
     if lowest > highest:
-        obstacle = GoalObstacle.FIXED_PODS
-        if not has_minimum:
-            obstacle = GoalObstacle.TOO_FEW_DOMAINS
-        elif most > highest + limit.max_skew or min(reach.most) < reach.total // size:
-            obstacle = GoalObstacle.NO_NODES
+        obstacle = GoalObstacle.FIXED_PODS if fixed > free else GoalObstacle.NO_NODES
+        obstacle = obstacle if has_minimum else GoalObstacle.TOO_FEW_DOMAINS
     return GoalBound(limit.counts, size, limit.max_skew, lowest, highest, obstacle)
+
+
+def _find_minimum(reach: DomainRange, size: int) -> int:
+    """Find how many pods all domains can have, beside those that stay; their room is ignored."""
+    numbers = range(reach.total // size, 0, -1)
+    fitting = (one for one in numbers if sum(max(one, n) for n in reach.least) <= reach.total)
+    return next(fitting, 0)
 
 
 def _find_limit(reach: DomainRange, highest: int) -> int:

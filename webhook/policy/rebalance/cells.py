@@ -93,7 +93,7 @@ class StateSpace(msgspec.Struct, frozen=True):
     def groups(self) -> tuple[int, ...]:
         """The number of the group of each cell."""
         numbers: dict[object, int] = {}
-        places = ((cell.place, cell.passes, cell.free) for cell in self.cells)
+        places = ((cell.place, cell.passes, cell.free, cell.ceiling) for cell in self.cells)
         return tuple(numbers.setdefault(place, len(numbers)) for place in places)
 
     def assume_room(self) -> "StateSpace":

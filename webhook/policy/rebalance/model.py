@@ -64,7 +64,7 @@ class RebalanceModel:
         budgets: Sequence[PodDisruptionBudget],
     ) -> None:
         self._space = space
-        self._counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
+        self.counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
         groups = defaultdict[int, list[int]](list)
         self._group = space.groups
         for index, group in enumerate(self._group):
@@ -101,22 +101,22 @@ class RebalanceModel:
 
     def count_pods(self, state: State) -> list[list[int]]:
         """Count the pods of each domain, for all counts."""
-        self.looked += len(state) * len(self._counts)
-        return [counts.count_pods(state) for counts in self._counts]
+        self.looked += len(state) * len(self.counts)
+        return [counts.count_pods(state) for counts in self.counts]
 
     def counted_kinds(self, counts: int) -> frozenset[int]:
         """Return the kinds that count."""
-        return frozenset(self._counts[counts].kinds)
+        return frozenset(self.counts[counts].kinds)
 
     def find_domain(self, counts: int, eviction: Eviction) -> int | None:
         """Find the domain in which an evicted pod is counted; None if it is not."""
-        one = self._counts[counts]
+        one = self.counts[counts]
         return self._inside[counts].get(eviction.cell) if eviction.kind in one.kinds else None
 
     @cached_property
     def _inside(self) -> Sequence[dict[int, int]]:
         """The domain of each cell that counts, for all counts."""
-        return [dict(counts.eligible) for counts in self._counts]
+        return [dict(counts.eligible) for counts in self.counts]
 
     def list_evictions(self, state: State) -> Iterator[Eviction]:
         """Yield the evictions that are allowed; of those that differ by an exchange, one."""
@@ -175,7 +175,7 @@ class RebalanceModel:
         find_passing = rules.passing or self._find_room
         passing = list(find_passing(rest, kind))
         for limit in rules.hard:
-            counts = self._counts[limit.counts]
+            counts = self.counts[limit.counts]
             pods = counts.count_pods(rest)
             most, domains = limit.find_most(pods, counts.size), counts.domains
             passing = [

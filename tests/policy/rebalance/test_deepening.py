@@ -1,0 +1,46 @@
+from tests.policy.rebalance.randomclusters import random_situation
+from tests.policy.rebalance.situations import Situation, effort, pose, web_pods
+from webhook.policy.rebalance.bounds import UNREACHABLE
+from webhook.policy.rebalance.deepening import LONGEST, find_deepening
+from webhook.policy.rebalance.exhaustive import explore, find_shortest
+
+
+def test_the_same_length_as_by_listing_all_states() -> None:
+    compared = 0
+    for seed in range(400):
+        situation = random_situation(seed)
+        if not any(one.is_spread for one in situation.pods):
+            continue
+        problem = pose(situation)
+        start = problem.model.start
+        if not 0 < problem.bound(start) < UNREACHABLE:
+            continue
+        graph = explore(problem.model, effort(problem))
+        assert graph is not None
+        shortest = find_shortest(graph, problem)
+        strategy, bound = find_deepening(problem, effort(problem, 40_000))
+        if shortest is None:
+            assert strategy is None, seed
+        elif strategy is not None:
+            compared += 1
+            lengths = (strategy[start].length, bound, shortest[start].length)
+            assert len(set(lengths)) == 1, seed
+    assert compared > 50
+
+
+def test_the_search_gives_up_when_the_effort_is_spent() -> None:
+    problem = pose(Situation(web_pods({"a1": 5, "b1": 2})))
+
+    assert find_deepening(problem, effort(problem, 0)) == (None, 2)
+
+
+def test_long_strategies_are_not_tried() -> None:
+    problem = pose(Situation(web_pods({"a1": 2 * LONGEST})))
+
+    assert find_deepening(problem, effort(problem)) == (None, problem.bound(problem.model.start))
+
+
+def test_goals_that_hold_need_no_strategy() -> None:
+    problem = pose(Situation(web_pods({"a1": 1})))
+
+    assert find_deepening(problem, effort(problem)) == ({}, 0)
