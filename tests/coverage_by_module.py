@@ -65,6 +65,7 @@ SCOPES = (
     Scope("policy/placement/filters", "webhook/policy/placement/filters/[!_]*.py"),
     Scope("policy/advice", "webhook/policy/advice/[!_]*.py"),
     Scope("policy/explain", "webhook/policy/explain/[!_]*.py"),
+    Scope("policy/rebalance", "webhook/policy/rebalance/[!_]*.py"),
     Scope("policy/scaledown", "webhook/policy/scaledown/[!_]*.py"),
     Scope("certs", "certs/plan.py"),
 )
