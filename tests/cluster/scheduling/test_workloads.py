@@ -86,12 +86,13 @@ def test_pods_that_are_not_evicted(one: Json, obstacle: EvictionObstacle | None)
     assert scope_of({"pods": [one]}, "").pods[0].obstacle is obstacle
 
 
+def running(ready: str) -> Json:
+    return {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+
+
 READY: dict[str, tuple[Json, bool]] = {
-    "ready": ({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}, True),
-    "not ready": (
-        {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]},
-        False,
-    ),
+    "ready": (running("True"), True),
+    "not ready": (running("False"), False),
     "starting": ({"phase": "Pending"}, False),
     "running, of a file": ({"phase": "Running"}, True),
     "without a status": ({}, True),

@@ -1,5 +1,7 @@
+from tests.policy.placement.clusters import spread_over
 from tests.policy.rebalance.randomclusters import random_situation
-from tests.policy.rebalance.situations import Situation, effort, pose, web_pods
+from tests.policy.rebalance.situations import Situation, effort, pose, web_pods, zone_nodes
+from webhook.policy.model import HOSTNAME
 from webhook.policy.rebalance.bounds import UNREACHABLE
 from webhook.policy.rebalance.deepening import LONGEST, find_deepening
 from webhook.policy.rebalance.exhaustive import explore, find_shortest
@@ -32,6 +34,19 @@ def test_the_search_gives_up_when_the_effort_is_spent() -> None:
     problem = pose(Situation(web_pods({"a1": 5, "b1": 2})))
 
     assert find_deepening(problem, effort(problem, 0)) == (None, 2)
+
+
+def test_what_was_tried_before_the_search_gives_up_proves_nothing() -> None:
+    constraints = (spread_over(), spread_over(HOSTNAME))
+    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, *constraints)
+    situation = Situation(pods, [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)])
+    found = []
+    for cells in range(0, 2000, 20):
+        problem = pose(situation)
+        found.append(find_deepening(problem, effort(problem, cells)))
+
+    assert {bound for strategy, bound in found if strategy is not None} == {2}
+    assert {bound for strategy, bound in found if strategy is None} == {1, 2}
 
 
 def test_long_strategies_are_not_tried() -> None:

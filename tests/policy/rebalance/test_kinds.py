@@ -85,6 +85,7 @@ def test_the_kind_of_a_replacement_is_ready_and_takes_what_is_requested() -> Non
         (True, 0, 1),
     ]
     assert kinds[0].spreads == resized.spreads
+    assert kinds[0].replacement == resized.replacement
 
 
 def test_the_budget_of_a_kind() -> None:

@@ -66,8 +66,21 @@ def test_an_eviction_after_which_the_replacement_has_no_node() -> None:
     assert [model.evict(model.start, one) for one in model.list_evictions(model.start)] == [
         (((1,), (0,), (2,)),)
     ]
+    assert sorted(model.count_pods(model.start)[0]) == [0, 0, 3]
     full = model_of(Situation(web_pods({"a1": 3}), slots={"b1": 0, "c1": 0}))
     assert not full.evict(full.start, next(full.list_evictions(full.start)))
+
+
+def test_a_node_with_room_for_some_pods() -> None:
+    pods = web_pods({"a1": 4, "b1": 1}, spread_over(max_skew=9))
+    model = model_of(Situation(pods, slots={"a1": 4, "b1": 1, "c1": 1}))
+
+    def landings(column: tuple[int, ...]) -> int:
+        cell = next(i for i, pods in enumerate(model.start) if pods == column)
+        return len(model.evict(model.start, Eviction(0, cell)))
+
+    # What leaves a1 may return or go to c1; what leaves b1 may go to b1 or c1, which are alike.
+    assert (landings((4,)), landings((1,))) == (2, 1)
 
 
 def test_nodes_without_the_topology_key_are_rejected() -> None:

@@ -25,6 +25,7 @@ from webhook.policy.placement.filters.filterpods import CLAIM, FilterPod, PodVol
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import Claim, Storage, Volume
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.rebalance.goals import GoalObstacle
 from webhook.policy.rebalance.plan import RebalancePlan
 from webhook.policy.rebalance.pods import EvictionObstacle, WorkloadPod
@@ -337,14 +338,21 @@ def test_the_number_is_not_certain_if_many_workloads_compete_for_room() -> None:
     assert (full.plan().is_certain, full.plan().is_least) == (False, True)
 
 
-def test_room_on_many_nodes_is_assumed_and_searched_again_if_it_may_lack() -> None:
-    # Every node of b is nearly full: the pods that the soft constraint keeps off c go there.
-    soft = replace(BY_HOST, when_unsatisfiable=SCHEDULE_ANYWAY)
-    pods = web_pods({"a1": 8}, spread_over(), soft)
+def test_room_on_a_node_is_assumed_and_searched_again_if_it_may_lack() -> None:
+    # All replacements go to b1, which is to have more pods than any node before.
+    ignoring = replace(SOFT, node_affinity_policy="Ignore")
+    constraints = (ignoring, replace(ignoring, topology_key=HOSTNAME))
+    pods = web_pods(
+        dict.fromkeys(("a1", "a2", "a3", "a4"), 4), *constraints, demands=Demands(((ZONE, "b"),))
+    )
+    nodes = [*zone_nodes("a", nodes=4), *zone_nodes("b")]
 
-    plan = Situation(pods, A_B, slots={"a1": 20, "b1": 11}).plan()
+    roomy = Situation(pods, nodes, slots={"b1": 10}).plan()
+    full = Situation(pods, nodes, slots={"b1": 6}).plan()
 
-    assert (len(plan.steps), counts_after(plan)[0]) == (4, {"a": 4, "b": 4})
+    assert len(roomy.steps) == 8
+    assert roomy.goals[0].obstacle is None
+    assert full.goals[0].obstacle is GoalObstacle.NO_NODES
 
 
 def test_a_replacement_with_other_resources_than_its_pod() -> None:
