@@ -18,15 +18,15 @@ from webhook.policy.rebalance.bounds import (
     bound_goal,
     find_range,
 )
-from webhook.policy.rebalance.counts import SkewLimit
+from webhook.policy.rebalance.counts import CompiledLimit
 from webhook.policy.rebalance.goals import GoalObstacle
 from webhook.policy.rebalance.model import find_leaving
 
 A_B = zone_nodes("a", "b")
 
 
-def limit(max_skew: int = 1, min_domains: int = 1) -> SkewLimit:
-    return SkewLimit(0, max_skew, min_domains, matches_pod=True)
+def limit(max_skew: int = 1, min_domains: int = 1) -> CompiledLimit:
+    return CompiledLimit(0, max_skew, min_domains, matches_pod=True)
 
 
 def free_range(*pods: int) -> DomainRange:
@@ -120,11 +120,11 @@ def test_the_range_of_each_domain() -> None:
     pods = [*web_pods({"a1": 3}), workload_pod("web-9", "b1", [spread_over()])]
 
     assert range_of(Situation(pods, A_B, slots={"b1": 2})) == DomainRange(
-        (0, 0), (UNLIMITED_ROOM, 2), 4, is_closed=True
+        (0, 0), (AMPLE, 2), 4, is_closed=True
     )
 
 
-UNLIMITED_ROOM = 1 << 62
+AMPLE = 1 << 62
 
 
 def test_pods_under_a_budget_stay() -> None:
@@ -137,7 +137,7 @@ def test_domains_that_take_no_pods_keep_those_that_they_have() -> None:
     pods = web_pods({"a1": 3, "b1": 2})
     nodes = [node("a1", "a"), node("b1", "b", taints=[GPU])]
 
-    assert range_of(Situation(pods, nodes)).most == (UNLIMITED_ROOM, 2)
+    assert range_of(Situation(pods, nodes)).most == (AMPLE, 2)
 
 
 def test_pods_on_nodes_that_do_not_count_may_come_in_and_go_out() -> None:

@@ -12,7 +12,7 @@ from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Node
 from webhook.policy.placement.filters.filterpods import FilterPod, HostPort
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.rebalance.cells import SPARE_PODS, UNLIMITED, StateSpace
+from webhook.policy.rebalance.cells import AMPLE, SPARE_PODS, StateSpace
 
 HOSTS = zone_nodes("a", "b", nodes=2)
 BY_HOST = spread_over(HOSTNAME)
@@ -83,13 +83,13 @@ def test_room_for_pods_adds_up_and_crowded_nodes_are_apart() -> None:
     space = space_of(Situation(pods, HOSTS, slots={"a1": 2, "b1": 1, "b2": 1}))
 
     assert names(space) == [["a1"], ["a2"], ["b1", "b2"]]
-    assert frees(space) == [(2,), (UNLIMITED,), (2,)]
+    assert frees(space) == [(2,), (AMPLE,), (2,)]
 
 
 def test_room_is_counted_in_pods_of_equal_requests() -> None:
     pods = web_pods({"a1": 4}, requests=Resources(milli_cpu=3, scalars={"gpu": 1}))
 
-    assert frees(space_of(Situation(pods, HOSTS, cpu={"b1": 10})))[1:] == [(0,), (UNLIMITED,)]
+    assert frees(space_of(Situation(pods, HOSTS, cpu={"b1": 10})))[1:] == [(0,), (AMPLE,)]
 
 
 def test_room_for_pods_of_different_requests() -> None:
@@ -107,7 +107,7 @@ def test_more_room_than_hard_constraints_use_is_no_limit() -> None:
     slots = {"a1": 2, "a2": 3, "b1": 7}
     space = space_of(Situation(web_pods({"a1": 8}, BY_HOST), HOSTS, slots=slots))
 
-    assert frees(space) == [(2,), (UNLIMITED,), (UNLIMITED,), (UNLIMITED,)]
+    assert frees(space) == [(2,), (AMPLE,), (AMPLE,), (AMPLE,)]
 
 
 def test_room_may_be_assumed_where_a_plan_is_unlikely_to_need_it() -> None:
@@ -116,7 +116,7 @@ def test_room_may_be_assumed_where_a_plan_is_unlikely_to_need_it() -> None:
     space = space_of(Situation(pods, HOSTS, slots=slots), assumes_room=True)
 
     most = 3 + SPARE_PODS
-    assert [(cell.free[0] == UNLIMITED, cell.ceiling) for cell in space.cells] == [
+    assert [(cell.free[0] == AMPLE, cell.ceiling) for cell in space.cells] == [
         (True, most),
         (True, most),
         (False, None),

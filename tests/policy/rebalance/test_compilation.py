@@ -13,7 +13,7 @@ from tests.policy.rebalance.situations import (
 )
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, LabelSelector
 from webhook.policy.rebalance.bounds import UNREACHABLE
-from webhook.policy.rebalance.cells import UNLIMITED
+from webhook.policy.rebalance.cells import AMPLE
 from webhook.policy.rebalance.compilation import remove_pods
 from webhook.policy.rebalance.model import Eviction
 from webhook.policy.rebalance.pods import WorkloadPod
@@ -103,7 +103,7 @@ def test_constraints_of_some_pods_only_do_not_limit_nodes() -> None:
         space = compile_situation(Situation(listed, HOSTS, slots=slots)).space
         return [cell.free[0] for cell in space.cells][:2]
 
-    assert frees() == [UNLIMITED, UNLIMITED]
+    assert frees() == [AMPLE, AMPLE]
     assert frees(db) == [3, 3]
 
 
@@ -111,6 +111,6 @@ def test_room_is_assumed_on_request() -> None:
     pods = web_pods({"a1": 3, "b1": 9}, SOFT_BY_HOST)
     situation = Situation(pods, HOSTS, slots={"a1": 11})
 
-    for assumes_room, free in ((True, UNLIMITED), (False, 11)):
+    for assumes_room, free in ((True, AMPLE), (False, 11)):
         space = compile_situation(situation, assumes_room=assumes_room).space
         assert space.cells[space.index["a1"]].free == (free,)

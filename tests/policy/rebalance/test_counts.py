@@ -9,7 +9,7 @@ from tests.policy.rebalance.situations import (
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.place import tally_constraints
-from webhook.policy.rebalance.counts import CellCounts, SkewLimit, compile_counts
+from webhook.policy.rebalance.counts import CellCounts, CompiledLimit, compile_counts
 
 TIER = spread_over(label_selector=LabelSelector({"tier": "front"}), node_taints_policy="Honor")
 NODES = [*zone_nodes("a", "b"), node("c1", "c", taints=[GPU]), node("x1")]
@@ -54,8 +54,8 @@ def test_one_kind_is_counted_alike() -> None:
 
 
 def test_the_most_pods_that_one_more_pod_may_join() -> None:
-    own = SkewLimit(0, max_skew=2, min_domains=2, matches_pod=True)
-    foreign = SkewLimit(0, max_skew=2, min_domains=1, matches_pod=False)
+    own = CompiledLimit(0, max_skew=2, min_domains=2, matches_pod=True)
+    foreign = CompiledLimit(0, max_skew=2, min_domains=1, matches_pod=False)
 
     assert own.find_most([3, 4, 9], size=2) == 4
     assert own.find_most([3], size=1) == 1

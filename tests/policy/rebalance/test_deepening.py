@@ -41,7 +41,7 @@ def test_what_was_tried_before_the_search_gives_up_proves_nothing() -> None:
     pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, *constraints)
     situation = Situation(pods, [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)])
     found = []
-    for cells in range(0, 2000, 20):
+    for cells in range(0, 1200, 2):
         problem = pose(situation)
         found.append(find_deepening(problem, effort(problem, cells)))
 

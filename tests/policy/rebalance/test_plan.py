@@ -204,6 +204,7 @@ def test_the_fewest_evictions_after_which_all_constraints_hold(row: Row) -> None
 
     assert (len(plan.steps), counts_after(plan)) == (row.evictions, row.after)
     assert [goal.obstacle for goal in plan.goals] == [None] * len(row.after)
+    assert all(goal.holds for goal in plan.goals)
     assert plan.is_certain
     assert plan.is_least
     assert not plan.immovable

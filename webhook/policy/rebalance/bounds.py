@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from webhook.policy.rebalance.cells import Column, NodeCell, StateSpace
-from webhook.policy.rebalance.counts import CellCounts, SkewLimit
+from webhook.policy.rebalance.counts import CellCounts, CompiledLimit
 from webhook.policy.rebalance.goals import GoalObstacle
 
 UNREACHABLE = 1 << 30
@@ -134,7 +134,7 @@ class GoalBound(msgspec.Struct, frozen=True):
         return sum([minimum - number for number in pods if number < minimum])
 
 
-def bound_goal(limit: SkewLimit, size: int, reach: DomainRange) -> GoalBound:
+def bound_goal(limit: CompiledLimit, size: int, reach: DomainRange) -> GoalBound:
     """Find the numbers of pods that the least full domain can have in the end."""
     has_minimum = size >= max(1, limit.min_domains)
     fixed = max(0, max(reach.least, default=0) - limit.max_skew)

@@ -21,7 +21,7 @@ from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rebalance.kinds import PodKind, SortedPods
 
-UNLIMITED = 1 << 62  # more than any node has of any resource
+AMPLE = 1 << 62  # more than any node has of any resource
 
 SPARE_PODS = 2  # more than the fullest node has now: where a plan rarely brings a node
 
@@ -107,8 +107,8 @@ class StateSpace(msgspec.Struct, frozen=True):
         return replace(
             self,
             cells=tuple(
-                replace(cell, free=(UNLIMITED,), ceiling=most)
-                if len(cell.free) == len(cell.nodes) == 1 and most <= cell.free[0] < UNLIMITED
+                replace(cell, free=(AMPLE,), ceiling=most)
+                if len(cell.free) == len(cell.nodes) == 1 and most <= cell.free[0] < AMPLE
                 else cell
                 for cell in self.cells
             ),
@@ -144,7 +144,7 @@ def divide_nodes(
     for positions in joined:
         first = nodes[positions[0]]
         totals = zip(*(frees[position] for position in positions), strict=True)
-        free = tuple(min(sum(total), UNLIMITED) for total in totals)
+        free = tuple(min(sum(total), AMPLE) for total in totals)
         places = tuple(
             _place(tally, first, values) for tally, values in zip(tallies, carriers, strict=True)
         )
@@ -169,7 +169,7 @@ def _join_nodes(
     joined = defaultdict[object, list[int]](list)
     for position, (node, free) in enumerate(zip(nodes, frees, strict=True)):
         # What is free on several nodes adds up only if it is a number of pods, all of which fit.
-        adds_up = free[0] >= UNLIMITED or (len(free) == 1 and free[0] >= current[node.name])
+        adds_up = free[0] >= AMPLE or (len(free) == 1 and free[0] >= current[node.name])
         is_alone = scores_nodes or not pods.is_simple or not adds_up
         traits = tuple(_locate(tally, node) for tally in tallies)
         passed = tuple(kind.nodes[position] for kind in pods.kinds)
@@ -219,7 +219,7 @@ def _measure(
     most = [max(amounts) * numbers.total() for amounts in zip(*vectors, strict=True)]
     frees = [_list_free(node, names, cluster) for node in cluster.topology.nodes]
     if len(set(vectors)) > 1:
-        unlimited = (UNLIMITED,) * len(most)
+        unlimited = (AMPLE,) * len(most)
         fits_all = [all(map(ge, free, most)) for free in frees]
         chosen = [unlimited if fits else free for fits, free in zip(fits_all, frees, strict=True)]
         return chosen, tuple(vectors)
@@ -229,7 +229,7 @@ def _measure(
         for node in cluster.topology.nodes
     ]
     pairs = zip(slots, enough, strict=True)
-    counted: list[Column] = [(UNLIMITED if slot >= most else slot,) for slot, most in pairs]
+    counted: list[Column] = [(AMPLE if slot >= most else slot,) for slot, most in pairs]
     return counted, ((1,),) * len(vectors)
 
 
@@ -247,7 +247,7 @@ def _list_amounts(resources: Resources, pods: int, names: Sequence[str]) -> tupl
 def _list_free(node: Node, names: Sequence[str], cluster: SchedulingCluster) -> tuple[int, ...]:
     room = cluster.allocatable.get(node.name)
     if room is None:
-        return (UNLIMITED,) * (4 + len(names))
+        return (AMPLE,) * (4 + len(names))
     usage = cluster.placed.usage(node.name)
     used = _list_amounts(usage.requests, usage.pods, names)
     total = _list_amounts(room, room.pods, names)

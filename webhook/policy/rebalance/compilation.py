@@ -20,7 +20,7 @@ from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rebalance.bounds import GoalBound, bound_goal, find_range
 from webhook.policy.rebalance.budgets import PodDisruptionBudget
 from webhook.policy.rebalance.cells import NodeLimit, State, StateSpace, divide_nodes
-from webhook.policy.rebalance.counts import CellCounts, SkewLimit, compile_counts
+from webhook.policy.rebalance.counts import CellCounts, CompiledLimit, compile_counts
 from webhook.policy.rebalance.goals import SpreadGoal
 from webhook.policy.rebalance.kinds import SortedPods, sort_pods
 from webhook.policy.rebalance.model import (
@@ -56,13 +56,13 @@ class _Table:
         self.counts: list[CellCounts] = []
         self._known: dict[CellCounts, int] = {}
 
-    def enter(self, tally: PodTally, namespace: str) -> SkewLimit:
+    def enter(self, tally: PodTally, namespace: str) -> CompiledLimit:
         counts = compile_counts(tally, namespace, self._space)
         index = self._known.setdefault(counts, len(self.counts))
         if index == len(self.counts):
             self.counts.append(counts)
         spread = tally.spread
-        return SkewLimit(index, spread.max_skew, spread.min_domains, tally.matches_pod)
+        return CompiledLimit(index, spread.max_skew, spread.min_domains, tally.matches_pod)
 
 
 def compile_model(

@@ -1,5 +1,5 @@
 """
-Constraints compiled for a search: ``CellCounts`` and ``SkewLimit``.
+Constraints compiled for a search: ``CellCounts`` and ``CompiledLimit``.
 
 A *state* is the number of pods of each kind in each cell, from which ``CellCounts.count_pods``
 derives the pods of each domain.
@@ -77,7 +77,7 @@ def compile_counts(tally: PodTally, namespace: str, space: StateSpace) -> CellCo
     )
 
 
-class SkewLimit(msgspec.Struct, frozen=True):
+class CompiledLimit(msgspec.Struct, frozen=True):
     """
     What a constraint requires of its counts.
 

@@ -12,8 +12,8 @@ from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from webhook.policy.rebalance.budgets import PodDisruptionBudget
-from webhook.policy.rebalance.cells import UNLIMITED, Column, State, StateSpace
-from webhook.policy.rebalance.counts import CellCounts, SkewLimit
+from webhook.policy.rebalance.cells import AMPLE, Column, State, StateSpace
+from webhook.policy.rebalance.counts import CellCounts, CompiledLimit
 from webhook.policy.rebalance.kinds import NEVER, PodKind, SortedPods
 
 
@@ -41,7 +41,7 @@ class KindRules(NamedTuple):
         ranking: None without constraints to score by.
     """
 
-    hard: tuple[SkewLimit, ...]
+    hard: tuple[CompiledLimit, ...]
     passing: Passing | None = None
     ranking: Ranking | None = None
 
@@ -192,7 +192,7 @@ class RebalanceModel:
         for cell, free, ceiling in self._limited[kind]:
             column = rest[cell]
             # Most cells take any pod, or a number of pods.
-            if free[0] >= UNLIMITED:
+            if free[0] >= AMPLE:
                 self.is_doubtful |= ceiling is not None and sum(column) >= ceiling
                 yield cell
             elif len(wanted) == 1:

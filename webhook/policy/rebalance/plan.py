@@ -34,13 +34,18 @@ class GoalResult(msgspec.Struct, frozen=True):
     A constraint before and after a plan.
 
     Attributes:
-        obstacle: Why it does not hold in the end; None if it does.
+        obstacle: Why no plan makes it hold whatever the scheduler chooses; None if this one does.
     """
 
     goal: SpreadGoal
     before: PodTally
     after: PodTally
     obstacle: GoalObstacle | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds after the steps of the plan, by chance if there is an obstacle."""
+        return not find_excess(self.after)
 
 
 class ImmovablePod(msgspec.Struct, frozen=True):

@@ -92,9 +92,9 @@ class SearchProblem:
         for eviction in evictions:
             outcomes = self.model.evict(state, eviction)
             measured = [self.measure(outcome) for outcome in outcomes]
-            worst = max(measured, default=(UNREACHABLE, 0))
-            if worst[0] <= within:
-                ranked.append(((*worst, len(outcomes)), eviction, outcomes))
+            bound, total = max(measured, default=(UNREACHABLE, 0))
+            if bound <= within:
+                ranked.append(((bound, total, len(outcomes)), eviction, outcomes))
         ranked.sort(key=lambda one: one[0])
         for _, eviction, outcomes in ranked:
             yield eviction, outcomes
