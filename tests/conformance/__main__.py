@@ -4,9 +4,9 @@ Put conformance cases through evenspread.
     python -m tests.conformance SUITE < cases.jsonl > answers.jsonl
     python -m tests.conformance check FILE.jsonl[.gz]...
 
-SUITE is one of validation, gates, selector, defaults-config, placement, filters, scaledown. The
-first form answers line by line; the second compares with the recorded answers of the real
-components and exits with 1 if any answer differs. A file's name begins with its suite.
+SUITE is one of validation, gates, selector, defaults-config, placement, filters, rebalance,
+scaledown. The first form answers line by line; the second compares with the recorded answers of the
+real components and exits with 1 if any answer differs. A file's name begins with its suite.
 """
 
 import gzip
@@ -27,6 +27,7 @@ SUITES = {
     "defaults-config": "defaults_config",
     "placement": "placement",
     "filters": "filters",
+    "rebalance": "rebalance",
     "scaledown": "scaledown",
 }
 """Suite -> the module of this package whose ``answer`` it is."""

@@ -70,7 +70,7 @@ _Choice: TypeAlias = Callable[[PodPlacement], str]
 """Chooses one of the best nodes."""
 
 
-class PlacedPods(NamedTuple):
+class NewPodPlacement(NamedTuple):
     """
     The new pods that were placed, and those that were not.
 
@@ -90,7 +90,7 @@ def place_pods(
     number: int,
     succession: PodSuccession = ALIKE,
     edits: Sequence[ScenarioEdit] = (),
-) -> PlacedPods:
+) -> NewPodPlacement:
     """
     Place new pods until all run, or one has no node and keeps the others from being placed.
 
@@ -106,7 +106,7 @@ def _place_pods(
     succession: PodSuccession,
     edits: Sequence[ScenarioEdit],
     choose: _Choice,
-) -> PlacedPods:
+) -> NewPodPlacement:
     placed, taken = Counter[str](), set(succession.taken)
     census = scenario.census.copy()
     changed = apply_all(edits, replace(scenario, census=census))
@@ -125,7 +125,7 @@ def _place_pods(
                 # the next one would have no node either, or is not created before this one runs
                 break
     awaiting = replace(succession, taken=frozenset(taken))
-    return PlacedPods(pending or next(upcoming)[1], placed, awaiting)
+    return NewPodPlacement(pending or next(upcoming)[1], placed, awaiting)
 
 
 def _apply(edits: Sequence[ScenarioEdit], following: Scenario, changed: Scenario) -> Scenario:

@@ -73,6 +73,7 @@ class _ResizeCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A condition of a pod."""
 
     type: str | None = None
+    status: str | None = None
     reason: str | None = None
 
 

@@ -1,0 +1,113 @@
+"""Random small clusters, from a seed."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.rebalance.situations import Situation, budget, repel, workload_pod
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    Constraint,
+    LabelSelector,
+    Node,
+)
+from webhook.policy.placement.filters.filterpods import HostPort
+from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.nodes import Demands
+from webhook.rebalance.budgets import PodDisruptionBudget
+from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
+
+
+def random_situation(seed: int) -> Situation:
+    """Make a cluster of 2 to 6 nodes with at most 8 pods of one or two workloads."""
+    random = Random(seed)
+    nodes = [_random_node(random, number) for number in range(random.randint(2, 6))]
+    apps = ["web", "api"][: random.choice((1, 1, 2))]
+    constraints = {app: _random_constraints(random, app) for app in apps}
+    fields = {app: _random_fields(random, apps) for app in apps}
+    # Zonal volumes, as far as they matter: each pod returns to its zone.
+    is_pinned = random.random() < 0.15
+    pods: list[WorkloadPod] = []
+    for number in range(random.randint(2, 8)):
+        app = random.choice(apps)
+        # Most pods crowd on few nodes, as after an outage.
+        on = random.choice(nodes[: max(1, len(nodes) // 2)] if random.random() < 0.7 else nodes)
+        pairs = ((ZONE, on.labels[ZONE]),) if is_pinned and ZONE in on.labels else ()
+        pods.append(
+            workload_pod(
+                f"{app}-{number}",
+                on.name,
+                constraints[app],
+                workload=f"Deployment/{app}",
+                labels={"app": app, "tier": "front"},
+                obstacle=EvictionObstacle.NO_CONTROLLER if random.random() < 0.07 else None,
+                is_ready=random.random() < 0.95,
+                demands=Demands(pairs),
+                **fields[app],
+            )
+        )
+    used = {one.name: sum(pod.pod.node_name == one.name for pod in pods) for one in nodes}
+    limit = random.choice(("none", "pods", "cpu"))
+    room = {name: max(1, used[name] + random.randint(-1, 3)) for name in used}
+    budgets = list(_random_budgets(random, pods, random.choice(apps)))
+    slots, cpu = (room if limit == name else {} for name in ("pods", "cpu"))
+    return Situation(pods, nodes, budgets, slots=slots, cpu=cpu)
+
+
+def _random_fields(random: Random, apps: list[str]) -> dict[str, Any]:
+    """Requests, and rarely what makes other filters look at the pods of the plan."""
+    fields: dict[str, Any] = {"requests": Resources(milli_cpu=random.choice((1, 1, 2)))}
+    if random.random() < 0.07:
+        fields["anti_affinity"] = (repel(random.choice((ZONE, HOSTNAME)), random.choice(apps)),)
+    if random.random() < 0.05:
+        fields["affinity"] = (repel(ZONE, random.choice(apps)),)
+    if random.random() < 0.05:
+        fields["ports"] = (HostPort("0.0.0.0", "TCP", 80),)
+    return fields
+
+
+def _random_budgets(
+    random: Random, pods: list[WorkloadPod], app: str
+) -> Iterator[PodDisruptionBudget]:
+    if random.random() < 0.3:
+        mine = [pod for pod in pods if pod.pod.labels["app"] == app]
+        desired = max(0, len(mine) - random.randint(0, 2))
+        healthy = sum(pod.is_ready for pod in mine)
+        yield budget(desired, healthy, app, allows_unhealthy=random.random() < 0.3)
+        if random.random() < 0.1:
+            yield budget(0, healthy, app)
+
+
+def _random_node(random: Random, number: int) -> Node:
+    zone = random.choice("abc" if random.random() < 0.9 else "ab")
+    taints = (GPU,) if random.random() < 0.1 else ()
+    return node(f"n{number}", zone if random.random() < 0.95 else None, taints=taints)
+
+
+def _random_constraints(random: Random, app: str) -> list[Constraint]:
+    keys = random.choice(([ZONE], [ZONE], [HOSTNAME], [ZONE, HOSTNAME], [HOSTNAME, ZONE]))
+    shared = random.random() < 0.2
+    selector = LabelSelector({"tier": "front"} if shared else {"app": app})
+    return [
+        spread_over(
+            key,
+            max_skew=random.choice((1, 1, 2)),
+            label_selector=selector,
+            when_unsatisfiable=(kind := _random_kind(random)),
+            min_domains=random.choice((2, 3)) if _has_minimum(random, kind) else None,
+            node_taints_policy=random.choice(("Honor", "Ignore", None)),
+        )
+        for key in keys
+    ]
+
+
+def _random_kind(random: Random) -> str:
+    return DO_NOT_SCHEDULE if random.random() < 0.75 else SCHEDULE_ANYWAY
+
+
+def _has_minimum(random: Random, kind: str) -> bool:
+    return random.random() < 0.1 and kind == DO_NOT_SCHEDULE

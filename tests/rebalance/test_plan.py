@@ -1,0 +1,378 @@
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.rebalance.situations import (
+    Situation,
+    budget,
+    counts_after,
+    resolve,
+    web_pods,
+    workload_pod,
+    zone_nodes,
+)
+from webhook.policy.model import (
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
+from webhook.policy.placement.filters.filterpods import CLAIM, FilterPod, PodVolume
+from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.filters.storage import Claim, Storage, Volume
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.nodes import Demands
+from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.plan import RebalancePlan
+from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
+
+SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
+BY_HOST = spread_over(HOSTNAME)
+FRONT = LabelSelector({"tier": "front"})
+
+
+def of_workload(app: str, *on: str, tier: str = "front") -> list[WorkloadPod]:
+    """Pods of a workload whose constraint counts all pods of their tier."""
+    constraint = spread_over(label_selector=LabelSelector({"tier": tier}))
+    labels = {"app": app, "tier": tier}
+    return [
+        workload_pod(
+            f"{app}-{number}", name, [constraint], workload=f"Deployment/{app}", labels=labels
+        )
+        for number, name in enumerate(on)
+    ]
+
+
+def fixed(pods: list[WorkloadPod], number: int, obstacle: EvictionObstacle) -> list[WorkloadPod]:
+    """The same with the first pods not evictable."""
+    return [replace(one, obstacle=obstacle) for one in pods[:number]] + pods[number:]
+
+
+def pinned(name: str, on: str) -> WorkloadPod:
+    """A pod of a StatefulSet with a volume in the zone of its node."""
+    volumes = (PodVolume(CLAIM, f"data-{name}", "shop"),)
+    return workload_pod(name, on, [spread_over()], workload="StatefulSet/web", volumes=volumes)
+
+
+def zonal_storage(*zones: str) -> Storage:
+    """The volumes of ``web-0`` and so on, each in a zone."""
+    claims = {
+        ("shop", f"data-web-{number}"): Claim(
+            namespace="shop", name=f"data-web-{number}", volume=f"pv-{number}", is_bound=True
+        )
+        for number in range(len(zones))
+    }
+    volumes = {
+        f"pv-{number}": Volume(
+            name=f"pv-{number}",
+            terms=(NodeSelectorTerm((LabelSelectorRequirement(ZONE, "In", (zone,)),)),),
+        )
+        for number, zone in enumerate(zones)
+    }
+    return Storage(claims=claims, volumes=volumes)
+
+
+class Row(NamedTuple):
+    """A situation, the number of evictions, and the counts after them for each goal."""
+
+    situation: Situation
+    evictions: int
+    after: list[dict[str, int]]
+
+
+A_B = zone_nodes("a", "b")
+HOSTS = zone_nodes("a", "b", "c", nodes=2)
+
+REACHED: dict[str, Row] = {
+    "a zone is empty": Row(Situation(web_pods({"a1": 5, "b1": 2})), 2, [{"a": 3, "b": 2, "c": 2}]),
+    "after a scale-down": Row(Situation(web_pods({"a1": 3})), 2, [{"a": 1, "b": 1, "c": 1}]),
+    "even already": Row(
+        Situation(web_pods({"a1": 2, "b1": 1, "c1": 1})), 0, [{"a": 2, "b": 1, "c": 1}]
+    ),
+    "within maxSkew already": Row(
+        Situation(web_pods({"a1": 3, "b1": 1}, spread_over(max_skew=3))),
+        0,
+        [{"a": 3, "b": 1, "c": 0}],
+    ),
+    "no pods": Row(Situation([]), 0, []),
+    "no constraints": Row(Situation([workload_pod("web-0", "a1")]), 0, []),
+    "too few domains, but few pods": Row(
+        Situation(web_pods({"a1": 2}, spread_over(min_domains=3)), A_B), 1, [{"a": 1, "b": 1}]
+    ),
+    # By zone alone one eviction of any pod in a suffices, by host alone one of those on a1.
+    "zone and host jointly": Row(
+        Situation(web_pods({"a1": 2, "a2": 1, "b1": 1}, spread_over(), BY_HOST), HOSTS),
+        1,
+        [{"a": 2, "b": 1, "c": 1}, {"a1": 1, "a2": 1, "b1": 1, "b2": 0, "c1": 1, "c2": 0}],
+    ),
+    # Each constraint alone takes one eviction, but not the same one.
+    "zone and host apart": Row(
+        Situation(
+            web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST),
+            [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)],
+        ),
+        2,
+        [
+            {"a": 2, "b": 2, "c": 2},
+            {"a1": 0, "a2": 1, "a3": 1, "b1": 1, "b2": 1, "c1": 1, "c2": 1},
+        ],
+    ),
+    "one disruption at a time": Row(
+        Situation(web_pods({"a1": 5, "b1": 2}), budgets=[budget(6, 7)]),
+        2,
+        [{"a": 3, "b": 2, "c": 2}],
+    ),
+    "another pod is not healthy, and is replaced first": Row(
+        Situation(
+            [replace(one, is_ready=one.pod.name != "web-0") for one in web_pods({"a1": 5})],
+            budgets=[budget(4, 4)],
+        ),
+        3,
+        [{"a": 2, "b": 2, "c": 1}],
+    ),
+    "pods that stay are worked around": Row(
+        Situation(fixed(web_pods({"a1": 4}), 2, EvictionObstacle.NO_CONTROLLER)),
+        2,
+        [{"a": 2, "b": 1, "c": 1}],
+    ),
+    "pods that are being deleted are not counted": Row(
+        Situation(
+            [
+                replace(one, pod=replace(one.pod, is_terminating=True), obstacle=obstacle)
+                if (obstacle := (one.pod.name < "web-2" and EvictionObstacle.TERMINATING) or None)
+                else one
+                for one in web_pods({"a1": 4, "b1": 1, "c1": 1})
+            ]
+        ),
+        0,
+        [{"a": 2, "b": 1, "c": 1}],
+    ),
+    "a zone that does not count": Row(
+        Situation(
+            web_pods({"a1": 3}, spread_over(node_taints_policy="Honor")),
+            [*A_B, node("c1", "c", taints=[GPU])],
+        ),
+        1,
+        [{"a": 2, "b": 1}],
+    ),
+    "room on some nodes only": Row(
+        Situation(web_pods({"a1": 4}), HOSTS, slots={"b1": 1, "b2": 0, "c1": 0}),
+        2,
+        [{"a": 2, "b": 1, "c": 1}],
+    ),
+    "two workloads that count each other": Row(
+        Situation([*of_workload("web", "a1", "a1"), *of_workload("api", "a1", "b1")]),
+        1,
+        [{"a": 2, "b": 1, "c": 1}],
+    ),
+    "two workloads that do not": Row(
+        Situation(
+            [*of_workload("web", "a1", "a1", tier="x"), *of_workload("api", "a1", "a1", tier="y")]
+        ),
+        2,
+        [{"a": 1, "b": 1, "c": 0}, {"a": 1, "b": 1, "c": 0}],
+    ),
+    "soft only": Row(Situation(web_pods({"a1": 5, "b1": 2}, SOFT)), 2, [{"a": 3, "b": 2, "c": 2}]),
+    "volumes of the zones that are too full elsewhere": Row(
+        Situation(
+            [pinned("web-0", "a1"), pinned("web-1", "a1"), pinned("web-2", "a1")],
+            storage=zonal_storage("b", "c", "a"),
+        ),
+        2,
+        [{"a": 1, "b": 1, "c": 1}],
+    ),
+    "other pods take the room of the nearest node": Row(
+        Situation(
+            web_pods({"a1": 2}),
+            A_B,
+            others=[FilterPod(namespace="kube-system", labels={}, node_name="b1")],
+            slots={"b1": 2},
+        ),
+        1,
+        [{"a": 1, "b": 1}],
+    ),
+}
+
+
+@pytest.mark.parametrize("row", REACHED.values(), ids=REACHED)
+def test_the_fewest_evictions_after_which_all_constraints_hold(row: Row) -> None:
+    plan = row.situation.plan()
+
+    assert (len(plan.steps), counts_after(plan)) == (row.evictions, row.after)
+    assert [goal.obstacle for goal in plan.goals] == [None] * len(row.after)
+    assert all(goal.holds for goal in plan.goals)
+    assert plan.is_certain
+    assert plan.is_least
+    assert not plan.immovable
+
+
+def blocked_budget() -> Situation:
+    return Situation(web_pods({"a1": 3}), budgets=[budget(3, 3)])
+
+
+def two_budgets() -> Situation:
+    return Situation(web_pods({"a1": 3}), budgets=[budget(0, 3), budget(1, 3)])
+
+
+def bare_pods() -> Situation:
+    return Situation(fixed(web_pods({"a1": 3}), 2, EvictionObstacle.NO_CONTROLLER))
+
+
+UNREACHED: dict[str, tuple[Callable[[], Situation], list[GoalObstacle | None]]] = {
+    "a budget allows no disruption": (blocked_budget, [GoalObstacle.FIXED_PODS]),
+    "several budgets": (two_budgets, [GoalObstacle.FIXED_PODS]),
+    "pods without a controller": (bare_pods, [GoalObstacle.FIXED_PODS]),
+    "too few domains": (
+        lambda: Situation(web_pods({"a1": 3}, spread_over(min_domains=3)), A_B),
+        [GoalObstacle.TOO_FEW_DOMAINS],
+    ),
+    "a full zone": (
+        lambda: Situation(web_pods({"a1": 5, "b1": 2}), slots={"c1": 0}),
+        [GoalObstacle.NO_NODES],
+    ),
+    "a tainted zone that counts": (
+        lambda: Situation(web_pods({"a1": 3}), [*A_B, node("c1", "c", taints=[GPU])]),
+        [GoalObstacle.NO_NODES],
+    ),
+    "volumes of one zone": (
+        lambda: Situation(
+            [pinned("web-0", "a1"), pinned("web-1", "a1")], A_B, storage=zonal_storage("a", "a")
+        ),
+        [GoalObstacle.NO_NODES],
+    ),
+    "the scheduler prefers a node that is empty": (
+        lambda: Situation(
+            web_pods({"a1": 2, "a2": 0}, SOFT, replace(SOFT, topology_key=HOSTNAME)),
+            [node("a1", "a"), node("a2", "a"), node("b1", "b", taints=[GPU])],
+        ),
+        [GoalObstacle.NO_NODES, None],
+    ),
+    "a pod awaits a node": (
+        lambda: Situation([*web_pods({"a1": 3}), workload_pod("web-9", "", [spread_over()])]),
+        [GoalObstacle.PENDING_PODS],
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "obstacles"), UNREACHED.values(), ids=UNREACHED)
+def test_constraints_that_no_evictions_make_hold(
+    build: Callable[[], Situation], obstacles: list[GoalObstacle | None]
+) -> None:
+    plan = build().plan()
+
+    assert [goal.obstacle for goal in plan.goals] == obstacles
+    assert plan.is_certain
+    if None not in obstacles:
+        assert not plan.steps
+
+
+def listed(plan: RebalancePlan) -> list[tuple[str, EvictionObstacle]]:
+    return [(one.pod, one.obstacle) for one in plan.immovable]
+
+
+def test_pods_that_are_not_evicted_are_listed_if_a_constraint_that_fails_counts_them() -> None:
+    others = [workload_pod("other", "b1", obstacle=EvictionObstacle.NO_CONTROLLER, labels={})]
+    bare = bare_pods()
+
+    assert listed(Situation([*bare.pods, *others]).plan()) == [
+        ("web-0", EvictionObstacle.NO_CONTROLLER),
+        ("web-1", EvictionObstacle.NO_CONTROLLER),
+    ]
+    assert set(listed(blocked_budget().plan())) == {
+        (f"web-{number}", EvictionObstacle.BUDGET) for number in range(3)
+    }
+    assert {obstacle for _, obstacle in listed(two_budgets().plan())} == {
+        EvictionObstacle.MANY_BUDGETS
+    }
+
+
+def test_an_unscheduled_pod_of_another_workload_does_not_matter() -> None:
+    pending = workload_pod("api-0", "", [], workload="Deployment/api", labels={"app": "api"})
+
+    plan = Situation([*web_pods({"a1": 2}), pending], A_B).plan()
+
+    assert len(plan.steps) == 1
+
+
+def test_pods_on_unknown_nodes_count_nowhere_and_stay() -> None:
+    plan = Situation(web_pods({"a1": 1, "gone": 2}), A_B).plan()
+
+    assert not plan.steps
+    assert counts_after(plan) == [{"a": 1, "b": 0}]
+
+
+def test_each_step_names_the_nodes_that_the_scheduler_may_choose() -> None:
+    plan = Situation(web_pods({"a1": 3, "b1": 1}, spread_over(max_skew=2)), HOSTS).plan()
+
+    assert [(one.pod, one.node, one.candidates) for one in plan.steps] == [
+        ("web-0", "a1", ("b1", "b2", "c1", "c2"))
+    ]
+    assert plan.steps[0].target in plan.steps[0].candidates
+
+
+def test_a_hard_constraint_comes_before_a_soft_one_that_holds() -> None:
+    # Both zones have the same number of pods; the only even choice of hosts is uneven by zone.
+    nodes = [node("a1", "a"), node("b1", "b"), node("b2", "b"), node("b3", "b")]
+    pods = web_pods({"a1": 2, "b1": 2}, BY_HOST, SOFT)
+
+    plan = Situation(pods, nodes).plan()
+
+    assert [(goal.goal.is_hard, goal.obstacle) for goal in plan.goals] == [
+        (True, None),
+        (False, GoalObstacle.CONFLICT),
+    ]
+
+
+def test_the_number_is_not_certain_if_many_workloads_compete_for_room() -> None:
+    nodes = zone_nodes("a", "b", "c", nodes=10)
+    pods = [
+        *of_workload("web", *["a1"] * 2, tier="x"),
+        *of_workload("api", *["a2"] * 2, tier="y"),
+    ]
+    roomy, full = Situation(pods, nodes), Situation(pods, nodes, slots={"b1": 1})
+
+    assert (roomy.plan().is_certain, roomy.plan().is_least) == (True, True)
+    assert (full.plan().is_certain, full.plan().is_least) == (False, True)
+
+
+def test_room_on_a_node_is_assumed_and_searched_again_if_it_may_lack() -> None:
+    # All replacements go to b1, which is to have more pods than any node before.
+    ignoring = replace(SOFT, node_affinity_policy="Ignore")
+    constraints = (ignoring, replace(ignoring, topology_key=HOSTNAME))
+    pods = web_pods(
+        dict.fromkeys(("a1", "a2", "a3", "a4"), 4), *constraints, demands=Demands(((ZONE, "b"),))
+    )
+    nodes = [*zone_nodes("a", nodes=4), *zone_nodes("b")]
+
+    roomy = Situation(pods, nodes, slots={"b1": 10}).plan()
+    full = Situation(pods, nodes, slots={"b1": 6}).plan()
+
+    assert len(roomy.steps) == 8
+    assert roomy.goals[0].obstacle is None
+    assert full.goals[0].obstacle is GoalObstacle.NO_NODES
+
+
+def test_a_replacement_with_other_resources_than_its_pod() -> None:
+    # The pod was resized in place to 2; its replacement takes 4 again, which c has not.
+    small, large = Resources(milli_cpu=2), Resources(milli_cpu=4)
+    pods = [
+        replace(one, replacement=replace(one.replacement, requests=large))
+        for one in web_pods({"a1": 3}, requests=small)
+    ]
+
+    plan = Situation(pods, cpu={"c1": 2, "a1": 10}).plan()
+
+    assert [goal.obstacle for goal in plan.goals] == [GoalObstacle.NO_NODES]
+
+
+def test_the_system_defaults_rank_nodes_but_are_no_goals() -> None:
+    pods = [
+        replace(one, spreads=replace(resolve(one.pod.labels, SOFT), requires_keys=False))
+        for one in web_pods({"a1": 4})
+    ]
+
+    assert not Situation(pods).plan().goals

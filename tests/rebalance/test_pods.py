@@ -1,0 +1,25 @@
+from tests.rebalance.situations import Situation, workload_pod
+from webhook.policy.placement.filters.filterpods import CLAIM, EPHEMERAL, PodVolume
+from webhook.policy.placement.filters.storage import Claim, Storage
+from webhook.rebalance.pods import EvictionObstacle, renew_claims
+
+
+def test_only_pods_that_the_scheduler_spreads_have_goals() -> None:
+    assert workload_pod("web", "a1").is_spread
+    assert not workload_pod("web", "a1", obstacle=EvictionObstacle.DAEMON_SET).is_spread
+
+
+def test_claims_of_ephemeral_volumes_are_new_for_a_replacement() -> None:
+    volumes = (PodVolume(EPHEMERAL, "web-scratch", "shop"), PodVolume(CLAIM, "data", "shop"))
+    claims = {
+        ("shop", name): Claim(namespace="shop", name=name, volume="pv", is_bound=True)
+        for name in ("web-scratch", "data")
+    }
+    situation = Situation([workload_pod("web", "a1", volumes=volumes)], storage=Storage(claims))
+
+    renewed = renew_claims(situation.cluster, situation.pods).storage.claims
+
+    assert {name: (claim.volume, claim.is_bound) for (_, name), claim in renewed.items()} == {
+        "web-scratch": ("", False),
+        "data": ("pv", True),
+    }

@@ -1,0 +1,110 @@
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from msgspec.structs import replace
+
+from tests.policy.placement.clusters import node, spread_over
+from tests.rebalance.situations import (
+    Situation,
+    compile_situation,
+    repel,
+    web_pods,
+    workload_pod,
+    zone_nodes,
+)
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
+from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.solution import Solution, solve
+
+BY_HOST = spread_over(HOSTNAME)
+SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
+SOFT_BY_HOST = replace(SOFT, topology_key=HOSTNAME)
+
+
+def solve_all(situation: Situation, hard: Sequence[bool] = (True, True)) -> Solution:
+    compiled = compile_situation(situation)
+    order = range(len(compiled.bounds))
+    return solve(compiled.model, compiled.bounds, hard, order)
+
+
+def scatter(seed: int, nodes: int, pods: int) -> Counter[str]:
+    """Scatter pods over the nodes of zones a and b: node name -> pods."""
+    random, names = Random(seed), [node.name for node in zone_nodes("a", "b", nodes=nodes)]
+    return Counter(random.choice(names) for _ in range(pods))
+
+
+def test_all_goals_are_reached_by_a_direct_strategy() -> None:
+    attempt, reached, obstacles = solve_all(Situation(web_pods({"a1": 5, "b1": 2})))
+
+    assert (attempt.bound, attempt.is_proven, reached, obstacles) == (2, True, (0,), {})
+
+
+def test_goals_are_reached_by_listing_all_states() -> None:
+    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST)
+    nodes = [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)]
+
+    attempt, reached, _ = solve_all(Situation(pods, nodes))
+
+    assert (attempt.bound, attempt.is_proven, reached) == (2, True, (0, 1))
+
+
+def test_goals_are_reached_although_there_are_too_many_states_to_list() -> None:
+    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST)
+    nodes = [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)]
+    others = [workload_pod(f"db-{n}", "a1", workload="X/db", labels={}) for n in range(12)]
+
+    attempt, reached, _ = solve_all(Situation([*pods, *others], nodes))
+
+    assert (attempt.bound, attempt.is_proven, reached) == (2, True, (0, 1))
+
+
+def test_a_long_strategy_is_not_proven_to_be_the_shortest() -> None:
+    constraints = (spread_over(max_skew=3), spread_over(HOSTNAME, max_skew=3))
+    pods = web_pods(scatter(1, nodes=12, pods=60), *constraints)
+
+    attempt, reached, _ = solve_all(Situation(pods, zone_nodes("a", "b", "c", nodes=12)))
+
+    assert attempt.strategy is not None
+    assert (attempt.is_proven, reached) == (False, (0, 1))
+
+
+def test_a_search_that_is_given_up_says_nothing_of_its_goals() -> None:
+    pods = web_pods(scatter(1, nodes=14, pods=70), spread_over(), BY_HOST)
+
+    solution = solve_all(Situation(pods, zone_nodes("a", "b", "c", nodes=14)))
+
+    assert solution.obstacles == {0: GoalObstacle.UNKNOWN, 1: GoalObstacle.UNKNOWN}
+
+
+def test_a_goal_that_can_never_hold_leaves_the_others() -> None:
+    pods = web_pods({"a1": 3}, spread_over(), spread_over(HOSTNAME, max_skew=3))
+
+    attempt, reached, obstacles = solve_all(Situation(pods, slots={"b1": 0}))
+
+    assert (attempt.bound, reached, obstacles) == (0, (1,), {0: GoalObstacle.NO_NODES})
+
+
+def test_a_soft_goal_that_the_scheduler_does_not_reach() -> None:
+    # The soft constraint counts a node that the hard one rejects, since it is in no zone.
+    pods = web_pods({"a1": 2}, spread_over(max_skew=2), SOFT_BY_HOST)
+    situation = Situation(pods, [*zone_nodes("a"), node("x1")])
+
+    assert solve_all(situation, (True, False)).obstacles == {1: GoalObstacle.SCORES}
+
+
+def test_a_hard_goal_that_no_sequence_reaches() -> None:
+    # The pods have to be in the zone of another one of them.
+    pods = web_pods({"a1": 2}, affinity=(repel(ZONE, "web"),))
+    situation = Situation(pods, zone_nodes("a", "b"))
+
+    assert solve_all(situation, (True,)).obstacles == {0: GoalObstacle.NO_SEQUENCE}
+
+
+def test_a_goal_that_another_one_excludes() -> None:
+    nodes = [node("a1", "a"), node("b1", "b"), node("b2", "b"), node("b3", "b")]
+    pods = web_pods({"a1": 2, "b1": 2}, BY_HOST, SOFT)
+
+    solution = solve_all(Situation(pods, nodes), (True, False))
+
+    assert (solution.reached, solution.obstacles) == ((0,), {1: GoalObstacle.CONFLICT})

@@ -1,0 +1,168 @@
+"""
+The least number of evictions that a constraint requires, whatever else holds: ``GoalBound``.
+
+If the least full domain has *m* pods in the end, no domain has more than *m* + maxSkew. Each
+eviction takes one pod out of one domain and brings at most one into another, so at least as many
+are needed as there are pods above the latter, and as there are pods missing below the former. The
+bound is the smallest of these numbers over all *m* that the pods that stay, and the room, allow.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from webhook.rebalance.cells import Column, NodeCell, StateSpace
+from webhook.rebalance.counts import CellCounts, CompiledLimit
+from webhook.rebalance.goals import GoalObstacle
+
+UNREACHABLE = 1 << 30
+"""A number of evictions that stands for a constraint that no evictions make hold."""
+
+
+class DomainRange(msgspec.Struct, frozen=True):
+    """
+    The pods that each domain with eligible nodes can have, as far as is easily seen.
+
+    Attributes:
+        least: By domain, the pods that stay.
+        most: By domain, those that it has, or has room for.
+        total: Number of counted pods, wherever they are.
+        is_closed: Whether all of them are, and remain, in these domains.
+    """
+
+    least: tuple[int, ...]
+    most: tuple[int, ...]
+    total: int
+    is_closed: bool
+
+    @property
+    def without_limits(self) -> "DomainRange":
+        """The range if every domain had room, and every pod could leave."""
+        size = len(self.least)
+        return DomainRange((0,) * size, (self.total,) * size, self.total, is_closed=False)
+
+
+def find_range(counts: CellCounts, space: StateSpace, leaving: Sequence[bool]) -> DomainRange:
+    """
+    Find the range of each domain; O(cells x kinds).
+
+    Args:
+        leaving: By kind, whether its pods can be evicted at all.
+    """
+    least, most = list(counts.fixed), list(counts.fixed)
+    domains, is_closed, total = dict(counts.eligible), True, sum(counts.fixed)
+    for index, (cell, column) in enumerate(zip(space.cells, space.count_start(), strict=True)):
+        entering = [kind for kind in counts.kinds if cell.passes[space.kinds[kind].successor]]
+        present = sum(column[kind] for kind in counts.kinds)
+        total += present
+        if index not in domains:
+            is_closed = is_closed and not present and not entering
+            continue
+        domain = domains[index]
+        returning = sum(column[kind] for kind in entering)
+        room = _count_room(cell, [space.requests[space.kinds[one].successor] for one in entering])
+        least[domain] += sum(column[kind] for kind in counts.kinds if not leaving[kind])
+        most[domain] += present - returning + max(returning, room)
+    size = counts.size
+    return DomainRange(tuple(least[:size]), tuple(most[:size]), total, is_closed)
+
+
+def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
+    """Count how many pods with the smallest of some requests a cell has room for."""
+    if not requests:
+        return 0
+    smallest = [min(amounts) for amounts in zip(*requests, strict=True)]
+    pairs = zip(cell.free, smallest, strict=True)
+    room: int = min(free // wanted for free, wanted in pairs if wanted)
+    return max(0, room)
+
+
+class GoalBound(msgspec.Struct, frozen=True):
+    """
+    The bound of one constraint.
+
+    Attributes:
+        lowest: The smallest number of pods of the least full domain that is possible.
+        highest: The largest.
+        obstacle: Why the constraint can never hold; None if there are such numbers.
+    """
+
+    counts: int
+    size: int
+    max_skew: int
+    lowest: int
+    highest: int
+    obstacle: GoalObstacle | None = None
+
+    def bound(self, pods: Sequence[int]) -> int:
+        """
+        Bound the evictions from below; 0 exactly if the constraint holds.
+
+        Args:
+            pods: By domain.
+        """
+        return self.find_level(pods)[0]
+
+    def find_level(self, pods: Sequence[int]) -> tuple[int, int]:
+        """
+        Find the number of pods of the least full domain that takes the fewest evictions.
+
+        Returns:
+            The evictions that it takes at least, and the most pods that a domain then has.
+        """
+        if self.obstacle is not None:
+            return UNREACHABLE, self.max_skew
+        inside, low, high = pods[: self.size], self.lowest, self.highest
+        # A larger minimum has fewer pods above the limit, and more missing below.
+        while low < high:
+            middle = (low + high) // 2
+            if self._missing(inside, middle) >= self._above(inside, middle):
+                high = middle
+            else:
+                low = middle + 1
+        levels = {low, max(self.lowest, low - 1)}
+        bound, level = min(
+            (max(self._missing(inside, one), self._above(inside, one)), one) for one in levels
+        )
+        return bound, level + self.max_skew
+
+    def _above(self, pods: Sequence[int], minimum: int) -> int:
+        limit = minimum + self.max_skew
+        return sum([number - limit for number in pods if number > limit])
+
+    def _missing(self, pods: Sequence[int], minimum: int) -> int:
+        return sum([minimum - number for number in pods if number < minimum])
+
+
+def bound_goal(limit: CompiledLimit, size: int, reach: DomainRange) -> GoalBound:
+    """Find the numbers of pods that the least full domain can have in the end."""
+    has_minimum = size >= max(1, limit.min_domains)
+    fixed = max(0, max(reach.least, default=0) - limit.max_skew)
+    free = _find_minimum(reach, size) if has_minimum else 0
+    highest = min(free, *reach.most) if has_minimum else 0
+    lowest = max(fixed, _find_limit(reach, highest + limit.max_skew) - limit.max_skew)
+    obstacle = None
+    if lowest > highest:
+        obstacle = GoalObstacle.FIXED_PODS if fixed > free else GoalObstacle.NO_NODES
+        obstacle = obstacle if has_minimum else GoalObstacle.TOO_FEW_DOMAINS
+    return GoalBound(limit.counts, size, limit.max_skew, lowest, highest, obstacle)
+
+
+def _find_minimum(reach: DomainRange, size: int) -> int:
+    """Find how many pods all domains can have, beside those that stay; their room is ignored."""
+    numbers = range(reach.total // size, 0, -1)
+    fitting = (one for one in numbers if sum(max(one, n) for n in reach.least) <= reach.total)
+    return next(fitting, 0)
+
+
+def _find_limit(reach: DomainRange, highest: int) -> int:
+    """Find how many pods the fullest domain has at least if all have a place; at most 1 more."""
+    if not reach.is_closed:
+        return 0
+    limits = range(highest + 1)
+    return next((most for most in limits if _hold(reach, most) >= reach.total), highest + 1)
+
+
+def _hold(reach: DomainRange, most: int) -> int:
+    """Count the pods that the domains can have together if none has more than a number."""
+    return sum(min(one, most) for one in reach.most)

@@ -1,0 +1,93 @@
+"""
+What PodDisruptionBudgets allow: ``PodDisruptionBudget`` and ``count_desired``.
+
+The number of healthy pods changes while a plan runs only by pods that are not ready: their
+replacements are. All other replacements take the place of the pods that were evicted before them.
+
+Source: kubernetes pkg/controller/disruption disruption.go; pkg/registry/core/pod/storage
+eviction.go.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from webhook.policy.model import LabelSelector
+from webhook.policy.selectors import matches
+
+Bound = int | str | None
+"""A number of pods, or a percentage such as ``50%``."""
+
+
+class PodDisruptionBudget(msgspec.Struct, frozen=True):
+    """
+    A PodDisruptionBudget with the pods that it counts.
+
+    Attributes:
+        selector: None selects no pod, an empty one all pods of the namespace.
+        desired: Number of pods that must stay healthy; None if no disruption is ever allowed.
+        healthy: Number of its pods that are ready and not being deleted.
+        allows_unhealthy: Whether pods that are not ready are always evicted: the policy
+            AlwaysAllow.
+    """
+
+    namespace: str
+    name: str
+    selector: LabelSelector | None
+    desired: int | None
+    healthy: int
+    allows_unhealthy: bool = False
+
+    def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether a pod is under this budget."""
+        return namespace == self.namespace and matches(self.selector, labels)
+
+    def allows(self, recovered: int, *, is_ready: bool) -> bool:
+        """
+        Whether the eviction API evicts one of the pods.
+
+        Args:
+            recovered: Number of pods that were not healthy and have a ready replacement now.
+
+        Source: eviction.go ``Create``, ``checkAndDecrement``.
+        """
+        healthy = self.healthy + recovered
+        if not is_ready:
+            if self.allows_unhealthy:
+                return True
+            if self.desired and healthy >= self.desired:
+                return True
+        return self.desired is not None and healthy > self.desired
+
+
+def count_desired(minimum: Bound, maximum: Bound, pods: int, replicas: int) -> int | None:
+    """
+    Count the pods that must stay healthy.
+
+    Args:
+        minimum: ``minAvailable``.
+        maximum: ``maxUnavailable``; takes precedence.
+        pods: Number of pods that the budget selects.
+        replicas: Desired replicas of their controllers.
+
+    Returns:
+        None if the budget allows no disruption whatever the number of healthy pods.
+
+    Source: disruption.go ``getExpectedPodCount``, ``updatePdbStatus``.
+    """
+    if maximum is not None:
+        return max(0, replicas - _scale(maximum, replicas)) if replicas > 0 else None
+    if isinstance(minimum, int):
+        return minimum if pods > 0 else None
+    return _scale(minimum, replicas) if minimum is not None and replicas > 0 else None
+
+
+def _scale(bound: int | str, total: int) -> int:
+    """
+    Turn a bound into a number of pods; percentages are rounded up.
+
+    Source: apimachinery util/intstr ``GetScaledValueFromIntOrPercent``.
+    """
+    if isinstance(bound, int):
+        return bound
+    return -(-int(bound.removesuffix("%")) * total // 100)

@@ -1,0 +1,208 @@
+"""
+The plan that restores the spread of workloads: ``plan_rebalance``.
+
+``RebalancePlan`` is a value; nothing here evicts.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.tallies import PodTally
+from webhook.rebalance.budgets import PodDisruptionBudget
+from webhook.rebalance.compilation import compile_model
+from webhook.rebalance.components import (
+    PlanComponent,
+    WorkloadName,
+    find_components,
+    is_contended,
+    name_workload,
+)
+from webhook.rebalance.goals import GoalObstacle, SpreadGoal, find_excess, find_goals
+from webhook.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
+from webhook.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
+from webhook.rebalance.replay import EvictionStep, replay
+from webhook.rebalance.search import SearchProblem
+from webhook.rebalance.solution import solve
+
+
+class GoalResult(msgspec.Struct, frozen=True):
+    """
+    A constraint before and after a plan.
+
+    Attributes:
+        obstacle: Why no plan makes it hold whatever the scheduler chooses; None if this one does.
+    """
+
+    goal: SpreadGoal
+    before: PodTally
+    after: PodTally
+    obstacle: GoalObstacle | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds after the steps of the plan, by chance if there is an obstacle."""
+        return not find_excess(self.after)
+
+
+class ImmovablePod(msgspec.Struct, frozen=True):
+    """A pod in the scope that is not evicted; ``workload`` is empty without a controller."""
+
+    namespace: str
+    pod: str
+    workload: str
+    obstacle: EvictionObstacle
+
+
+class RebalancePlan(msgspec.Struct, frozen=True):
+    """
+    The evictions after which constraints hold, one after another.
+
+    Attributes:
+        steps: In order; the next pod is evicted when the replacement of the last one is ready.
+        least: Number of evictions that any plan for the constraints that hold in the end needs at
+            least in the worst case, as far as is proven.
+        is_certain: Whether it is proven that these constraints hold after no more evictions than
+            these, whatever the scheduler chooses, if the plan is made again after each of them.
+    """
+
+    steps: tuple[EvictionStep, ...]
+    goals: tuple[GoalResult, ...]
+    immovable: tuple[ImmovablePod, ...]
+    least: int
+    is_certain: bool
+
+    @property
+    def is_least(self) -> bool:
+        """Whether it is proven that no plan has fewer evictions in the worst case."""
+        return len(self.steps) == self.least
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """
+    The result for one component.
+
+    Attributes:
+        obstacles: Index of a goal that is not reached -> why.
+        least: Proven number of evictions if no other pods move.
+        loose_least: The same whatever other pods do.
+    """
+
+    steps: tuple[EvictionStep, ...] = ()
+    obstacles: Mapping[int, GoalObstacle] = {}
+    least: int = 0
+    loose_least: int = 0
+    is_proven: bool = True
+
+
+def plan_rebalance(
+    cluster: SchedulingCluster,
+    pods: Sequence[WorkloadPod],
+    budgets: Sequence[PodDisruptionBudget] = (),
+) -> RebalancePlan:
+    """
+    Find the fewest evictions after which the constraints of workloads hold.
+
+    Args:
+        cluster: With all pods that have a node, of all workloads.
+        pods: The pods in the scope, in any order; their constraints are to hold, and they may be
+            evicted. Pods on unknown nodes are left alone.
+    """
+    before = renew_claims(cluster, pods)
+    placed = [one for one in pods if one.pod.node_name in before.nodes]
+    keys = find_label_keys(placed, before)
+    families = list(find_families(placed, keys))
+    goals = find_goals(families, before.topology, before.placed.census)
+    movable = [one for one in placed if one.is_spread]
+    components = find_components(movable, families, goals, before)
+    working = dataclasses.replace(before, placed=before.placed.copy())
+    pending = {name_workload(one) for one in pods if not one.pod.node_name and one.is_spread}
+    parts = [_plan_component(one, working, budgets, pending) for one in components]
+    steps = tuple(step for part in parts for step in part.steps)
+    missed = {
+        id(goal): part.obstacles[index]
+        for component, part in zip(components, parts, strict=True)
+        for index, goal in enumerate(component.goals)
+        if index in part.obstacles
+    }
+    results = tuple(
+        GoalResult(
+            goal,
+            goal.tally(before.topology, before.placed.census),
+            goal.tally(before.topology, working.placed.census),
+            missed.get(id(goal)),
+        )
+        for goal in goals
+    )
+    # Workloads that are planned one after another may help, or hinder, each other for room.
+    is_alone = any(len(component.pods) == len(movable) for component in components)
+    is_idle = not any(part.steps or part.obstacles for part in parts)
+    is_apart = is_alone or is_idle or not is_contended(movable, len(steps) + 1, before)
+    return RebalancePlan(
+        steps,
+        results,
+        tuple(_list_immovable(placed, budgets, results)),
+        sum(part.least if is_apart else part.loose_least for part in parts),
+        is_certain=is_apart and all(part.is_proven for part in parts),
+    )
+
+
+def _plan_component(
+    component: PlanComponent,
+    cluster: SchedulingCluster,
+    budgets: Sequence[PodDisruptionBudget],
+    pending: AbstractSet[WorkloadName],
+) -> _Part:
+    """Plan some workloads, and move the pods of the cluster along."""
+    pods, goals = component
+    tallies = [goal.tally(cluster.topology, cluster.placed.census) for goal in goals]
+    excess = [find_excess(tally) for tally in tallies]
+    broken = [index for index, number in enumerate(excess) if number]
+    if not broken:
+        return _Part()
+    if not pending.isdisjoint(map(name_workload, pods)):
+        return _Part(obstacles=dict.fromkeys(broken, GoalObstacle.PENDING_PODS))
+    compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
+    hard = [goal.is_hard for goal in goals]
+    order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
+    solution = solve(compiled.model, compiled.bounds, hard, order)
+    if compiled.model.is_doubtful:
+        compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
+        solution = solve(compiled.model, compiled.bounds, hard, order)
+    attempt, reached, obstacles = solution
+    loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])
+    return _Part(
+        tuple(replay(compiled, attempt.strategy or {}, cluster)),
+        obstacles,
+        attempt.bound,
+        loose.bound(compiled.model.start),
+        attempt.is_proven,
+    )
+
+
+def _list_immovable(
+    pods: Iterable[WorkloadPod],
+    budgets: Sequence[PodDisruptionBudget],
+    results: Sequence[GoalResult],
+) -> Iterator[ImmovablePod]:
+    """Yield the pods that are not evicted, as far as constraints that do not hold count them."""
+    missed = [result.goal for result in results if result.obstacle is not None]
+    for one in pods:
+        obstacle = one.obstacle or _find_obstacle(one, budgets)
+        if obstacle is not None and any(goal.counts(one.pod) for goal in missed):
+            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle)
+
+
+def _find_obstacle(
+    one: WorkloadPod, budgets: Sequence[PodDisruptionBudget]
+) -> EvictionObstacle | None:
+    index = find_budget(one, budgets)
+    if index is None:
+        return None
+    if index == NEVER:
+        return EvictionObstacle.MANY_BUDGETS
+    allows = budgets[index].allows(0, is_ready=one.is_ready)
+    return None if allows else EvictionObstacle.BUDGET

@@ -1,0 +1,67 @@
+"""The pods of workloads whose spread is to be restored: ``WorkloadPod``."""
+
+import dataclasses
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import EPHEMERAL, FilterPod
+from webhook.policy.placement.spreads import SpreadConstraints
+
+
+class EvictionObstacle(StrEnum):
+    """Why a pod is not evicted."""
+
+    NO_CONTROLLER = "no controller replaces it"
+    DAEMON_SET = "its controller chooses the node"
+    STATIC = "a kubelet runs it from a file"
+    TERMINATING = "it is being deleted"
+    MANY_BUDGETS = "several PodDisruptionBudgets select it"
+    BUDGET = "a PodDisruptionBudget allows no disruption"
+
+
+class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A pod in the scope of a plan.
+
+    Attributes:
+        pod: The pod as it is; without a node it is Pending.
+        replacement: The pod that its controller creates after an eviction, without a node.
+        spreads: The constraints of the replacement.
+        workload: KIND/NAME, such as ``Deployment/web``; empty without a controller.
+        obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
+    """
+
+    pod: FilterPod
+    replacement: FilterPod
+    spreads: SpreadConstraints
+    workload: str = ""
+    is_ready: bool = True
+    obstacle: EvictionObstacle | None = None
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether its constraints are to hold: those of a workload that the scheduler spreads."""
+        return self.obstacle is None
+
+
+def renew_claims(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:
+    """
+    Unbind the claims of ephemeral volumes: a replacement gets a new claim, and a new volume.
+
+    Source: kubernetes pkg/controller/volume/ephemeral.
+    """
+    keys = {
+        (volume.namespace, volume.name)
+        for one in pods
+        for volume in one.replacement.volumes
+        if volume.kind == EPHEMERAL
+    }
+    claims = {
+        key: replace(claim, volume="", is_bound=False, selected_node=None) if key in keys else claim
+        for key, claim in cluster.storage.claims.items()
+    }
+    return dataclasses.replace(cluster, storage=replace(cluster.storage, claims=claims))

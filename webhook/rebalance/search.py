@@ -1,0 +1,125 @@
+"""
+What a search looks for: ``SearchProblem``, and what it finds: ``Strategy``.
+
+A strategy names the next eviction in each state that the scheduler's choices can lead to, until all
+goals hold. Its *length* in a state is the number of evictions that remain in the worst case.
+
+All searches count the work that they do, and give up when a limit is reached; none looks at a
+clock, so that the same input gives the same plan.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from typing import NamedTuple, TypeAlias
+
+from webhook.rebalance.bounds import UNREACHABLE, GoalBound
+from webhook.rebalance.cells import State
+from webhook.rebalance.model import Eviction, RebalanceModel
+
+
+class NextEviction(NamedTuple):
+    """
+    The eviction of a strategy in one state.
+
+    Attributes:
+        length: Number of evictions that remain in the worst case, at least 1.
+    """
+
+    eviction: Eviction
+    length: int
+
+
+Strategy: TypeAlias = Mapping[State, NextEviction]
+"""The next eviction in each state; a state in which all goals hold has none."""
+
+
+class SearchEffort:
+    """The work that a search may do, in cells that the model looks at."""
+
+    def __init__(self, model: RebalanceModel, cells: int) -> None:
+        self._model, self._end = model, model.looked + cells
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search has to give up."""
+        return self._model.looked >= self._end
+
+
+class SearchProblem:
+    """A model with the goals that are to hold at the end."""
+
+    def __init__(self, model: RebalanceModel, bounds: Sequence[GoalBound]) -> None:
+        self.model, self._bounds = model, tuple(bounds)
+        self._parts = _separate(model, self._bounds)
+        self._known: dict[State, tuple[int, int]] = {}
+
+    def bound(self, state: State) -> int:
+        """Bound the length of any strategy from below; 0 exactly if all goals hold."""
+        return self.measure(state)[0]
+
+    def measure(self, state: State) -> tuple[int, int]:
+        """
+        Measure how far a state is from the goals.
+
+        Returns:
+            The bound, and the sum of the bounds of all goals.
+        """
+        found = self._known.get(state)
+        if found is None:
+            pods = self.model.count_pods(state)
+            each = [[goal.bound(pods[goal.counts]) for goal in part] for part in self._parts]
+            # Goals that count the same pods may be served by the same evictions.
+            highest = sum(max(part) for part in each)
+            found = self._known[state] = (min(highest, UNREACHABLE), sum(map(sum, each)))
+        return found
+
+    def rank_evictions(
+        self, state: State, within: int, most: int | None = None
+    ) -> Iterator[tuple[Eviction, tuple[State, ...]]]:
+        """
+        Yield the evictions after which the bound is at most a number, the most promising first.
+
+        Args:
+            most: Look only at so many, from the fullest domains.
+
+        Returns:
+            Each eviction with the states that it may lead to, at least one.
+        """
+        ranked: list[tuple[tuple[int, int, int], Eviction, tuple[State, ...]]] = []
+        evictions = list(self.model.list_evictions(state))
+        if most is not None and len(evictions) > most:
+            evictions = nlargest(most, evictions, key=self._find_excess(state))
+        for eviction in evictions:
+            outcomes = self.model.evict(state, eviction)
+            measured = [self.measure(outcome) for outcome in outcomes]
+            bound, total = max(measured, default=(UNREACHABLE, 0))
+            if bound <= within:
+                ranked.append(((bound, total, len(outcomes)), eviction, outcomes))
+        ranked.sort(key=lambda one: one[0])
+        for _, eviction, outcomes in ranked:
+            yield eviction, outcomes
+
+    def _find_excess(self, state: State) -> Callable[[Eviction], tuple[int, int]]:
+        """Return the function that compares the domains that evictions leave with their levels."""
+        pods, model = self.model.count_pods(state), self.model
+        goals = [(one.counts, one.find_level(pods[one.counts])[1]) for one in self._bounds]
+
+        def find_excess(eviction: Eviction) -> tuple[int, int]:
+            domains = [(one, model.find_domain(one, eviction), level) for one, level in goals]
+            above = [pods[one][at] - level for one, at, level in domains if at is not None]
+            return sum(number > 0 for number in above), sum(above)
+
+        return find_excess
+
+
+def _separate(model: RebalanceModel, bounds: Sequence[GoalBound]) -> list[tuple[GoalBound, ...]]:
+    """Separate goals that have no counted pods in common."""
+    parts: list[tuple[frozenset[int], tuple[GoalBound, ...]]] = []
+    for bound in bounds:
+        kinds = model.counted_kinds(bound.counts)
+        joined = [part for part in parts if part[0] & kinds]
+        parts = [part for part in parts if not part[0] & kinds]
+        kinds = kinds.union(*(part[0] for part in joined))
+        members = [one for part in joined for one in part[1]]
+        parts.append((kinds, (*members, bound)))
+    return [part for _, part in parts]
