@@ -54,7 +54,7 @@ def _reopen_closed_streams() -> None:
     """
     Reopen closed standard streams on /dev/null, before a file gets their descriptors.
 
-    Writing to a closed stdout stays an error, because nobody gets what was to be written.
+    Writing to a closed stdout stays an error, because the output is lost.
     """
     for name, mode, flags in _STREAMS:
         if getattr(sys, name) is None:

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -203,6 +204,30 @@ def test_a_selector_that_is_too_large_is_refused(selector: Any) -> None:
 
     with pytest.raises(SelectorSizeError, match=r"its selector takes [0-9]+ bytes, at most 8192"):
         decode(msgspec.json.encode({"metadata": METADATA, "spec": {"selector": selector}}))
+
+
+WITH_SELECTOR = [
+    item for item in list_resources(Cluster()) if item.kind not in {"Namespace", "Node", "Pod"}
+] + [custom_resource(("spec", "selector"))]
+
+
+@pytest.mark.parametrize("resource", WITH_SELECTOR, ids=lambda item: item.kind)
+def test_a_selector_of_too_much_text_is_not_decoded(resource: Resource) -> None:
+    """Its text is counted first: the last of these expressions would be an error."""
+    text = b'{"matchExpressions":[%b,7]}' % b",".join([b"{}"] * 30_000)
+    problem = f"its selector has {len(text)} bytes of JSON, at most 65536 are decoded"
+
+    with pytest.raises(SelectorSizeError, match=problem):
+        resource.decode(b'{"metadata":{"name":"a"},"spec":{"selector":%b}}' % text)
+
+
+@pytest.mark.parametrize("resource", WITH_SELECTOR, ids=lambda item: item.kind)
+@pytest.mark.parametrize("spec", ["{}", "null", '{"selector":null}'])
+def test_a_large_object_without_a_selector_is_kept(resource: Resource, spec: str) -> None:
+    annotations = {"a": "x" * 100_000}
+    text = f'{{"metadata":{{"name":"a","annotations":{json.dumps(annotations)}}},"spec":{spec}}}'
+
+    assert resource.decode(text.encode()).selector is None
 
 
 def test_a_large_object_with_a_small_selector_is_kept() -> None:

@@ -98,3 +98,15 @@ def test_a_list_is_left_if_its_object_is_not_written() -> None:
     outcome = run_fix(pod, options("TSC011"))
 
     assert reasons(outcome.left) == {"TSC011": "spec has to be written first"}
+
+
+def test_a_list_is_left_if_several_pod_templates_may_be_meant() -> None:
+    job = "{name: %s, template: {spec: {template: {spec: {containers: []}}}}}"
+    jobs = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n"
+        f"  replicatedJobs: [{job % 'a'}, {job % 'b'}]\n  topologySpreadConstraints: []\n"
+    )
+
+    outcome = run_fix(jobs, options("TSC011"))
+
+    assert reasons(outcome.left) == {"TSC011": "which pod template is intended cannot be known"}

@@ -1,16 +1,15 @@
 """POST /bind as API servers call it."""
 
+import asyncio
 import base64
 import json
 from dataclasses import replace
-
-import pytest
 
 from tests.build import UID, binding_body, pod, review_body
 from tests.cluster.objects import cached_pod
 from tests.cluster.zones import Zones
 from tests.server.serving import PATIENT, call, review, serving
-from webhook.cluster import latepods
+from webhook.cluster.latepods import LATE_S, MOST_WAITS, LatePods
 from webhook.policy.scaledown.ranks import annotate_rank
 
 
@@ -52,12 +51,24 @@ async def test_bindings_that_wait_for_their_pods_take_no_place_of_other_reviews(
     assert server.rejected("in-flight") == 0
 
 
-async def test_beyond_a_limit_bindings_wait_for_no_pod(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latepods, "MOST_WAITS", 0)
+async def wait_for(late: LatePods, namespace: str) -> None:
+    """Wait for a pod that another Binding names."""
+    waiting = late.wait(namespace, "web-1", LATE_S)
+    assert waiting is not None
+    await waiting
+
+
+async def test_beyond_a_limit_bindings_wait_for_no_pod() -> None:
     zones = Zones()
-    async with serving(find_ranks=lambda: zones.pods) as server:
-        reply = await (await server.connect()).ask(call(binding_body("web-1", "a1"), "/bind"))
-        may_appear = zones.pods.late.may_appear("shop", "web-1")
+    late = zones.pods.late
+    async with serving(find_ranks=lambda: zones.pods) as server, asyncio.TaskGroup() as group:
+        wire = await server.connect()
+        for number in range(MOST_WAITS):
+            group.create_task(wait_for(late, f"of-{number}"))
+        reply = await wire.ask(call(binding_body("web-1", "a1"), "/bind"))
+        may_appear = late.may_appear("shop", "web-1")
+        for number in range(MOST_WAITS):
+            late.announce(f"of-{number}", "web-1")
 
     assert reply.response == {"uid": UID, "allowed": True}
     assert server.value("bindings_total", result="unknown-pod") == 1

@@ -16,10 +16,12 @@ from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, Query, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
+    MAX_SELECTOR_TEXT,
     NamespaceSizeError,
     ObjectSizeError,
     SelectorSizeError,
     check_selector_size,
+    check_selector_text,
 )
 from webhook.cluster.store import Store
 from webhook.errors import ApiError, SourceError
@@ -105,6 +107,7 @@ class Resource:
             kind alone.
         place: API path; None for a custom kind.
         query: Query of lists and watches, such as a label selector.
+        find_selector: Returns the JSON text of an object's selector; None if the kind has none.
         required: Whether admission waits until its objects have been listed once.
     """
 
@@ -114,6 +117,7 @@ class Resource:
     key: VersionKind | GroupKind
     place: ResourcePath | None = None
     query: Query = field(default_factory=dict[str, str])
+    find_selector: ObjectDecoder | None = None
     required: bool = True
 
     def decode(self, data: bytes | msgspec.Raw) -> Any:
@@ -123,6 +127,8 @@ class Resource:
         Raises:
             msgspec.MsgspecError: A value has the wrong type, or the selector is too large.
         """
+        if self.find_selector is not None and len(data) > MAX_SELECTOR_TEXT:
+            check_selector_text(decode_nested(self.find_selector, data))
         thing = decode_nested(self.read, data)
         if len(data) > MAX_SELECTOR_BYTES:  # no smaller object has a selector of that size
             check_selector_size(getattr(thing, "selector", None) or {})
@@ -150,11 +156,24 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
         if row.watched:
             read = msgspec.json.Decoder(_STRUCTS.get(row.kind, wire.ControllerObject)).decode
             place = ResourcePath(row.root, row.plural)
-            yield Resource(row.kind, stores[row.kind], read, (row.api_version, row.kind), place)
+            yield Resource(
+                row.kind,
+                stores[row.kind],
+                read,
+                (row.api_version, row.kind),
+                place,
+                find_selector=None if row.kind in _WITHOUT_SELECTOR else _find_selector,
+            )
     if cluster.pod_store is not None:
         yield _list_pods(cluster.pod_store)
     for custom, path in cluster.custom_paths.items():
-        yield Resource(str(custom), cluster.custom_stores[custom], _custom_decoder(path), custom)
+        yield Resource(
+            str(custom),
+            cluster.custom_stores[custom],
+            _custom_decoder(path),
+            custom,
+            find_selector=_value_decoder(path, msgspec.Raw),
+        )
 
 
 def _list_pods(store: Store[Any]) -> Resource:
@@ -179,19 +198,34 @@ _decode_object = msgspec.json.Decoder(wire.NamedObject).decode
 
 
 def _custom_decoder(path: TemplatePath) -> ObjectDecoder:
-    level: Any = LabelSelector | None
+    decode_selector = _value_decoder(path, LabelSelector | None)
+
+    def decode(data: bytes | msgspec.Raw) -> wire.CustomControllerObject:
+        selector = decode_selector(data)
+        return wire.CustomControllerObject(_decode_object(data).metadata, selector)
+
+    return decode
+
+
+def _value_decoder(path: TemplatePath, kind: Any) -> ObjectDecoder:
+    """Build a decoder of the value of a type at a path of an object; None if it is absent."""
+    level = kind
     for step in reversed(path):
         inner_field = [("inner", level, None)]
         level = msgspec.defstruct("Level", inner_field, rename={"inner": step}, frozen=True) | None
     decode_levels = msgspec.json.Decoder(level).decode
 
-    def decode(data: bytes | msgspec.Raw) -> wire.CustomControllerObject:
+    def decode(data: bytes | msgspec.Raw) -> Any:
         inner: Any = decode_levels(data)
         for _ in path:
             inner = inner and inner.inner
-        return wire.CustomControllerObject(_decode_object(data).metadata, inner)
+        return inner
 
     return decode
+
+
+_find_selector = _value_decoder(("spec", "selector"), msgspec.Raw)
+_WITHOUT_SELECTOR = {"Namespace", "Node"}
 
 
 class _Version(msgspec.Struct, rename="camel"):
