@@ -165,9 +165,14 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """Return a free port of the loopback interface, as long as possible one not given before."""
+    """
+    Return a free port of the loopback interface, as long as possible one not given before.
+
+    Another process of tests may ask at the same time. Its choice is independent, even where a test
+    seeds ``random``.
+    """
     unused: Sequence[int] = sorted({*PORTS} - _given) or PORTS
-    for port in random.sample(unused, len(unused)):
+    for port in random.SystemRandom().sample(unused, len(unused)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -9,6 +9,7 @@ from tests.docs.markdown import ROOT
 from webhook.cluster.client.plugins import LOGIN_S, PLUGIN_S
 from webhook.cluster.latepods import LATE_S, MOST_WAITS, NAMESPACE_WAITS
 from webhook.cluster.protocol import MAX_BODY_BYTES
+from webhook.cluster.quota import MAX_SELECTOR_BYTES, MAX_SELECTOR_TEXT
 from webhook.cluster.rankledger import RESERVED_S
 from webhook.policy.scaledown.ranks import COST_STEP, FIRST_COST
 from webhook.server.http.body import Bodies
@@ -44,6 +45,8 @@ def stated() -> Iterator[tuple[Path, str]]:
     yield OPERATE, f"timeout, or {LIMITS.request:.0f} seconds if that is less |"
     yield OPERATE, f"| {PLUGIN_S:.0f} seconds for an exec plugin of a kubeconfig, {LOGIN_S:.0f} at"
     yield OPERATE, f"| {MAX_BODY_BYTES // MIB} MiB for one answer of the API server |"
+    yield OPERATE, f"| {MAX_SELECTOR_BYTES // KIB} KiB for one selector in the caches, or "
+    yield OPERATE, f"caches, or {MAX_SELECTOR_TEXT // KIB} KiB of JSON |"
     yield SCALE_DOWN, f"{in_words(FIRST_COST)} - {in_words(COST_STEP)} x rank"
     yield SCALE_DOWN, f"shows the pod with it, or for {RESERVED_S:.0f} seconds"
     yield SCALE_DOWN, f"| at most {LATE_S} s |"

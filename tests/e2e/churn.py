@@ -43,11 +43,14 @@ class ScaleDown(NamedTuple):
 
     Attributes:
         before: The pods of the ranked workload by zone.
+        unlabelled: The pods of the ranked workload before it that were created while no replica
+            answered. They have no ranks and go first, whatever their zone.
         ranked: The pods of the ranked workload by zone, right after it.
         stock: The pods of the other workload by zone, right after it; empty without one.
     """
 
     before: Mapping[str, int]
+    unlabelled: int
     ranked: Mapping[str, int]
     stock: Mapping[str, int]
 
@@ -57,11 +60,16 @@ def skew(counts: Mapping[str, int]) -> int:
     return max(counts.values()) - min(counts.values())
 
 
+def is_unlabelled(pod: Json) -> bool:
+    """Whether a pod gets no ranks."""
+    return bool(pod["metadata"].get("labels", {}).get(SCALE_DOWN_LABEL) != KEEP_SPREAD)
+
+
 def ranks_by_zone(pods: list[Json], zones: Mapping[str, str]) -> dict[str, list[int]]:
     """List the ranks of labelled pods in each zone, sorted; none is positive without a rank."""
     found: dict[str, list[int]] = {zone: [] for zone in sorted({*zones.values()})}
     for pod in pods:
-        if pod["metadata"].get("labels", {}).get(SCALE_DOWN_LABEL) == KEEP_SPREAD:
+        if not is_unlabelled(pod):
             found[zones[pod["spec"]["nodeName"]]].append(rank_of(pod))
     return {zone: sorted(ranks) for zone, ranks in found.items()}
 
@@ -130,11 +138,12 @@ class Churn:
 
     def scale_down(self) -> ScaleDown:
         """Remove ready pods."""
-        before = count_by_zone(self._pods(self.workloads[0]), self._zones)
+        pods = self._pods(self.workloads[0])
+        before, unlabelled = count_by_zone(pods, self._zones), sum(map(is_unlabelled, pods))
         self._scale(self._random.randint(FEWEST, max(FEWEST, min(self._replicas, MOST) - 1)))
         self.settle()
         after = [count_by_zone(self._pods(workload), self._zones) for workload in self.workloads]
-        return ScaleDown(before, after[0], after[1] if len(after) > 1 else {})
+        return ScaleDown(before, unlabelled, after[0], after[1] if len(after) > 1 else {})
 
     def wait_for_ranks(self) -> float:
         """Wait until ranks are corrected; how many seconds that took."""

@@ -181,6 +181,10 @@ class Siege:
         path = self.tenant.path_of(stored)
         return self._ask("PUT", path, attack.into(kind, stored))
 
+    def remove(self, kind: str, name: str) -> None:
+        """Delete an object as the tenant, if it is stored."""
+        self._ask("DELETE", self.tenant.path_of(ordinary(kind, self.namespace, name)), b"")
+
     def _ask(self, method: str, path: str, body: bytes) -> Reply:
         try:
             timed = f"{path}{'&' if '?' in path else '?'}timeout={API_TIMEOUT}"
