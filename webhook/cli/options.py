@@ -173,17 +173,18 @@ def namespace(what: str, default: str = "") -> click.Option:
     return option
 
 
-def all_namespaces(what: str) -> click.Option:
+def all_namespaces(what: str, *, exposed: bool = False) -> click.Option:
     """
     Create ``-A`` for commands that work on all namespaces by default, where it has no effect.
 
     Args:
         what: The verb of the command.
+        exposed: Whether the command takes the value, as ``all_namespaces``.
     """
     return click.Option(
         ["-A", "--all-namespaces"],
         is_flag=True,
-        expose_value=False,
+        expose_value=exposed,
         callback=_keep_all,
         help=f"{what} objects of all namespaces, as without -n; for those who are used to kubectl.",
     )
@@ -198,9 +199,10 @@ def _keep_namespace(ctx: click.Context, _option: click.Parameter, name: str) -> 
     return name
 
 
-def _keep_all(ctx: click.Context, _option: click.Parameter, is_given: bool) -> None:
+def _keep_all(ctx: click.Context, _option: click.Parameter, is_given: bool) -> bool:
     ctx.meta[_ALL] = is_given
     _refuse_both(ctx)
+    return is_given
 
 
 def _refuse_both(ctx: click.Context) -> None:
