@@ -8,6 +8,7 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
+from tests.cli.evictions import EvictingServer
 from tests.cluster.scheduling.unevenshop import NODES, budget, uneven_pods
 
 CLUSTER = ("--kubeconfig", "kubeconfig")
@@ -116,3 +117,41 @@ def test_a_cluster_that_cannot_be_read_is_an_error(api: ApiServer, run: Run) -> 
     api.answers["GET /api/v1/nodes"] = refuse("no")
 
     assert run("rebalance", *CLUSTER).code == 3
+
+
+def test_a_plan_is_carried_out(api: ApiServer, run: Run) -> None:
+    api.add(*NODES, *uneven_pods())
+    evicting = EvictingServer(api, "b1")
+
+    ran = run("rebalance", *CLUSTER, "deploy/web", "-n", "shop", "--apply", "--yes")
+
+    assert (ran.code, evicting.evicted) == (0, ["web-0"])
+
+
+def test_nothing_is_asked_without_evictions(api: ApiServer, run: Run) -> None:
+    api.add(*NODES, *uneven_pods(), budget(maxUnavailable=0))
+
+    apply = ("rebalance", *CLUSTER, "-n", "shop", "--apply")
+    table, document = run(*apply), run(*apply, "-o", "json")
+
+    assert (table.code, document.code) == (1, 1)
+    assert document.documents[0]["evicted"] == []
+    assert api.writes == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("-n", "shop", "-f", "x.yaml"), "changes the live cluster"),
+        (("--live",), "requires KIND/NAME, -n NAME, or -A"),
+        (("--live", "-A", "-o", "script"), "leave out -o script"),
+        (("-A", "--timeout", "x", "--live"), "--timeout: 'x' is not a duration"),
+    ],
+)
+def test_apply_changes_a_part_of_the_live_cluster(
+    run: Run, arguments: tuple[str, ...], problem: str
+) -> None:
+    ran = run("rebalance", "--apply", *arguments)
+
+    assert ran.code == 2
+    assert problem in ran.err

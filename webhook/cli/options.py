@@ -112,12 +112,12 @@ def gates(*, versions: bool = False) -> list[click.Option]:
     ]
 
 
-def _parse_timeout(_ctx: click.Context, _option: click.Parameter, written: str) -> float:
+def parse_timeout(_ctx: click.Context, option: click.Parameter, written: str) -> float:
     """Parse a duration as kubectl does: a number without a unit is in seconds."""
     duration = parse_duration(f"{written}s" if written.isdecimal() else written)
     if duration is None:
         raise ConfigError(
-            f"{written!r} is not a duration: write one such as 30s or 2m", "--request-timeout"
+            f"{written!r} is not a duration: write one such as 30s or 2m", option.opts[0]
         )
     return duration.total_seconds()
 
@@ -148,7 +148,7 @@ API_SERVER = (
         ["--request-timeout"],
         metavar="DURATION",
         default="0",
-        callback=_parse_timeout,
+        callback=parse_timeout,
         help="Limit for each response of the API server, such as 30s; 0 for the usual limit.",
     ),
 )

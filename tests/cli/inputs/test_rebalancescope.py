@@ -92,7 +92,8 @@ def test_pods_without_constraints_have_those_of_the_scheduler() -> None:
     }
     request = RebalanceRequest("", (), GATES)
     (one,) = request.find_scope(found(*NODES, pod, service)).pods
-    (own,) = request.read_pods(found(*NODES, web_pod("w", "a1")), "shop")
+    known = found(*NODES, web_pod("w", "a1"))
+    (own,) = request.read_pods(known, known.objects.pods or (), "shop")
 
     assert [spread.max_skew for spread in one.spreads.soft] == [3, 5]
     assert (len(own.spreads.hard), own.spreads.defaulted) == (1, False)

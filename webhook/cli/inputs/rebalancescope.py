@@ -4,9 +4,10 @@ What a plan of evictions covers: ``RebalanceRequest``, from the options of a com
 ``read_request`` checks the options, ``read_files`` reads the objects of files. Nothing here plans.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.audit.snapshot import is_snapshot
 from webhook.cli.inputs.facts import FactsSources, read_objects, resolve_namespace
@@ -65,11 +66,12 @@ class RebalanceRequest(msgspec.Struct, frozen=True):
             pods = tuple(one for one in pods if one.workload in wanted)
         return whole._replace(pods=pods)
 
-    def read_pods(self, found: PlanningObjects, namespace: str) -> tuple[WorkloadPod, ...]:
-        """Read the pods of a namespace, of all workloads."""
-        gates = self.gates
-        defaults = _find_defaults(found)
-        return read_workload_pods(found.objects, gates.version, gates, namespace, defaults)
+    def read_pods(
+        self, found: PlanningObjects, pods: Iterable[ApiPod], namespace: str
+    ) -> tuple[WorkloadPod, ...]:
+        """Read pods of a namespace, of all workloads, among the objects of a cluster."""
+        gates, objects = self.gates, replace(found.objects, pods=tuple(pods))
+        return read_workload_pods(objects, gates.version, gates, namespace, _find_defaults(found))
 
 
 def _find_defaults(found: PlanningObjects) -> Callable[[ApiPod], DefaultConstraints]:
