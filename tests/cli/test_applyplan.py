@@ -50,6 +50,22 @@ def test_the_result_is_a_document(evicting: EvictingServer, run: Run) -> None:
     assert evicting.evicted == ["web-0"]
 
 
+def test_reports_are_written_to_stdout_beside_a_progress_bar(
+    evicting: EvictingServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The bar is on a terminal, the standard output in a file."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(sys, "stderr", Screen())
+
+    assert main([*APPLY, "--yes"]) == 0
+
+    assert evicting.evicted == ["web-0"]
+    assert "evicted shop/web-0 on a1: new-1 is ready on b1\n" in capsys.readouterr().out
+
+
 def test_a_pod_elsewhere_is_reported(evicting: EvictingServer, run: Run) -> None:
     evicting.nodes = ["a1", "c1"]
 

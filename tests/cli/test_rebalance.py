@@ -71,6 +71,7 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
         (("-n", "sop"), "there is no namespace 'sop'"),
         (("--live",), "plans for one cluster"),
         (("web-0",), "is a pod"),
+        (("--yes",), "--yes: requires --apply"),
     ],
 )
 def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None:
@@ -111,6 +112,16 @@ def test_the_live_cluster_is_read(api: ApiServer, run: Run) -> None:
     assert document["unknown"] == [unknown]
     assert ran.err == f"warning: not considered: {unknown}\n"
     assert api.writes == []
+
+
+def test_a_namespace_of_the_live_cluster_must_exist(api: ApiServer, run: Run) -> None:
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    api.add(*NODES, *uneven_pods(), shop)
+
+    ran = run("rebalance", *CLUSTER, "-n", "sop")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is no namespace 'sop'" in ran.err
 
 
 def test_a_cluster_that_cannot_be_read_is_an_error(api: ApiServer, run: Run) -> None:

@@ -71,15 +71,17 @@ async def _run(
     output: OutputFormat,
     evicted: list[AppliedEviction],
 ) -> RebalancingEnd:
+    terminal = Terminal()
     with progress_bar() as bar:
-        terminal = Terminal()  # writes above the bar
         task = bar.add_task("evicting pods", total=limits.evictions)
 
         def report(eviction: AppliedEviction) -> None:
             evicted.append(eviction)
             bar.advance(task)
             if output is OutputFormat.TABLE:
+                bar.stop()  # both may be on one terminal
                 _report(eviction, terminal)
+                bar.start()
 
         scope = LiveScope(client, request)
         run = Rebalancing(scope, limits, time.monotonic, asyncio.sleep, report)

@@ -44,6 +44,8 @@ def rebalance(
     sources = sources.or_current_context(filename)
     if sources.live and (filename or sources.paths):
         raise ConfigError("plans for one cluster: leave out -f, -k and --facts", "--live")
+    if yes and not apply:
+        raise ConfigError("requires --apply: nothing else evicts pods", "--yes")
     if apply:
         _check_apply(sources, output, has_scope=bool(workload or namespace or all_namespaces))
     gates = read_policy(

@@ -6,7 +6,7 @@ from tests.cluster.scheduling.unevenshop import NODES, uneven_pods, web_pod
 from tests.policy.placement.clusters import gates
 from webhook.cli.inputs.livescope import LiveScope
 from webhook.cli.inputs.rebalancescope import RebalanceRequest
-from webhook.errors import ApiError
+from webhook.errors import ApiError, ConfigError
 
 REQUEST = RebalanceRequest("shop", (), gates())
 REPLICA_SET = {
@@ -48,6 +48,16 @@ async def test_the_pods_of_a_namespace_have_the_workloads_of_the_last_plan() -> 
 
     assert [one.pod.name for one in pods] == [*(f"web-{number}" for number in range(5)), "web-9"]
     assert {one.workload for one in pods} == {"Rollout/web"}
+
+
+async def test_the_namespace_must_exist() -> None:
+    server = new_server()
+    scope = LiveScope(server, RebalanceRequest("sop", (), gates()))
+    assert (await scope.plan()).pods == ()  # no Namespace can be listed, so that any may exist
+
+    server.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    with pytest.raises(ConfigError, match="there is no namespace 'sop'"):
+        await scope.plan()
 
 
 async def test_a_refusal_is_an_error() -> None:

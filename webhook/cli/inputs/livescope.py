@@ -2,6 +2,7 @@
 
 import msgspec
 
+from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.rebalancescope import RebalanceRequest
 from webhook.cluster.evictions import PODS, evict_pod
 from webhook.cluster.lists import list_objects
@@ -42,10 +43,12 @@ class LiveScope:
 
         Raises:
             ApiError: The cluster cannot be read.
+            ConfigError: The namespace does not exist.
             SourceError: A named workload has no pods.
         """
         namespace = self._request.namespace
         self.found = await list_planning_objects(self._client, namespace, self._report)
+        require_namespace(namespace, {one.name for one in self.found.objects.namespaces or ()})
         scope = self._request.find_scope(self.found)
         return PlannedScope(plan_rebalance(*scope), scope.pods, scope.budgets)
 
