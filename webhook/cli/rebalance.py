@@ -1,5 +1,7 @@
 """``evenspread rebalance``: the fewest evictions after which constraints hold."""
 
+from typing import Any
+
 import click
 
 from webhook.cli.applyplan import apply_plan, confirm
@@ -31,41 +33,34 @@ def rebalance(
     namespace: str,
     all_namespaces: bool,
     sources: FactsSources,
-    kube_version: str,
-    feature_gates: str,
-    allow_locked_gates: bool,
     apply: bool,
     yes: bool,
     wave: int,
     timeout: float,
     output: OutputFormat,
+    **gate_options: Any,
 ) -> ExitCode:
     """Plan the evictions, write the plan, and carry it out with ``--apply``."""
     sources = sources.or_current_context(filename)
     if sources.live and (filename or sources.paths):
         raise ConfigError("plans for one cluster: leave out -f, -k and --facts", "--live")
-    if yes and not apply:
-        raise ConfigError("requires --apply: nothing else evicts pods", "--yes")
     if apply:
         _check_apply(sources, output, has_scope=bool(workload or namespace or all_namespaces))
-    gates = read_policy(
-        kube_version=kube_version,
-        feature_gates=feature_gates,
-        allow_locked_gates=allow_locked_gates,
-        config="",
-    ).gates
+    elif yes:
+        raise ConfigError("requires --apply: nothing else evicts pods", "--yes")
+    gates = read_policy(config="", **gate_options).gates
     request = read_request(workload, namespace, sources, gates, all_namespaces=all_namespaces)
     if sources.live is None:
         return _plan_files(filename, sources, request, output)
     plan, unknown = _plan_live(sources.live, request)
-    is_table = output is OutputFormat.TABLE
+    is_table, evictions = output is OutputFormat.TABLE, len(plan.steps)
     if is_table or not apply:
         _write(plan, unknown, output)
-    if not apply or (is_table and not plan.steps):
+    if not apply or (is_table and not evictions):
         return outcome(findings=_has_findings(plan), unfinished=False)
-    if plan.steps:
-        confirm(len(plan.steps), yes=yes)
-    limits = RebalancingLimits(len(plan.steps), wave, timeout)
+    if evictions:
+        confirm(evictions, yes=yes)
+    limits = RebalancingLimits(evictions, wave, timeout)
     return apply_plan(sources.live, request, limits, output)
 
 
