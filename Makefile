@@ -80,6 +80,10 @@ run: $(SETUP)  ## start the server with the example cluster, until Ctrl-C; [PORT
 envtest: $(SETUP)  ## build the real control plane of the tests: minutes, once
 	@$(BIN)/python -m tests.controlplane.build
 
+.PHONY: descheduler
+descheduler: $(SETUP)  ## compare rebalance with descheduler on random clusters: minutes; CASES=N, SEED=N
+	@$(BIN)/python -m tests.descheduler --clusters $(or $(CASES),20) --seed $(or $(SEED),0)
+
 .PHONY: oracle
 oracle: $(SETUP)  ## compare with Kubernetes' own code on random cases: a minute; CASES=N, SEED=N
 	@$(BIN)/python -m tests.oracle --cases $(or $(CASES),1500) $(if $(SEED),--seed $(SEED))

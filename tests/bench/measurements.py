@@ -22,6 +22,7 @@ from tests.bench.dumps import DumpStep, PodDumps, dump_steps
 from tests.bench.live import LiveCluster
 from tests.bench.liverows import LiveStep, Observed, live_steps
 from tests.bench.load import REFUSED, Load, LoadError, ask
+from tests.bench.rebalances import plan_row
 from tests.bench.reviews import Request
 from tests.bench.rounds import QUIET, Meter, Subject, own_load, seconds_of
 from tests.bench.rows import Must, Row, percentile, ratios
@@ -175,6 +176,7 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
         "audit of 150,000 pods": audit,
         "placing one of 150,000 pods": placement,
         "memory of that audit": audit_memory,
+        "evictions of 500 pods on 300 nodes": rebalance,
     }
     alone = cpu_rows | {what: partial(step, what) for what, step in others.items()}
     alone |= {what: partial(_dumped, step) for what, step in dump_steps().items()}
@@ -315,6 +317,11 @@ def placement(what: str, bench: Bench) -> Row:
     """CPU of placing one pod with nothing remembered."""
     took = bench.large_cluster.placements(bench.options.rounds)
     return Row(what, "", "", [seconds * 1e3 for seconds in took], PLACEMENT)
+
+
+def rebalance(what: str, bench: Bench) -> Row:
+    """CPU of a plan of evictions."""
+    return plan_row(what, bench.options.rounds)
 
 
 def _audits(bench: Bench) -> tuple[list[Used], list[Used]]:

@@ -131,8 +131,8 @@ OF_OTHERS = {
     "kind": {"--name"},
     "kube-apiserver": {"--admission-control-config-file", "--enable-aggregator-routing"},
     "kubectl": {
-        "--dry-run", "--for", "--ignore-not-found", "--image", "--labels", "--replicas",
-        "--show-managed-fields", "--type",
+        "--dry-run", "--for", "--ignore-not-found", "--image", "--labels", "--raw",
+        "--replicas", "--show-managed-fields", "--timeout", "--type",
     },
     "kubectl krew": {"--archive", "--manifest"},
 }  # fmt: skip

@@ -376,3 +376,23 @@ def test_the_system_defaults_rank_nodes_but_are_no_goals() -> None:
     ]
 
     assert not Situation(pods).plan().goals
+
+
+def test_the_first_wave_has_one_eviction_of_each_separate_set_of_workloads() -> None:
+    web = [*web_pods({"a1": 5, "b1": 1, "c1": 1})]
+    api = of_workload("api", *["a1"] * 3, "b1", "c1")
+    plan = Situation([*web, *api]).plan()
+
+    assert [step.pod for step in plan.steps] == ["web-0", "web-1", "api-0"]
+    assert [step.pod for step in plan.wave] == ["web-0", "api-0"]
+
+
+def test_workloads_that_compete_for_room_are_evicted_one_after_another() -> None:
+    """The cluster is too large to plan both together."""
+    nodes = zone_nodes("a", "b", "c", nodes=6)
+    api = of_workload("api", *["a1"] * 3, "b1", "c1")
+    pods = [*web_pods({"a1": 3, "b1": 1, "c1": 1}), *api]
+    plan = Situation(pods, nodes, slots={"b1": 2, "c1": 3}).plan()
+
+    assert len(plan.steps) == 2
+    assert plan.wave == plan.steps[:1]

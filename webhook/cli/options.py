@@ -112,12 +112,12 @@ def gates(*, versions: bool = False) -> list[click.Option]:
     ]
 
 
-def _parse_timeout(_ctx: click.Context, _option: click.Parameter, written: str) -> float:
+def parse_timeout(_ctx: click.Context, option: click.Parameter, written: str) -> float:
     """Parse a duration as kubectl does: a number without a unit is in seconds."""
     duration = parse_duration(f"{written}s" if written.isdecimal() else written)
     if duration is None:
         raise ConfigError(
-            f"{written!r} is not a duration: write one such as 30s or 2m", "--request-timeout"
+            f"{written!r} is not a duration: write one such as 30s or 2m", option.opts[0]
         )
     return duration.total_seconds()
 
@@ -148,7 +148,7 @@ API_SERVER = (
         ["--request-timeout"],
         metavar="DURATION",
         default="0",
-        callback=_parse_timeout,
+        callback=parse_timeout,
         help="Limit for each response of the API server, such as 30s; 0 for the usual limit.",
     ),
 )
@@ -173,17 +173,18 @@ def namespace(what: str, default: str = "") -> click.Option:
     return option
 
 
-def all_namespaces(what: str) -> click.Option:
+def all_namespaces(what: str, *, exposed: bool = False) -> click.Option:
     """
     Create ``-A`` for commands that work on all namespaces by default, where it has no effect.
 
     Args:
         what: The verb of the command.
+        exposed: Whether the command takes the value, as ``all_namespaces``.
     """
     return click.Option(
         ["-A", "--all-namespaces"],
         is_flag=True,
-        expose_value=False,
+        expose_value=exposed,
         callback=_keep_all,
         help=f"{what} objects of all namespaces, as without -n; for those who are used to kubectl.",
     )
@@ -198,9 +199,10 @@ def _keep_namespace(ctx: click.Context, _option: click.Parameter, name: str) -> 
     return name
 
 
-def _keep_all(ctx: click.Context, _option: click.Parameter, is_given: bool) -> None:
+def _keep_all(ctx: click.Context, _option: click.Parameter, is_given: bool) -> bool:
     ctx.meta[_ALL] = is_given
     _refuse_both(ctx)
+    return is_given
 
 
 def _refuse_both(ctx: click.Context) -> None:

@@ -38,6 +38,7 @@ class OutputFormat(StrEnum):
     YAML = "yaml"
     HTML = "html"
     MARKDOWN = "markdown"
+    SCRIPT = "script"
 
 
 _DOCUMENTS = (OutputFormat.TABLE, OutputFormat.JSON, OutputFormat.YAML)
@@ -73,6 +74,7 @@ OUTPUT_FORMATS: Mapping[str, tuple[OutputFormat, ...]] = MappingProxyType(
         "certs": _DOCUMENTS,
         "doctor": _DOCUMENTS,
         "scaledown": _DOCUMENTS,
+        "rebalance": (*_DOCUMENTS, OutputFormat.SCRIPT),
     }
 )
 """Command -> its formats, the default first; ``audit`` and ``test`` write several outputs."""

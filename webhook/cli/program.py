@@ -75,6 +75,10 @@ COMMANDS = {
         "Show the pods with ranks in a cluster, or remove their ranks.",
         "evenspread scaledown --remove --dry-run",
     ),
+    "rebalance": CommandRow(
+        "Plan the fewest evictions after which constraints hold again.",
+        "evenspread rebalance deploy/web -n shop --facts cluster/",
+    ),
     "completion": CommandRow(
         "Print the completion script of a shell.",
         "source <(evenspread completion bash)",

@@ -154,9 +154,9 @@ ADVICE_ENTRIES = (
         "revision apart (TSC107), and can leave them uneven. No restart "
         "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
         "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
-        "delete pods in the domains that are too full one after another, or let a descheduler do "
-        "so; write `matchLabelKeys: [pod-template-hash]` for a Deployment, or restart one that has "
-        "it; let a Job end, since a deleted pod counts "
+        "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
+        "are too full, and evicts them with `--apply`; write `matchLabelKeys: [pod-template-hash]` "
+        "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "
         "as failed; move pods with volumes of a zone by deleting them one after "
         "another with their claims, if the application can rebuild its data",
     ),

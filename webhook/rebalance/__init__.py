@@ -19,10 +19,10 @@ Rebalance: the fewest evictions after which the constraints of workloads hold, a
 - **Goals that cannot all be reached.** Constraints are tried in this order: hard ones that hold,
   other hard ones, soft ones that hold, other soft ones. Each is kept that can be reached together
   with those before it. Evictions that only bring a constraint nearer are not planned.
-- **Pods that stay.** Pods without a controller, of DaemonSets, of static manifests, and those that
-  are being deleted; pods whose PodDisruptionBudget allows no disruption, or that have several. A
-  pod that is not ready counts as healthy once it is replaced. Workloads of which a pod awaits a
-  node are not planned: it may go anywhere in the meantime.
+- **Pods that stay.** Pods without a controller, of DaemonSets, Jobs and static manifests, and
+  those that are being deleted; pods whose PodDisruptionBudget allows no disruption, or that have
+  several. A pod that is not ready counts as healthy once it is replaced. Workloads of which a pod
+  awaits a node are not planned: it may go anywhere in the meantime.
 - **Room of pods that leave.** The resources of an evicted pod are free at once. While it is being
   deleted they are not, so that the scheduler chooses among fewer nodes, or waits: among those that
   a plan considers.

@@ -67,6 +67,8 @@ class RebalancePlan(msgspec.Struct, frozen=True):
             least in the worst case, as far as is proven.
         is_certain: Whether it is proven that these constraints hold after no more evictions than
             these, whatever the scheduler chooses, if the plan is made again after each of them.
+        wave: The steps that may be made at the same time: the first one of each set of workloads
+            that cannot affect each other. Empty without steps.
     """
 
     steps: tuple[EvictionStep, ...]
@@ -74,6 +76,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     immovable: tuple[ImmovablePod, ...]
     least: int
     is_certain: bool
+    wave: tuple[EvictionStep, ...] = ()
 
     @property
     def is_least(self) -> bool:
@@ -147,6 +150,7 @@ def plan_rebalance(
         tuple(_list_immovable(placed, budgets, results)),
         sum(part.least if is_apart else part.loose_least for part in parts),
         is_certain=is_apart and all(part.is_proven for part in parts),
+        wave=tuple(part.steps[0] for part in parts if part.steps) if is_apart else steps[:1],
     )
 
 

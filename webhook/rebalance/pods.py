@@ -17,6 +17,7 @@ class EvictionObstacle(StrEnum):
 
     NO_CONTROLLER = "no controller replaces it"
     DAEMON_SET = "its controller chooses the node"
+    JOB = "its Job counts a deleted pod as failed"
     STATIC = "a kubelet runs it from a file"
     TERMINATING = "it is being deleted"
     MANY_BUDGETS = "several PodDisruptionBudgets select it"

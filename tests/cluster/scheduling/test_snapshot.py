@@ -30,11 +30,16 @@ def test_nodes_and_their_resources() -> None:
         "spec": {"unschedulable": True, "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
         "status": {"allocatable": {"cpu": "1500m", "pods": "110"}},
     }
-    cluster = read(nodes=[written, {"metadata": {"name": "n2"}}])
+    cluster = read(nodes=[written, {"metadata": {"name": "n2"}, "status": {}}])
 
     tainted = (Taint(key="gpu", effect="NoSchedule"),)
     assert cluster.nodes["n1"] == Node("n1", {"zone": "a"}, tainted, unschedulable=True)
     assert cluster.allocatable == {"n1": Resources(1500, pods=110), "n2": Resources()}
+
+
+def test_the_room_of_a_node_without_a_status_is_not_known() -> None:
+    """As of a manifest, or of a snapshot of an audit."""
+    assert read(nodes=[{"metadata": {"name": "n1"}}]).allocatable == {}
 
 
 def test_a_node_without_allocatable_resources_has_its_capacity_for_pods() -> None:

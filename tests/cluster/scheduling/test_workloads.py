@@ -10,6 +10,7 @@ from webhook.cluster.scheduling.workloads import (
     WorkloadScope,
     is_ready,
     read_scope,
+    read_workload_pods,
 )
 from webhook.policy.api import gates
 from webhook.policy.api.versions import Version
@@ -69,6 +70,7 @@ OBSTACLES: dict[str, tuple[Json, EvictionObstacle | None]] = {
     "of a controller": (REPLICA_SET, None),
     "bare": (pod("web"), EvictionObstacle.NO_CONTROLLER),
     "of a DaemonSet": (pod("web", owned("DaemonSet", "web")), EvictionObstacle.DAEMON_SET),
+    "of a Job": (pod("web", owned("Job", "web")), EvictionObstacle.JOB),
     "static": (
         pod("web", owned("Node", "a1"), annotations={"kubernetes.io/config.mirror": "x"}),
         EvictionObstacle.STATIC,
@@ -174,3 +176,11 @@ def test_the_policy_for_pods_that_are_not_healthy() -> None:
         return scope_of({"podDisruptionBudgets": [budget]}).budgets[0].allows_unhealthy
 
     assert (allows("AlwaysAllow"), allows("IfHealthyBudget"), allows(None)) == (True, False, False)
+
+
+def test_pods_are_read_without_the_cluster_around_them() -> None:
+    objects = msgspec.convert({"pods": [REPLICA_SET, pod("bare")]}, WorkloadObjects)
+    on = gates.resolve(V1_36, {})
+
+    assert read_workload_pods(objects, V1_36, on, "shop") == read_scope(objects, V1_36, on).pods
+    assert read_workload_pods(objects, V1_36, on, "other") == ()

@@ -72,8 +72,8 @@ def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
 
 
 IN_FULL = (
-    "# delete pods in zone-a, zone-b one after another until they are even: those created in their "
-    "place go to emptier domains"
+    "# delete pods in zone-a, zone-b one after another until they are even: evenspread rebalance "
+    "-n shop plans the fewest evictions"
 )
 
 

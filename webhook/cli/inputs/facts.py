@@ -34,6 +34,7 @@ FACTS_BY_DEFAULT: Mapping[str, str] = {
     "fix": "the files of `-f`",
     "config check": "the files of `-f`",
     "scaledown": "the current context, all namespaces",
+    "rebalance": "the current context, all namespaces",
 }
 """Command -> the facts that it uses if no source is named."""
 

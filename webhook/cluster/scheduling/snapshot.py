@@ -72,7 +72,8 @@ def read_cluster(objects: ClusterObjects, version: Version) -> SchedulingCluster
     nodes = objects.nodes or ()
     return SchedulingCluster(
         topology=Topology(node.node for node in nodes),
-        allocatable={node.name: node.allocatable for node in nodes},
+        # A manifest or an audit's snapshot has no status: the room of its node is not known.
+        allocatable={node.name: node.allocatable for node in nodes if node.status is not None},
         placed=PlacedPods(read_placed(objects.pods or (), version)),
         namespaces={namespace.name: namespace.labels for namespace in objects.namespaces or ()},
         storage=read_storage(objects),

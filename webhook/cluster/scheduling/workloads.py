@@ -19,7 +19,7 @@ from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import is_mirror
-from webhook.policy.kinds import DAEMON_SET, REPLICA_SET
+from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -94,8 +94,24 @@ def read_scope(
         namespace: Of the workloads; empty for all namespaces.
         defaults: Returns the scheduler's default constraints for a pod.
     """
-    owners = _Owners(objects)
     pods = [pod for pod in objects.pods or () if _phase(pod) not in FINISHED]
+    owners = _Owners(objects)
+    return WorkloadScope(
+        read_cluster(objects, version),
+        read_workload_pods(objects, version, gates, namespace, defaults),
+        tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
+    )
+
+
+def read_workload_pods(
+    objects: WorkloadObjects,
+    version: Version,
+    gates: Gates,
+    namespace: str = "",
+    defaults: Callable[[ApiPod], DefaultConstraints] = lambda _: DefaultConstraints(),
+) -> tuple[WorkloadPod, ...]:
+    """Read the pods alone; the arguments are those of ``read_scope``."""
+    owners = _Owners(objects)
 
     def read(pod: ApiPod) -> WorkloadPod:
         spec = pod.spec or FilterSpec()
@@ -109,11 +125,10 @@ def read_scope(
             obstacle=_find_obstacle(pod),
         )
 
-    everywhere = not namespace
-    return WorkloadScope(
-        read_cluster(objects, version),
-        tuple(read(pod) for pod in pods if everywhere or _meta(pod).namespace == namespace),
-        tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
+    return tuple(
+        read(pod)
+        for pod in objects.pods or ()
+        if _phase(pod) not in FINISHED and namespace in ("", _meta(pod).namespace)
     )
 
 
@@ -144,7 +159,10 @@ def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
         return EvictionObstacle.STATIC
     if owner is None:
         return EvictionObstacle.NO_CONTROLLER
-    return EvictionObstacle.DAEMON_SET if owner.kind == DAEMON_SET.kind else None
+    return _OWNER_OBSTACLES.get(owner.kind)
+
+
+_OWNER_OBSTACLES = {DAEMON_SET.kind: EvictionObstacle.DAEMON_SET, JOB.kind: EvictionObstacle.JOB}
 
 
 class _Name(NamedTuple):

@@ -79,9 +79,10 @@ def suggest_evening(
             f"# add {keys} to matchLabelKeys, which replaces all pods{then}: a restart without it "
             "places new pods by where the old ones are"
         )
+    command = f"evenspread rebalance{_format_namespace(subject)}"
     return (
-        f"# delete pods in {join_names(full)} one after another until they are even: those created "
-        "in their place go to emptier domains"
+        f"# delete pods in {join_names(full)} one after another until they are even: {command} "
+        "plans the fewest evictions"
     )
 
 
@@ -119,6 +120,10 @@ def _suggest_rollout(subject: Subject) -> str:
 
 def _format_rollout(subject: Subject, action: str) -> str:
     """Format an action of ``kubectl rollout``."""
-    namespace = f" -n {subject.namespace}" if subject.namespace else ""
     kind, _, name = str(subject).partition("/")
-    return f"kubectl rollout {action} {kind.lower()}/{name}{namespace}"
+    return f"kubectl rollout {action} {kind.lower()}/{name}{_format_namespace(subject)}"
+
+
+def _format_namespace(subject: Subject) -> str:
+    """Format the option for a namespace; empty if it is not known."""
+    return f" -n {subject.namespace}" if subject.namespace else ""

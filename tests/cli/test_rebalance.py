@@ -1,0 +1,168 @@
+"""``evenspread rebalance``: plans from files and from a live cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.apiserver import ApiServer, refuse
+from tests.cli.conftest import Run
+from tests.cli.evictions import EvictingServer
+from tests.cluster.scheduling.unevenshop import NODES, budget, uneven_pods
+
+CLUSTER = ("--kubeconfig", "kubeconfig")
+
+
+@pytest.fixture
+def uneven(folder: Path) -> Path:
+    """A folder with cluster.yaml, in which the Deployments web and api are uneven."""
+    write(folder, *NODES, *uneven_pods(), *uneven_pods("api", "other"))
+    return folder
+
+
+def write(folder: Path, *objects: Any) -> None:
+    (folder / "cluster.yaml").write_text(yaml.safe_dump_all(objects))
+
+
+def evictions(run: Run, *arguments: str) -> list[str]:
+    (document,) = run("rebalance", *arguments, "-o", "json").documents
+    return [f"{step['namespace']}/{step['pod']}" for step in document["evictions"]]
+
+
+@pytest.mark.usefixtures("uneven")
+def test_the_scope_of_a_plan(run: Run) -> None:
+    both = ["other/api-0", "shop/web-0"]
+
+    for source in ("-f", "--facts"):
+        assert sorted(evictions(run, source, "cluster.yaml")) == both
+    assert sorted(evictions(run, "-f", "cluster.yaml", "-A")) == both
+    assert evictions(run, "-f", "cluster.yaml", "-n", "shop") == ["shop/web-0"]
+    assert evictions(run, "deploy/api", "-f", "cluster.yaml", "-n", "other") == ["other/api-0"]
+
+
+@pytest.mark.usefixtures("uneven")
+def test_the_formats(run: Run) -> None:
+    table = run("rebalance", "-f", "cluster.yaml", "-n", "shop")
+    script = run("rebalance", "-f", "cluster.yaml", "-n", "shop", "-o", "script")
+    document = run("rebalance", "-f", "cluster.yaml", "-n", "shop", "-o", "yaml")
+
+    assert (table.code, table.err) == (0, "")
+    assert table.out.endswith("1 eviction; no plan needs fewer\n")
+    assert "\nevict shop web-0\n" in script.out
+    assert yaml.safe_load(document.out)["least"] == 1
+
+
+def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Run) -> None:
+    write(folder, *NODES, *uneven_pods(), budget(maxUnavailable=0))
+
+    ran = run("rebalance", "-f", "cluster.yaml")
+
+    assert ran.code == 1
+    assert "not evicted, a PodDisruptionBudget allows no disruption: 5 pods" in ran.out
+
+
+@pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("deploy/web", "-A"), "within one namespace"),
+        (("-n", "shop", "-A"), "use -n or -A"),
+        (("-n", "sop"), "there is no namespace 'sop'"),
+        (("--live",), "plans for one cluster"),
+        (("web-0",), "is a pod"),
+        (("--yes",), "--yes: requires --apply"),
+    ],
+)
+def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None:
+    ran = run("rebalance", "-f", "cluster.yaml", *arguments)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert problem in ran.err
+
+
+@pytest.mark.usefixtures("uneven")
+def test_a_workload_without_pods_is_an_error(run: Run) -> None:
+    ran = run("rebalance", "deploy/db", "-n", "shop", "-f", "cluster.yaml")
+
+    assert (ran.code, ran.err) == (3, "error: Deployment/db in namespace shop: has no pods\n")
+
+
+@pytest.mark.usefixtures("uneven")
+def test_a_snapshot_lacks_what_only_a_plan_reads(run: Run) -> None:
+    run("audit", "-f", "cluster.yaml", "--save-snapshot", "cluster.gz", "--fail-on", "never")
+
+    ran = run("rebalance", "--facts", "cluster.gz", "-n", "shop", "-o", "json")
+
+    assert [step["pod"] for step in ran.documents[0]["evictions"]] == ["web-0"]
+    assert ran.err.startswith("warning: cluster.gz: is a snapshot without resources")
+
+
+def test_the_live_cluster_is_read(api: ApiServer, run: Run) -> None:
+    api.add(*NODES, *uneven_pods(), *uneven_pods("api", "other"))
+    budgets = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets"
+    api.answers[f"GET {budgets}"] = refuse("no")
+
+    ran = run("rebalance", *CLUSTER, "-n", "shop", "-o", "json")
+
+    (document,) = ran.documents
+    unknown = "PodDisruptionBudgets in namespace shop: answered 403: no"
+    assert ran.code == 0
+    assert [step["pod"] for step in document["evictions"]] == ["web-0"]
+    assert document["unknown"] == [unknown]
+    assert ran.err == f"warning: not considered: {unknown}\n"
+    assert api.writes == []
+
+
+def test_a_namespace_of_the_live_cluster_must_exist(api: ApiServer, run: Run) -> None:
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    api.add(*NODES, *uneven_pods(), shop)
+
+    ran = run("rebalance", *CLUSTER, "-n", "sop")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is no namespace 'sop'" in ran.err
+
+
+def test_a_cluster_that_cannot_be_read_is_an_error(api: ApiServer, run: Run) -> None:
+    api.answers["GET /api/v1/nodes"] = refuse("no")
+
+    assert run("rebalance", *CLUSTER).code == 3
+
+
+def test_a_plan_is_carried_out(api: ApiServer, run: Run) -> None:
+    api.add(*NODES, *uneven_pods())
+    evicting = EvictingServer(api, "b1")
+
+    ran = run("rebalance", *CLUSTER, "deploy/web", "-n", "shop", "--apply", "--yes")
+
+    assert (ran.code, evicting.evicted) == (0, ["web-0"])
+
+
+def test_nothing_is_asked_without_evictions(api: ApiServer, run: Run) -> None:
+    api.add(*NODES, *uneven_pods(), budget(maxUnavailable=0))
+
+    apply = ("rebalance", *CLUSTER, "-n", "shop", "--apply")
+    table, document = run(*apply), run(*apply, "-o", "json")
+
+    assert (table.code, document.code) == (1, 1)
+    assert document.documents[0]["evicted"] == []
+    assert api.writes == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("-n", "shop", "-f", "x.yaml"), "changes the live cluster"),
+        (("--live",), "requires KIND/NAME, -n NAME, or -A"),
+        (("--live", "-A", "-o", "script"), "leave out -o script"),
+        (("-A", "--timeout", "x", "--live"), "--timeout: 'x' is not a duration"),
+    ],
+)
+def test_apply_changes_a_part_of_the_live_cluster(
+    run: Run, arguments: tuple[str, ...], problem: str
+) -> None:
+    ran = run("rebalance", "--apply", *arguments)
+
+    assert ran.code == 2
+    assert problem in ran.err

@@ -1,0 +1,105 @@
+"""The script of a plan is run with a kubectl that records its calls."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from tests.rebalance.situations import Situation, web_pods
+from webhook.cli.views.evictionscript import format_script
+from webhook.rebalance.plan import RebalancePlan
+
+PLAN = Situation(web_pods({"a1": 5, "b1": 1, "c1": 1})).plan()
+
+KUBECTL = """\
+#!/bin/sh
+echo "$*" >> calls
+case "$1" in
+  create) cat >> bodies; exit "${REFUSES:-0}" ;;
+  get) [ "$3" = gone ] || printf %s "uid-$(wc -l < calls)" ;;
+esac
+"""
+"""Each look-up of a uid finds another pod: the evicted one is gone."""
+
+
+def run(plan: RebalancePlan, folder: Path, **variables: str) -> tuple[int, list[str]]:
+    """Run the script of a plan; returns its exit code and the calls of kubectl."""
+    program = folder / "kubectl"
+    program.write_text(KUBECTL)
+    program.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh"],
+        input=format_script(plan),
+        cwd=folder,
+        env={"PATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    calls = folder / "calls"
+    return done.returncode, calls.read_text().splitlines() if calls.exists() else []
+
+
+def test_pods_are_evicted_one_after_another(tmp_path: Path) -> None:
+    code, calls = run(PLAN, tmp_path)
+
+    uid = "-n shop --ignore-not-found -o jsonpath={.metadata.uid}"
+    assert code == 0
+    assert calls == [
+        call
+        for pod in ("web-0", "web-1")
+        for call in (
+            f"get pod {pod} {uid}",
+            f"create --raw /api/v1/namespaces/shop/pods/{pod}/eviction -f -",
+            f"get pod {pod} {uid}",
+            "rollout status deployment/web -n shop --timeout=10m",
+        )
+    ]
+    first, second, *_ = (tmp_path / "bodies").read_text().splitlines()
+    assert msgspec.json.decode(first + second) == {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"namespace": "shop", "name": "web-0"},
+        "deleteOptions": {"preconditions": {"uid": "uid-1"}},
+    }
+
+
+def test_a_refused_eviction_ends_the_script(tmp_path: Path) -> None:
+    code, calls = run(PLAN, tmp_path, REFUSES="1")
+
+    assert code == 1
+    assert len(calls) == 2
+
+
+def test_other_workloads_have_no_status_to_wait_for() -> None:
+    steps = tuple(replace(step, workload="ReplicaSet/web") for step in PLAN.steps)
+    script = format_script(replace(PLAN, steps=steps))
+
+    assert "rollout" not in script
+    assert script.count("read -r _") == 2
+
+
+def test_a_pod_that_does_not_exist_yet_ends_the_script() -> None:
+    again = replace(PLAN, steps=(PLAN.steps[0], PLAN.steps[0], PLAN.steps[1]))
+    script = format_script(again)
+
+    assert script.count("\nevict ") == 1
+    assert "do not exist yet" in script
+
+
+def test_names_of_files_are_no_commands(tmp_path: Path) -> None:
+    """A file may contain any text as a name."""
+    first, touch = PLAN.steps[0], "\ntouch hit; $(touch hit)"
+    step = replace(first, pod=f"x{touch}", node=f"a1{touch}", workload=f"Foo/x{touch}")
+
+    run(replace(PLAN, steps=(step,)), tmp_path)
+
+    assert not (tmp_path / "hit").exists()
+
+
+def test_a_plan_without_evictions_calls_nothing(tmp_path: Path) -> None:
+    assert run(Situation([]).plan(), tmp_path) == (0, [])

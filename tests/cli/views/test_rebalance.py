@@ -1,0 +1,77 @@
+"""A plan of evictions is shown with the pods of each domain before and after it."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.policy.placement.clusters import spread_over
+from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_nodes
+from webhook.cli.terminal import Terminal
+from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
+from webhook.policy.model import HOSTNAME
+from webhook.rebalance.plan import RebalancePlan
+from webhook.rebalance.pods import EvictionObstacle
+
+PLAN = Situation(web_pods({"a1": 3, "b1": 1, "c1": 1})).plan()
+
+
+def show(plan: RebalancePlan, capsys: pytest.CaptureFixture[str]) -> str:
+    show_plan(plan, Terminal())
+    return capsys.readouterr().out
+
+
+def test_bars_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(PLAN, capsys) == (
+        "Deployment/web in shop\n"
+        "  zone, maxSkew 1, DoNotSchedule: skew 2, after the plan 1\n"
+        "  domain  before                        after\n"
+        "  a       3       ████████████████████  2      █████████████▎\n"
+        "  b       1       ██████▋               2      █████████████▎\n"
+        "  c       1       ██████▋               1      ██████▋\n"
+        "\n"
+        "  pod         workload        node  its replacement\n"
+        "  shop/web-0  Deployment/web  a1    b1 or c1\n"
+        "\n"
+        "1 eviction; no plan needs fewer\n"
+    )
+
+
+def test_constraints_that_hold_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Situation(web_pods({"a1": 1, "b1": 1, "c1": 1})).plan()
+
+    assert show(plan, capsys) == "no evictions: every constraint holds\n"
+    assert summarize_plan(Situation([]).plan()) == (
+        "no pod has constraints that a rebalancing can restore"
+    )
+
+
+def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    pods = web_pods({"a1": 4, "b1": 1, "c1": 1})
+    fixed = [replace(one, obstacle=EvictionObstacle.TERMINATING) for one in pods[:4]]
+
+    out = show(Situation([*fixed, *pods[4:]]).plan(), capsys)
+
+    assert "  not reached: pods that cannot be evicted are too many in a domain\n" in out
+    assert out.endswith(
+        "not evicted, it is being deleted: 4 pods: shop/web-0, shop/web-1, shop/web-2, shop/web-3\n"
+        "no evictions: 1 constraint cannot be restored\n"
+    )
+
+
+def test_long_plans_are_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = zone_nodes("a", nodes=MOST_DOMAINS + MOST_STEPS + 2)
+    pods = [
+        workload_pod(f"web-{number}", "a1", [spread_over(HOSTNAME)])
+        for number in range(MOST_STEPS + 2)
+    ]
+
+    out = show(Situation(pods, nodes).plan(), capsys)
+
+    assert f"  ... and {MOST_STEPS + 2} more domains\n" in out
+    assert "  ... and 1 more eviction\n" in out
+    assert " others\n" in out
+
+
+def test_a_plan_that_is_not_proven_says_so() -> None:
+    plan = replace(PLAN, least=0, is_certain=False)
+
+    assert summarize_plan(plan) == "1 eviction; any plan needs at least 0; more may be necessary"

@@ -1,0 +1,1 @@
+"""Comparison of ``evenspread rebalance`` with descheduler: ``python -m tests.descheduler``."""

@@ -1,0 +1,125 @@
+"""``evenspread rebalance``: the fewest evictions after which constraints hold."""
+
+from typing import Any
+
+import click
+
+from webhook.cli.applyplan import apply_plan, confirm
+from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.inputs import apiserver
+from webhook.cli.inputs.apiserver import ServerOptions
+from webhook.cli.inputs.facts import FactsSources, takes_sources
+from webhook.cli.inputs.livescope import LiveScope
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policy import read_policy
+from webhook.cli.inputs.rebalancescope import RebalanceRequest, read_files, read_request
+from webhook.cli.inputs.snapshots import progress_bar
+from webhook.cli.output import OutputFormat, write_document, write_stderr
+from webhook.cli.terminal import Terminal
+from webhook.cli.views.evictionscript import format_script
+from webhook.cli.views.rebalance import show_plan
+from webhook.cli.views.rebalancedocument import describe_plan
+from webhook.cluster.protocol import ApiClient
+from webhook.cluster.rebalancing import RebalancingLimits
+from webhook.errors import ConfigError, SourceError
+from webhook.rebalance.plan import RebalancePlan, plan_rebalance
+
+
+@takes_sources
+def rebalance(
+    *,
+    workload: tuple[str, ...],
+    filename: tuple[str, ...],
+    namespace: str,
+    all_namespaces: bool,
+    sources: FactsSources,
+    apply: bool,
+    yes: bool,
+    wave: int,
+    timeout: float,
+    output: OutputFormat,
+    **gate_options: Any,
+) -> ExitCode:
+    """Plan the evictions, write the plan, and carry it out with ``--apply``."""
+    sources = sources.or_current_context(filename)
+    if sources.live and (filename or sources.paths):
+        raise ConfigError("plans for one cluster: leave out -f, -k and --facts", "--live")
+    if apply:
+        _check_apply(sources, output, has_scope=bool(workload or namespace or all_namespaces))
+    elif yes:
+        raise ConfigError("requires --apply: nothing else evicts pods", "--yes")
+    gates = read_policy(config="", **gate_options).gates
+    request = read_request(workload, namespace, sources, gates, all_namespaces=all_namespaces)
+    if sources.live is None:
+        return _plan_files(filename, sources, request, output)
+    plan, unknown = _plan_live(sources.live, request)
+    is_table, evictions = output is OutputFormat.TABLE, len(plan.steps)
+    if is_table or not apply:
+        _write(plan, unknown, output)
+    if not apply or (is_table and not evictions):
+        return outcome(findings=_has_findings(plan), unfinished=False)
+    if evictions:
+        confirm(evictions, yes=yes)
+    limits = RebalancingLimits(evictions, wave, timeout)
+    return apply_plan(sources.live, request, limits, output)
+
+
+def _check_apply(sources: FactsSources, output: OutputFormat, *, has_scope: bool) -> None:
+    if sources.live is None:
+        raise ConfigError("changes the live cluster: leave out -f, -k and --facts", "--apply")
+    if not has_scope:
+        raise ConfigError("requires KIND/NAME, -n NAME, or -A for all namespaces", "--apply")
+    if output is OutputFormat.SCRIPT:
+        raise ConfigError("evicts the pods itself: leave out -o script", "--apply")
+
+
+def _plan_files(
+    filename: tuple[str, ...],
+    sources: FactsSources,
+    request: RebalanceRequest,
+    output: OutputFormat,
+) -> ExitCode:
+    inputs = Inputs(filename)
+    try:
+        found = read_files(inputs, sources, request.namespace)
+        plan = plan_rebalance(*request.find_scope(found))
+        _write(plan, (), output)
+    finally:
+        inputs.report()
+    return outcome(findings=_has_findings(plan), unfinished=bool(inputs.problems))
+
+
+def _plan_live(
+    server: ServerOptions, request: RebalanceRequest
+) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+    """Plan a live cluster; return the plan, and the kinds that it does not consider."""
+
+    async def read(client: ApiClient) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+        with progress_bar() as bar:
+            task = bar.add_task("reading the cluster", total=None)
+
+            def report(kind: str, number: int) -> None:
+                bar.update(task, description=f"{kind}s", completed=number)
+
+            scope = LiveScope(client, request, report)
+            planned = await scope.plan()
+        return planned.plan, tuple(scope.found.unknown)
+
+    plan, unknown = apiserver.call(server, read)
+    for problem in unknown:
+        write_stderr(f"warning: not considered: {problem}")
+    return plan, unknown
+
+
+def _has_findings(plan: RebalancePlan) -> bool:
+    return not all(result.holds for result in plan.goals)
+
+
+def _write(plan: RebalancePlan, unknown: tuple[SourceError, ...], output: OutputFormat) -> None:
+    match output:
+        case OutputFormat.SCRIPT:
+            click.echo(format_script(plan), nl=False)
+        case OutputFormat.TABLE:
+            show_plan(plan, Terminal())
+        case _:
+            write_document(describe_plan(plan, tuple(map(str, unknown))), output)

@@ -1,0 +1,74 @@
+"""
+A plan of evictions as a script for a POSIX shell: ``format_script``.
+
+kubectl has no command that evicts one pod: ``kubectl create --raw`` posts to the eviction API. The
+script stops at the first command that fails, such as an eviction that a PodDisruptionBudget
+refuses. It cannot plan again, so it ends before a pod that only the plan has created.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from webhook.cli.views.rebalance import SHOWN_CANDIDATES
+from webhook.policy.advice.findings import count_of
+from webhook.policy.escape import printable
+from webhook.rebalance.plan import RebalancePlan
+from webhook.rebalance.replay import EvictionStep
+
+ROLLOUT_TIMEOUT = "10m"  # for a replacement, as kubectl writes it
+_ROLLOUTS = frozenset({"Deployment", "StatefulSet"})  # of which ``kubectl rollout status`` waits
+
+_HEAD = """\
+#!/bin/sh
+# Written by evenspread rebalance: {number}, one after another. It does not plan again.
+set -eu
+
+uid_of() {{ # namespace, pod
+  kubectl get pod "$2" -n "$1" --ignore-not-found -o 'jsonpath={{.metadata.uid}}'
+}}
+
+evict() {{ # namespace, pod; waits until the pod is gone
+  echo "evicting $1/$2"
+  uid=$(uid_of "$1" "$2")
+  kubectl create --raw "/api/v1/namespaces/$1/pods/$2/eviction" -f - >/dev/null <<END
+{{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {{"namespace": "$1", "name": "$2"}},
+ "deleteOptions": {{"preconditions": {{"uid": "$uid"}}}}}}
+END
+  while [ "$(uid_of "$1" "$2")" = "$uid" ]; do sleep 1; done
+}}
+"""
+
+
+def format_script(plan: RebalancePlan) -> str:
+    """Format the evictions as a script; without any, it does nothing."""
+    steps = list(_list_known(plan))
+    lines = [_HEAD.format(number=count_of(len(steps), "eviction"))]
+    for step in steps:
+        lines += _format_step(step)
+    if len(steps) < len(plan.steps):
+        lines.append("# Plan again: the pods that are to be evicted next do not exist yet.\n")
+    return "\n".join(lines)
+
+
+def _list_known(plan: RebalancePlan) -> Iterator[EvictionStep]:
+    """Yield the steps before a pod is evicted again, whose name is not known."""
+    evicted = set[tuple[str, str]]()
+    for step in plan.steps:
+        if (step.namespace, step.pod) in evicted:
+            return
+        evicted.add((step.namespace, step.pod))
+        yield step
+
+
+def _format_step(step: EvictionStep) -> Iterator[str]:
+    namespace, pod = quote(step.namespace), quote(step.pod)
+    others = " or others" if len(step.candidates) > SHOWN_CANDIDATES else ""
+    nodes = f"{' or '.join(step.candidates[:SHOWN_CANDIDATES])}{others}"
+    yield printable(f"# {step.workload}, from {step.node} to {nodes}")
+    yield f"evict {namespace} {pod}"
+    kind, _, name = step.workload.partition("/")
+    if kind in _ROLLOUTS:
+        target = quote(f"{kind.lower()}/{name}")
+        yield f"kubectl rollout status {target} -n {namespace} --timeout={ROLLOUT_TIMEOUT}\n"
+    else:
+        yield 'printf "wait until its replacement is ready, then press Enter: "; read -r _\n'

@@ -1,0 +1,98 @@
+"""A plan of evictions as a table, with bars of the pods of each domain: ``show_plan``."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from webhook.cli.terminal import Style, Terminal
+from webhook.cli.views.explanation import bar
+from webhook.explain.keynames import SHORT_NAMES
+from webhook.explain.sentences import domain_name
+from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.placement.tallies import PodTally
+from webhook.rebalance.goals import find_excess
+from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
+from webhook.rebalance.replay import EvictionStep
+
+MOST_DOMAINS = 20  # of a constraint; of more, those that change come first
+MOST_STEPS = 40
+SHOWN_CANDIDATES = 3  # that a replacement may go to, in a row
+
+
+def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
+    """Write the constraints that do not hold, the evictions, and a summary."""
+    for result in plan.goals:
+        if find_excess(result.before) or result.before.pods != result.after.pods:
+            _show_goal(result, terminal)
+            terminal.line()
+    if plan.steps:
+        terminal.table(("pod", "workload", "node", "its replacement"), _format_steps(plan.steps))
+        if len(plan.steps) > MOST_STEPS:
+            terminal.line(f"  ... and {count_of(len(plan.steps) - MOST_STEPS, 'more eviction')}")
+        terminal.line()
+    for line in _format_immovable(plan.immovable):
+        terminal.line(line)
+    terminal.line((summarize_plan(plan), Style.PLACE))
+
+
+def _show_goal(result: GoalResult, terminal: Terminal) -> None:
+    spread, before, after = result.goal.spread, result.before, result.after
+    terminal.line(
+        (f"{join_names(result.goal.workloads)} in {result.goal.pod.namespace}", Style.PLACE)
+    )
+    skews = f"skew {find_skew(before)}, after the plan {find_skew(after)}"
+    terminal.line(
+        f"  {SHORT_NAMES.short(spread.topology_key)}, maxSkew {spread.max_skew}, "
+        f"{spread.constraint.when_unsatisfiable}: ",
+        (skews, Style.GOOD if result.holds else Style.BAD),
+    )
+    domains = sorted(before.domains.sizes)
+    if len(domains) > MOST_DOMAINS:
+        domains.sort(key=lambda name: not _changes(result, name))
+    most = max((*before.pods.values(), *after.pods.values()), default=0)
+    rows = [_format_domain(result, name, most) for name in domains[:MOST_DOMAINS]]
+    terminal.table(("domain", "before", "", "after", ""), rows)
+    if len(domains) > MOST_DOMAINS:
+        terminal.line(f"  ... and {count_of(len(domains) - MOST_DOMAINS, 'more domain')}")
+    if result.obstacle is not None:
+        terminal.line(("  not reached: ", Style.DOUBTFUL), str(result.obstacle))
+
+
+def find_skew(tally: PodTally) -> int:
+    """Find the pods of the fullest domain above the global minimum."""
+    return max(tally.pods.values(), default=0) - tally.minimum
+
+
+def _changes(result: GoalResult, name: str) -> bool:
+    return result.before.pods.get(name, 0) != result.after.pods.get(name, 0)
+
+
+def _format_domain(result: GoalResult, name: str, most: int) -> Sequence[str]:
+    before, after = result.before.pods.get(name, 0), result.after.pods.get(name, 0)
+    return domain_name(name), f"{before}", bar(before, most), f"{after}", bar(after, most)
+
+
+def _format_steps(steps: Sequence[EvictionStep]) -> Iterator[Sequence[str]]:
+    for step in steps[:MOST_STEPS]:
+        others = f" or {count_of(len(step.candidates) - 1, 'other')}"
+        is_listed = len(step.candidates) <= SHOWN_CANDIDATES
+        places = " or ".join(step.candidates) if is_listed else f"{step.target}{others}"
+        yield f"{step.namespace}/{step.pod}", step.workload, step.node, places
+
+
+def _format_immovable(pods: Sequence[ImmovablePod]) -> Iterator[str]:
+    for obstacle, number in Counter(one.obstacle for one in pods).items():
+        names = [f"{one.namespace}/{one.pod}" for one in pods if one.obstacle is obstacle]
+        yield f"not evicted, {obstacle}: {count_of(number, 'pod')}: {join_names(names, most=5)}"
+
+
+def summarize_plan(plan: RebalancePlan) -> str:
+    """Summarize a plan in one line."""
+    if not plan.goals:
+        return "no pod has constraints that a rebalancing can restore"
+    missed = sum(result.obstacle is not None for result in plan.goals)
+    left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
+    if not plan.steps:
+        return f"no evictions: {left or 'every constraint holds'}"
+    least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
+    most = "" if plan.is_certain else "more may be necessary"
+    return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))

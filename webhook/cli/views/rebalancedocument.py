@@ -1,0 +1,86 @@
+"""A plan of evictions as a document for programs: ``describe_plan``."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from webhook.cli.views.rebalance import find_skew
+from webhook.policy.placement.tallies import PodTally
+from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
+from webhook.rebalance.replay import EvictionStep
+
+
+class _ConstraintCount(msgspec.Struct, frozen=True):
+    """The counted pods of each domain, and the skew."""
+
+    pods: Mapping[str, int]
+    skew: int
+
+
+class _ConstraintResult(msgspec.Struct, frozen=True, rename="camel"):
+    """A constraint before and after the plan; ``obstacle`` is null if the plan makes it hold."""
+
+    namespace: str
+    workloads: tuple[str, ...]
+    topology_key: str
+    max_skew: int
+    min_domains: int
+    when_unsatisfiable: str | None
+    before: _ConstraintCount
+    after: _ConstraintCount
+    holds: bool
+    obstacle: GoalObstacle | None
+
+
+class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    A plan.
+
+    Attributes:
+        least: Number of evictions that any plan needs at least.
+        certain: Whether no more evictions can be necessary.
+        unknown: What the plan does not consider.
+    """
+
+    evictions: tuple[EvictionStep, ...]
+    constraints: tuple[_ConstraintResult, ...]
+    not_evicted: tuple[ImmovablePod, ...]
+    least: int
+    certain: bool
+    unknown: tuple[str, ...]
+
+
+def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[str, object]:
+    """Describe a plan as JSON's types."""
+    document = _PlanDocument(
+        plan.steps,
+        tuple(map(_describe_goal, plan.goals)),
+        plan.immovable,
+        plan.least,
+        plan.is_certain,
+        unknown,
+    )
+    described: dict[str, object] = msgspec.json.decode(msgspec.json.encode(document))
+    return described
+
+
+def _describe_goal(result: GoalResult) -> _ConstraintResult:
+    goal, spread = result.goal, result.goal.spread
+    return _ConstraintResult(
+        goal.pod.namespace,
+        goal.workloads,
+        spread.topology_key,
+        spread.max_skew,
+        spread.min_domains,
+        spread.constraint.when_unsatisfiable,
+        _count(result.before),
+        _count(result.after),
+        result.holds,
+        result.obstacle,
+    )
+
+
+def _count(tally: PodTally) -> _ConstraintCount:
+    pods = {value: tally.pods.get(value, 0) for value in sorted(tally.domains.sizes)}
+    return _ConstraintCount(pods, find_skew(tally))
