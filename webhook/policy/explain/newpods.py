@@ -79,7 +79,7 @@ def place_pods(
         The scenario of the first pod without a node, or else of the next one; and node name ->
         pods placed there, at least 1.
     """
-    return _place_pods(scenario, number, succession, _choose_node)
+    return _place_pods(scenario, number, succession, choose_node)
 
 
 def _place_pods(
@@ -126,7 +126,8 @@ def describe_succession(
         )
 
 
-def _choose_node(placement: PodPlacement) -> str:
+def choose_node(placement: PodPlacement) -> str:
+    """Choose the best node with the fewest counted pods, the first one of several."""
     return min(placement.best, key=lambda node: _count_pods(placement, node))
 
 

@@ -96,7 +96,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     def _find_highest_ordinals(self, left: Sequence[ObservedPod], replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
         wanted = range(self.start, self.start + replicas)
-        numbered = [(ordinal, pod) for pod in left if (ordinal := self._ordinal_of(pod)) >= 0]
+        numbered = [(ordinal, pod) for pod in left if (ordinal := self.find_ordinal(pod)) >= 0]
         surplus = [(ordinal, pod) for ordinal, pod in numbered if ordinal not in wanted]
         surplus.sort(key=lambda pair: -pair[0])
         return Surplus(tuple(pod for _, pod in surplus))
@@ -105,10 +105,10 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         """Find the pods to create beside those that run on nodes that are left, and stay."""
         known, removed = frozenset(nodes), {pod.metadata.name for pod in surplus.pods}
         kept = (pod for pod in self.pods if pod.metadata.name not in removed)
-        taken = frozenset(self._ordinal_of(pod) for pod in kept if pod.spec.node_name in known)
+        taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name in known)
         return replace(self.succession, taken=taken)
 
-    def _ordinal_of(self, pod: ObservedPod) -> int:
+    def find_ordinal(self, pod: ObservedPod) -> int:
         """Return the ordinal of a pod of this StatefulSet; -1 for other names."""
         found = _ordinal(pod.metadata.name or "")
         return int(found["ordinal"]) if found and found["set"] == self.name else -1
