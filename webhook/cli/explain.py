@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from webhook.cli.clock import current_time
+from webhook.cli.commands.explain import ROLLOUT
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
 from webhook.cli.inputs.facts import (
@@ -21,12 +22,14 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import selects
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout
 from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.output import ExplainFormat, OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import show
 from webhook.cli.views.explanationpage import render_page
+from webhook.cli.views.rollout import show_forecast
 from webhook.cli.whatif import check_edits, parse_edits
 from webhook.config.project import Project
 from webhook.errors import ConfigError
@@ -40,6 +43,8 @@ from webhook.policy.explain.explanation import (
 )
 from webhook.policy.explain.explanation import explain as explain_placement
 from webhook.policy.explain.rankedremoval import report_ranks
+from webhook.policy.explain.rollingupdate.report import RolloutForecast
+from webhook.policy.explain.rollingupdate.simulation import simulate as simulate_rollout
 from webhook.policy.explain.rollout import Rollout, roll_out
 from webhook.policy.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.kinds import POD
@@ -58,15 +63,19 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     Attributes:
         explanation: Of the pod; after a simulated rollout, of the next pod like it.
-        what_if: The simulated rollout, if one was requested.
+        what_if: The simulated replicas, if they were requested.
+        rollout: The simulated rollout of a new revision, if it was requested.
     """
 
     explanation: Explanation
     what_if: Rollout | None = None
+    rollout: RolloutForecast | None = None
 
     @property
     def is_bad(self) -> bool:
-        """Whether a pod finds no node."""
+        """Whether a pod finds no node, or a rollout may stop."""
+        if self.rollout is not None:
+            return self.rollout.can_stop
         if self.what_if is not None:
             return bool(self.what_if.pending)
         explanation = self.explanation
@@ -83,7 +92,7 @@ def explain(
     output: ExplainFormat,
     sources: FactsSources,
     selector: LabelSelector,
-    what_if: bool,
+    what_if: str,
     without: tuple[str, ...],
     cordon: tuple[str, ...],
     scale: int | None,
@@ -99,7 +108,7 @@ def explain(
         raise ConfigError("nothing to explain: name a subject as pod/web-1, or a file with -f")
     _check_namespaces(namespace, selector, all_namespaces=all_namespaces)
     edits = parse_edits(without, cordon, add_nodes)
-    simulate = what_if or bool(edits) or scale is not None
+    simulate = bool(what_if or edits) or scale is not None
     requested = read_policy(scheduler_config=scheduler_config, project=project, **policy_options)
     inputs = Inputs(filename, project=project)
     sources = sources.or_current_context(filename)
@@ -112,7 +121,13 @@ def explain(
                 replaces_defaults=bool(scheduler_config),
             )
         check_edits(edits, targets, scale)
-        results = [_explain_target(target, edits, scale, simulate=simulate) for target in targets]
+        if what_if == ROLLOUT:
+            check_rollouts(targets)
+            results = [_forecast_rollout(target, edits, scale) for target in targets]
+        else:
+            results = [
+                _explain_target(target, edits, scale, simulate=simulate) for target in targets
+            ]
         if results:
             _write(results, [target.name for target in targets], output)
     finally:
@@ -200,6 +215,21 @@ def _explain_target(
     return ExplainResult(_judge_changes(explained, end, target, rollout.pending), rollout)
 
 
+def _forecast_rollout(
+    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None
+) -> ExplainResult:
+    """Simulate the rollout of a new revision, and explain the pod at its end."""
+    if target.refused:
+        return ExplainResult(explain_refusal(target.subject, target.refused))
+    setup, edits = prepare_rollout(target, edits, scale)
+    forecast, end = simulate_rollout(setup, edits)
+    when = "after that" if forecast.finishes else "there"
+    explained = explain_placement(
+        end, f"{when}, {target.subject}", "", target.caveats, target.terms.of_new_pods
+    )
+    return ExplainResult(explained, rollout=forecast)
+
+
 def _judge_changes(
     explained: Explanation, scenario: Scenario, target: PlacementTarget, awaited: int
 ) -> Explanation:
@@ -231,9 +261,11 @@ def _write(results: Sequence[ExplainResult], names: Sequence[str], output: Expla
                 document = msgspec.json.decode(msgspec.json.encode(result))
                 write_document(document, OutputFormat.YAML)
         case ExplainFormat.HTML:
-            answers = [(result.explanation, result.what_if) for result in results]
+            answers = [(one.explanation, one.what_if or one.rollout) for one in results]
             click.echo(render_page(answers, names), nl=False)
         case ExplainFormat.TABLE:
             terminal = Terminal()
             for result in results:
+                if result.rollout is not None:
+                    show_forecast(result.rollout, terminal)
                 show(result.explanation, result.what_if, terminal)

@@ -6,7 +6,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
+from webhook.cli.inputs.rollouts import RolloutPlan, mark_revision, read_plan
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
@@ -67,6 +68,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
         keeps_spread: Whether its new pods get ranks, so that a scale-down keeps their spread.
         refused: Why kube-apiserver accepts no such pod; empty if it does.
         terms: What decides on its node besides kube-scheduler.
+        rollout: How it rolls out a new revision; None if that is not modelled.
     """
 
     subject: str
@@ -83,6 +85,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     keeps_spread: bool = False
     refused: tuple[Refusal, ...] = ()
     terms: PlacementTerms = PlacementTerms()
+    rollout: RolloutPlan | None = None
 
 
 class TargetBuilder:
@@ -161,8 +164,11 @@ class TargetBuilder:
         terms = self._find_terms(subject, pod)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
+        foresee = partial(self._foresee_pod, subject, own, situation, terms)
         if subject.kind == STATEFUL_SET and pods is not None:
-            pods = replace(pods, succession=self._foresee_pods(subject, own, situation, terms))
+            policy = find_value(subject.value, ("spec", "podManagementPolicy"))
+            start, is_parallel = read_partitioned(subject.value).start, policy == "Parallel"
+            pods = replace(pods, succession=PodSuccession(cache(foresee), start, is_parallel))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
@@ -174,31 +180,36 @@ class TargetBuilder:
             pods=pods,
             keeps_spread=self._keeps_spread(pod, namespace, facts),
             terms=terms,
+            rollout=read_plan(subject, self._cluster, self._policy.gates.version, foresee, own),
         )
 
-    def _foresee_pods(
+    def _foresee_pod(
         self,
         subject: subjects.ExplainSubject,
         replicas: Sequence[ObservedPod],
         situation: Scenario,
         terms: PlacementTerms,
-    ) -> PodSuccession:
-        """Foresee the new pods of a StatefulSet; ``situation`` is that of the next one."""
+        /,
+        ordinal: int,
+        *,
+        revision: str = "",
+    ) -> NewPod:
+        """
+        Foresee a new pod of a workload; ``situation`` is that of the next one.
+
+        Args:
+            ordinal: Its ordinal in a StatefulSet.
+            revision: Value of the label that shows its revision; empty for the present one.
+        """
         template = subjects.decode_template(subject)
+        pod = build_next_pod(subject, template, replicas, ordinal=ordinal)
+        pod = mark_revision(pod, subject.kind, revision)
         facts: Facts = self._cluster.facts(subject.namespace)
-
-        @cache
-        def build(ordinal: int) -> NewPod:
-            pod = build_next_pod(subject, template, replicas, ordinal=ordinal)
-            forecast = ForecastFacts(facts, foresee_selector(subject, pod))
-            incoming = incoming_pod(pod, subject.namespace)
-            spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
-            found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
-            return NewPod(found.pod, found.spreads)
-
-        policy = find_value(subject.value, ("spec", "podManagementPolicy"))
-        start = read_partitioned(subject.value).start
-        return PodSuccession(build, start, is_parallel=policy == "Parallel")
+        forecast = ForecastFacts(facts, foresee_selector(subject, pod))
+        incoming = incoming_pod(pod, subject.namespace)
+        spreads = self._find_spreads(pod, subject.namespace, forecast, is_new=True)
+        found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
+        return NewPod(found.pod, found.spreads)
 
     def _find_terms(
         self, subject: subjects.ExplainSubject, pod: SchedulingPod, *, is_running: bool = False
