@@ -15,6 +15,12 @@ POOLS = "".join(
     for zone, pool, taint in (("a", "web", ""), ("b", "batch", ""), ("c", "web", TAINTED_POOL))
 )
 
+UNEVEN = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: "
+    f"{{topology.kubernetes.io/zone: {name[0]}, kubernetes.io/hostname: {name}}}}}\n"
+    for name in ("a1", "a2", "a3", "b1")
+)
+
 FIXED = {
     "TSC103: a label without its prefix": FixCase(
         "TSC103",
@@ -104,6 +110,36 @@ FIXED = {
             matchLabels: {app: web}
         """,
         labels="{app: web, tier: front}",
+    ),
+    "TSC119: each revision apart": FixCase(
+        "TSC119",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys:
+          - pod-template-hash
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys:
+          - pod-template-hash
+        """,
+        cluster=UNEVEN,
     ),
     "TSC110: nothing spreads it": FixCase(
         "TSC110",

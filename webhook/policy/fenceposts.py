@@ -58,17 +58,17 @@ class RolloutLimits(msgspec.Struct, frozen=True):
 DEFAULT_LIMITS = RolloutLimits()  # Source: pkg/apis/apps/v1/defaults.go
 
 
-def read_limits(rolling: Any) -> RolloutLimits:
+def read_limits(rolling: Any, default: RolloutLimits = DEFAULT_LIMITS) -> RolloutLimits:
     """
-    Read the limits of a Deployment's ``rollingUpdate``, or of a Rollout's ``canary``.
+    Read the limits of a ``rollingUpdate``, or of a Rollout's ``canary``.
 
     Args:
         rolling: As decoded from JSON. What has no valid value has the default.
     """
     surge, unavailable = (find_value(rolling, (name,)) for name in ("maxSurge", "maxUnavailable"))
     return RolloutLimits(
-        surge if is_limit(surge) else DEFAULT_LIMITS.surge,
-        unavailable if is_limit(unavailable) else DEFAULT_LIMITS.unavailable,
+        surge if is_limit(surge) else default.surge,
+        unavailable if is_limit(unavailable) else default.unavailable,
     )
 
 

@@ -9,7 +9,15 @@ from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
+from webhook.policy.fenceposts import RolloutLimits
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB_SET,
+    POD,
+    STATEFUL_SET,
+)
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.podlabels import COMPLETION_INDEX
@@ -185,6 +193,40 @@ def test_whether_only_deleted_pods_get_a_new_revision(strategy: Any, expected: b
 def test_whether_rollouts_are_paused(written: Any, expected: bool) -> None:
     assert deployed(paused=written).paused is expected
     assert not deployed().paused
+
+
+# the workload, and its limits; None if there are none
+LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
+    "a Deployment": (workload(), RolloutLimits("25%", "25%")),
+    "numbers": (
+        workload(strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}),
+        RolloutLimits(0, 2),
+    ),
+    "recreate": (workload(strategy={"type": "Recreate"}), None),
+    "a canary": (
+        workload(kind=ROLLOUT, strategy={"canary": {"maxSurge": 3}}), RolloutLimits(3, "25%")
+    ),
+    "a traffic router": (
+        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}}}), None
+    ),
+    "blue and green": (workload(kind=ROLLOUT, strategy={"blueGreen": {}}), None),
+    "a DaemonSet": (workload(kind=DAEMON_SET), RolloutLimits(0, 1)),
+    "a DaemonSet with a surge": (
+        workload(kind=DAEMON_SET, updateStrategy={"rollingUpdate": {"maxSurge": 1}}),
+        RolloutLimits(1, 1),
+    ),
+    "a DaemonSet on delete": (
+        workload(kind=DAEMON_SET, updateStrategy={"type": "OnDelete"}), None
+    ),
+    "a StatefulSet": (workload(kind=STATEFUL_SET), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "expected"), LIMITS.values(), ids=LIMITS.keys())
+def test_limits_of_rollouts(written: Json, expected: RolloutLimits | None) -> None:
+    path = ("spec", "template") if kind_of(written) == ROLLOUT else None
+
+    assert subject(written, path).limits == expected
 
 
 def test_volume_claims_are_seen() -> None:

@@ -144,23 +144,37 @@ def _run_rules(
                 yield AdviceFinding(row.id, *violation)
 
 
+_CLOSING = frozenset({"TSC104", "TSC105", "TSC116"})  # of domains that no pod can go to
+
+
 def _join_causes(findings: Sequence[AdviceFinding]) -> Iterator[AdviceFinding]:
     """
     Join findings with the same cause and the same fix.
 
     If closed domains, or too few, leave the next pod without a node, TSC106 suggests what TSC105,
-    TSC116 or TSC104 suggests, and becomes a part of that finding.
+    TSC116 or TSC104 suggests, and becomes a part of that finding. If a rollout cannot finish, the
+    next pod is its first one: TSC106 becomes a part of TSC119, and so does TSC107, which suggests
+    the same.
     """
-    pending = {(one.field, one.instead): one for one in findings if one.rule == "TSC106"}
-    closed = {
-        (one.field, one.instead) for one in findings if one.rule in {"TSC104", "TSC105", "TSC116"}
-    }
+    closed = {_place_of(one) for one in findings if one.rule in _CLOSING}
+    stopped = {_place_of(one) for one in findings if one.rule == "TSC119"}
+    waiting = next((one for one in findings if one.rule == "TSC106"), None)
+    is_closed = waiting is not None and _place_of(waiting) in closed
     for finding in findings:
-        place = finding.field, finding.instead
-        if place not in closed or place not in pending:
+        place = _place_of(finding)
+        if (finding is waiting and (is_closed or stopped)) or (
+            finding.rule == "TSC107" and place in stopped
+        ):
+            continue
+        joins = finding.rule in _CLOSING if is_closed else finding.rule == "TSC119"
+        if waiting is not None and joins and (not is_closed or place == _place_of(waiting)):
+            yield replace(finding, problem=f"{finding.problem}; now {waiting.problem}")
+        else:
             yield finding
-        elif finding.rule != "TSC106":
-            yield replace(finding, problem=f"{finding.problem}; now {pending[place].problem}")
+
+
+def _place_of(finding: AdviceFinding) -> tuple[str, str]:
+    return finding.field, finding.instead
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:

@@ -17,7 +17,8 @@ import msgspec
 
 from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.fenceposts import RolloutLimits, read_limits
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET, DEPLOYMENT, ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
@@ -70,9 +71,28 @@ def decode_subject(
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
         paused=holder.paused is True,
+        limits=_read_limits(kind, holder),
         alone_on_node=bool(path) and requests_host_ports(template),
         given_labels=list_given_labels(holder),
     )
+
+
+def _read_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None:
+    """
+    Read the limits of a rolling update.
+
+    Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``; argo-rollouts
+    utils/defaults ``GetMaxSurgeOrDefault``.
+    """
+    strategy = holder.strategy
+    if kind == DEPLOYMENT and find_value(strategy, ("type",)) in (None, "RollingUpdate"):
+        return read_limits(find_value(strategy, ("rollingUpdate",)))
+    if kind == ROLLOUT and is_object(canary := find_value(strategy, ("canary",))):
+        return None if "trafficRouting" in canary else read_limits(canary)
+    if kind == DAEMON_SET and find_value(holder.update_strategy, ("type",)) != "OnDelete":
+        rolling = find_value(holder.update_strategy, ("rollingUpdate",))
+        return read_limits(rolling, RolloutLimits(0, 1))
+    return None
 
 
 _NULL = msgspec.Raw(b"null")

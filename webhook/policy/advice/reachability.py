@@ -7,7 +7,7 @@ TSC105 if honoring taints is enough, otherwise TSC116. TSC120 is silent about su
 
 from collections.abc import Iterator
 
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
@@ -116,7 +116,7 @@ def _list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
     """Yield the hard constraints for which closed domains count, and keep pods Pending."""
-    if subject.is_alone and not subject.is_daemon:
+    if is_never_spread(subject):
         return
     demands = subject.demands
     if subject.is_daemon:

@@ -4,10 +4,11 @@ Rules about the number of replicas: TSC109 (too many for two constraints) and TS
 The arithmetic of TSC109 is in ``feasibility``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
+from typing import NamedTuple
 
 from webhook.policy.advice.context import AdviceContext, CountedKey, NestedDomains
 from webhook.policy.advice.counting import (
@@ -54,8 +55,51 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC109: with zones of different sizes, even zones and even nodes may exclude each other."""
-    replicas, cluster = subject.most_replicas or 0, context.cluster
-    if cluster is None or subject.is_alone or not 1 < replicas <= FEASIBILITY_REPLICAS:
+    replicas = subject.most_replicas or 0
+    if subject.is_alone:
+        return
+    for conflict in find_conflicts(subject, context, replicas):
+        outer, inner = conflict.outer, conflict.inner
+        wider = range(inner.max_skew + 1, replicas)
+        enough = (skew for skew in wider if conflict.is_solved_by(skew))
+        number = f"{conflict.first - 1} of {replicas} replicas"
+        yield RuleViolation(
+            subject.field(inner.index),
+            f"there is no way to place more than {number}{_name_most(subject)} so that "
+            f"{conflict.describe()}, though each alone can be kept",
+            member("maxSkew", next(enough, replicas)),
+            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
+        )
+
+
+class ConstraintConflict(NamedTuple):
+    """
+    Two hard constraints that cannot be kept together, though each alone can be.
+
+    Attributes:
+        first: The first replica without a place, from 1.
+        is_solved_by: Whether there is none with another maxSkew of the inner constraint.
+    """
+
+    outer: SpreadConstraint
+    inner: SpreadConstraint
+    first: int
+    is_solved_by: Callable[[int], bool]
+
+    def describe(self) -> str:
+        """Describe the constraints, as ``"zone" keeps maxSkew 1 and "rack" keeps maxSkew 2``."""
+        return " and ".join(
+            f"{quote_value(spread.topology_key)} keeps maxSkew {spread.max_skew}"
+            for spread in (self.outer, self.inner)
+        )
+
+
+def find_conflicts(
+    subject: Subject, context: AdviceContext, replicas: int
+) -> Iterator[ConstraintConflict]:
+    """Find the pairs of hard constraints that exclude each other for a number of replicas."""
+    cluster = context.cluster
+    if cluster is None or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
     constraints = hard_constraints(subject, context)
     if len(constraints) < 2:  # noqa: PLR2004 - most workloads
@@ -82,18 +126,16 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         first = find_first(zones, nodes)
         if first is None or find_first(zones, None) or find_first(None, nodes):
             continue
-        wider = range(inner.max_skew + 1, replicas)
-        enough = (skew for skew in wider if not find_first(zones, replace(nodes, max_skew=skew)))
-        number = f"{first - 1} of {replicas} replicas"
-        yield RuleViolation(
-            subject.field(inner.index),
-            f"there is no way to place more than {number}{_name_most(subject)} so that "
-            f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
-            f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
-            "though each alone can be kept",
-            member("maxSkew", next(enough, replicas)),
-            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
-        )
+        yield ConstraintConflict(outer, inner, first, partial(_is_solved, find_first, zones, nodes))
+
+
+def _is_solved(
+    find_first: Callable[[SkewLimit, SkewLimit], int | None],
+    zones: SkewLimit,
+    nodes: SkewLimit,
+    max_skew: int,
+) -> bool:
+    return find_first(zones, replace(nodes, max_skew=max_skew)) is None
 
 
 def _select_all_revisions(

@@ -17,6 +17,7 @@ from webhook.policy.advice import (
     nextpod,
     reachability,
     replicas,
+    rollouts,
     scaledown,
     selectors,
     skew,
@@ -91,6 +92,7 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC116", reachability.domains_are_allowed),
     PolicyRule("TSC117", fields.pods_carry_keys),
     PolicyRule("TSC118", scaledown.scale_down_keeps_skew, RuleScope.AUDIT),
+    PolicyRule("TSC119", rollouts.rollout_can_finish),
     PolicyRule("TSC120", reachability.domains_are_several, RuleScope.AUDIT),
     PolicyRule("TSC121", fields.gangs_can_be_placed),
 )

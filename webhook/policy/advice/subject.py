@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
@@ -152,6 +153,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         on_delete: Whether pods get a new revision only after they are deleted by another client, by
             updateStrategy OnDelete.
         paused: Whether its controller rolls out no revision until it is resumed.
+        limits: Pods beyond the replicas, or of a DaemonSet on the same node, and pods that may be
+            missing, while it rolls out a revision; None if no limits apply, or they are unknown.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
@@ -180,6 +183,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     recreates: bool = False
     on_delete: bool = False
     paused: bool = False
+    limits: RolloutLimits | None = None
     alone_on_node: bool = False
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None

@@ -7,7 +7,7 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 
 from collections.abc import Iterator
 
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_waiting
 from webhook.policy.advice.closeddomains import (
     count_allowed_values,
     find_tainted,
@@ -93,8 +93,10 @@ def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple
 
 def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC104: with fewer domains than minDomains each domain takes at most maxSkew pods."""
-    if subject.is_alone or not any(one.min_domains for one in subject.constraints):
+    if subject.is_daemon or not any(one.min_domains for one in subject.constraints):
         return  # most workloads
+    if is_never_spread(subject):
+        return
     for spread in hard_constraints(subject, context):
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
