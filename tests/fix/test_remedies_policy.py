@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import FixCase, assert_fixed
-from tests.fix.fixed import TAINTED
+from tests.fix.fixed import TAINTED, UNEVEN
 from webhook.policy.api.versions import Version
 
 TAINTED_POOL = "{key: gpu, effect: NoSchedule}"
@@ -13,12 +13,6 @@ POOLS = "".join(
     f"metadata: {{name: {zone}, labels: {{topology.kubernetes.io/zone: {zone}, pool: {pool}}}}}\n"
     f"spec: {{taints: [{taint}]}}\n"
     for zone, pool, taint in (("a", "web", ""), ("b", "batch", ""), ("c", "web", TAINTED_POOL))
-)
-
-UNEVEN = "".join(
-    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: "
-    f"{{topology.kubernetes.io/zone: {name[0]}, kubernetes.io/hostname: {name}}}}}\n"
-    for name in ("a1", "a2", "a3", "b1")
 )
 
 FIXED = {

@@ -13,8 +13,10 @@ from tests.policy.explain.observed import make_pod as pod
 from webhook.policy.explain.removalorder import (
     RemovalGroup,
     deletion_cost,
+    find_readiness,
     is_ready,
     order_pods,
+    removal_key,
 )
 from webhook.policy.placement.census import ObservedPod
 
@@ -57,6 +59,17 @@ def test_a_deletion_cost_is_parsed_as_go_does(written: str, cost: int) -> None:
 
 def test_a_pod_without_a_status_is_not_ready() -> None:
     assert not is_ready(ObservedPod())
+
+
+def test_a_pod_may_not_say_whether_it_is_ready() -> None:
+    assert find_readiness(ObservedPod()) is None
+    assert find_readiness(pod("a")) is True
+    assert find_readiness(pod("a", ready="Unknown")) is False
+
+
+def test_what_is_compared_before_the_pods_on_a_node() -> None:
+    assert removal_key(pod("a", cost="5")) == (2, 1, 5)
+    assert removal_key(pod("a", phase="Pending", ready="False")) == (0, 0, 0)
 
 
 def test_of_several_conditions_the_first_counts() -> None:
