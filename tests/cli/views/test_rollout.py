@@ -13,6 +13,7 @@ from webhook.policy.explain.rollingupdate.report import (
     RolloutDomain,
     RolloutForecast,
     RolloutStep,
+    StopBounds,
 )
 
 
@@ -34,6 +35,7 @@ FORECAST = RolloutForecast(
     can_stop=True,
     all_tried=True,
     reason="no place",
+    stops_with=StopBounds(1, 1),
     skews=(),
     notes=("it is paused",),
 )

@@ -10,6 +10,7 @@ from webhook.policy.explain.rollingupdate.report import (
     RolloutForecast,
     RolloutSkew,
     RolloutStep,
+    StopBounds,
     summarize_forecast,
 )
 from webhook.policy.model import ZONE
@@ -28,9 +29,16 @@ FORECAST = RolloutForecast(
     can_stop=False,
     all_tried=True,
     reason="",
+    stops_with=None,
     skews=(RolloutSkew(0, ZONE, 1, 2, 2, 2),),
 )
-STOPS = {"finishes": False, "can_finish": False, "can_stop": True, "reason": "no place"}
+STOPS = {
+    "finishes": False,
+    "can_finish": False,
+    "can_stop": True,
+    "reason": "no place",
+    "stops_with": StopBounds(1, 1),
+}
 ROLLOUT = "a rollout of 3 replicas (maxSurge 1, maxUnavailable 0)"
 
 TRIED = ", as with all other choices that were tried"
@@ -51,6 +59,10 @@ SENTENCES: dict[str, tuple[dict[str, Any], str]] = {
         f"{ROLLOUT} finishes in 2 steps{TRIED}; skew of zone 1 -> 2",
     ),
     "stops": (STOPS, f"{ROLLOUT} stops at step 2, with 1 of 3 new pods: no place"),
+    "stops with more or fewer pods": (
+        STOPS | {"stops_with": StopBounds(0, 2)},
+        f"{ROLLOUT} stops at step 2, with 1 (0 to 2) of 3 new pods: no place",
+    ),
     "may finish": (
         STOPS | {"can_finish": True},
         f"{ROLLOUT} stops at step 2, with 1 of 3 new pods{OTHER}: no place",

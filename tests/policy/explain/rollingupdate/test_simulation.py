@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from tests.policy.explain.rollingupdate.rollouts import APART, observe, of_sets, rolling
 from tests.policy.placement.clusters import node, spread_over
 from webhook.policy.explain.nodeedits import Cordon
+from webhook.policy.explain.rollingupdate.report import StopBounds
 from webhook.policy.explain.rollingupdate.simulation import simulate
 from webhook.policy.explain.rollingupdate.sizes import BlueGreen, Recreate, RolloutStrategy
 from webhook.policy.model import HOSTNAME, Constraint, Node
@@ -76,6 +77,14 @@ def test_fate(
     assert (fate, len(forecast.steps), skews) == expected
     assert forecast.all_tried
     assert bool(forecast.reason) is not forecast.finishes
+
+
+def test_a_rollout_may_stop_with_more_or_fewer_pods() -> None:
+    stops, _ = simulate(of_sets(UNEVEN, rolling(3), APART, HOST))
+    finishes, _ = simulate(of_sets(THREE, rolling(3), HOST))
+
+    assert stops.stops_with == StopBounds(1, 1)
+    assert finishes.stops_with is None
 
 
 def test_the_steps_show_old_and_new_pods_by_zone() -> None:

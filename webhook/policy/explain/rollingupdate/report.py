@@ -66,6 +66,13 @@ class RolloutSkew(msgspec.Struct, frozen=True, rename="camel"):
     most: int
 
 
+class StopBounds(msgspec.Struct, frozen=True):
+    """Numbers of new pods that have a node where rolling updates that were tried stop."""
+
+    least: int
+    most: int
+
+
 class RolloutForecast(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
     The result of a rolling update.
@@ -81,6 +88,7 @@ class RolloutForecast(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
         can_stop: Whether it stops with some choices that were tried.
         all_tried: Whether all choices were tried.
         reason: Why it stops; empty if it finishes with the first choices.
+        stops_with: With how many new pods it stops; None if it finishes with all choices.
         skews: One for each constraint, in order.
         notes: What is supposed, or not determined; sentences.
     """
@@ -97,6 +105,7 @@ class RolloutForecast(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     can_stop: bool
     all_tried: bool
     reason: str
+    stops_with: StopBounds | None
     skews: tuple[RolloutSkew, ...]
     notes: tuple[str, ...] = ()
 
@@ -116,7 +125,9 @@ def _describe_fate(forecast: RolloutForecast) -> str:
         return f"finishes in {count_of(number, 'step')}"
     last = forecast.steps[-1] if forecast.steps else forecast.start
     where = f"stops at step {number}" if number else "does not start"
-    return f"{where}, with {last.new} of {count_of(forecast.replicas, 'new pod')}"
+    bounds = forecast.stops_with
+    others = f" ({bounds.least} to {bounds.most})" if bounds and bounds.least < bounds.most else ""
+    return f"{where}, with {last.new}{others} of {count_of(forecast.replicas, 'new pod')}"
 
 
 def _describe_choices(forecast: RolloutForecast) -> str:

@@ -18,6 +18,7 @@ from webhook.policy.explain.rollingupdate.report import (
     RolloutForecast,
     RolloutSkew,
     RolloutStep,
+    StopBounds,
     summarize_forecast,
 )
 from webhook.policy.explain.rollingupdate.search import (
@@ -139,6 +140,9 @@ def _report(
         can_stop=False in fates,
         all_tried=explored.is_complete,
         reason="" if finishes else _explain_stop(placer, course.end),
+        stops_with=_bound_stops(
+            setup, [one for one in (course.end, *explored.ends) if not is_finished(one)]
+        ),
         skews=tuple(_compare_skews(placer, course)),
         notes=(*setup.notes, *_describe_bounds(explored)),
     )
@@ -169,6 +173,14 @@ def _show_state(action: str, state: RolloutState, setup: RolloutSetup, key: str)
             for value in sorted(set(values.values()) if key else ())
         ),
     )
+
+
+def _bound_stops(setup: RolloutSetup, stopped: Sequence[RolloutState]) -> StopBounds | None:
+    placed = [
+        sum(setup.kinds[kind].is_new for _, pods in state.placed for kind in pods)
+        for state in stopped
+    ]
+    return StopBounds(min(placed), max(placed)) if placed else None
 
 
 def _explain_stop(placer: Placer, end: RolloutState) -> str:
