@@ -23,7 +23,7 @@ def test_placement_counts_the_pods_of_the_state() -> None:
     state = RolloutState((1, 0), 0, (("n1", (0,)),), (0, 1), ())
 
     assert placer.place(1, state).passing == ("n2",)
-    assert placer.place(1, state).passing == ("n2",)
+    assert placer.find_best(1, state) == ("n2",)
     assert placer.placements == 1, "the second is known"
     assert placer.list_pending(state) == [0, 1]
     assert placer.list_keys() == [ZONE]
@@ -48,3 +48,12 @@ def test_nodes_are_told_apart_by_what_decides_on_pods() -> None:
 
     assert signatures["n1"] == signatures["n4"]
     assert len(set(signatures.values())) == 3
+
+
+def test_a_placement_is_that_of_the_scenario() -> None:
+    nodes = (*NODES, node("n3", "a", taints=[GPU]))
+    setup = of_sets(nodes, rolling(2), spread_over())
+    placer = Placer(setup.scenario, setup.kinds)
+    state = RolloutState((1, 0), 0, (("n1", (0, 1)),), (1,), ())
+
+    assert placer.place(1, state) == placer.describe(1, state).placement()

@@ -1,10 +1,11 @@
 """
 kube-scheduler for the pods of a rolling update: ``Placer``, the only place that places a pod.
 
-What the filters and scores compute for one pod is ``Scenario.placement``.
+A placement is that of ``Scenario.placement``; what other filters reject is found once for all
+states, since the pods of a state do not change it.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -13,8 +14,18 @@ from webhook.policy.explain.rollingupdate.state import PodKind, RolloutState
 from webhook.policy.explain.scenario import Scenario
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, find_mismatch, find_rejection
-from webhook.policy.placement.place import PodPlacement
+from webhook.policy.placement.nodes import (
+    Demands,
+    NodeRejection,
+    find_mismatch,
+    find_rejection,
+)
+from webhook.policy.placement.place import (
+    PodPlacement,
+    find_rejections,
+    place_pod,
+    tally_constraints,
+)
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -40,7 +51,8 @@ class Placer:
         self._scenario = scenario
         self._spreads = _list_spreads(kinds)
         self._others = self._count_others()
-        self._cache: dict[Hashable, PodPlacement] = {}
+        self._cache: dict[Hashable, tuple[PodPlacement, tuple[str, ...]]] = {}
+        self._rejections: dict[Demands, Mapping[str, NodeRejection]] = {}
 
     def _count_others(self) -> Census:
         """Keep only the pods that some constraint counts, so that a copy of them is cheap."""
@@ -60,22 +72,41 @@ class Placer:
 
     def place(self, kind: int, state: RolloutState) -> PodPlacement:
         """Place a pending pod; O(nodes x constraints) unless the same was asked before."""
+        return self._place(kind, state)[0]
+
+    def find_best(self, kind: int, state: RolloutState) -> tuple[str, ...]:
+        """Find the best nodes for a pending pod, in order; none if no node takes it."""
+        return self._place(kind, state)[1]
+
+    def _place(self, kind: int, state: RolloutState) -> tuple[PodPlacement, tuple[str, ...]]:
         key = (kind, state.placed)
         found = self._cache.get(key)
         if found is None:
             self.placements += 1
-            found = self._cache[key] = self.describe(kind, state).placement()
+            placement = self._compute(self.describe(kind, state))
+            found = self._cache[key] = placement, placement.best
         return found
+
+    def _compute(self, scenario: Scenario) -> PodPlacement:
+        pod, topology = scenario.pod, scenario.topology
+        refused = self._rejections.get(pod.demands)
+        if refused is None:
+            refused = self._rejections[pod.demands] = find_rejections(topology, pod.demands)
+        tallies = tally_constraints(pod, scenario.spreads, topology, scenario.census)
+        return place_pod(tallies, topology, refused)
 
     def describe(self, kind: int, state: RolloutState) -> Scenario:
         """Return the scenario of a pending pod."""
         new = self.kinds[kind].new
         assert new is not None, "only pods that may be placed are pending"
         census = self._others.copy()
+        placed: dict[int, dict[str, int]] = {}
         for node, pods in state.placed:
             for number in pods:
-                placed = self.kinds[number]
-                census.add(placed.namespace, placed.labels, node)
+                nodes = placed.setdefault(number, {})
+                nodes[node] = nodes.get(node, 0) + 1
+        for number, nodes in placed.items():
+            census.add_alike(self.kinds[number].namespace, self.kinds[number].labels, nodes)
         return new.enter(replace(self._scenario, census=census))
 
     def list_keys(self) -> list[str]:

@@ -130,7 +130,7 @@ def explore(
             continue
         seen.add(key)
         following = _list_moves(controller, placer, symmetry, state)
-        work += (len(following) + 1) * (len(state.placed) + 1)
+        work += (len(following) + 1) * (len(state.placed) + 1) + len(placer.nodes)
         if following:
             waiting += following
         else:
@@ -150,7 +150,7 @@ def _list_moves(
         return [after]
     moves = [] if after is None else [after]
     for kind in dict.fromkeys(placer.list_pending(state)):
-        best = placer.place(kind, state).best
+        best = placer.find_best(kind, state)
         moves += [state.bind(kind, node) for node in symmetry.choose_different(state, best)]
     return moves + [state.start(kind) for kind in dict.fromkeys(state.starting)]
 
