@@ -62,6 +62,7 @@ SCOPES = (
     Scope("policy/api", "webhook/policy/api/[!_]*.py"),
     Scope("policy/defaulting", "webhook/policy/defaulting/[!_]*.py"),
     Scope("policy/placement", "webhook/policy/placement/[!_]*.py"),
+    Scope("policy/placement/filters", "webhook/policy/placement/filters/[!_]*.py"),
     Scope("policy/advice", "webhook/policy/advice/[!_]*.py"),
     Scope("policy/explain", "webhook/policy/explain/[!_]*.py"),
     Scope("policy/scaledown", "webhook/policy/scaledown/[!_]*.py"),
@@ -75,8 +76,9 @@ SHELLS = (
         Scope(folder, f"webhook/{folder}/[!_]*.py", branches=95)
         for folder in (
             "admission", "audit", "audit/renderers", "cli", "cli/commands", "cli/inputs",
-            "cli/views", "cluster", "cluster/client", "config", "doctor", "doctor/checks", "fix",
-            "manifests", "server", "server/audits", "server/http", "spreadtest", "telemetry",
+            "cli/views", "cluster", "cluster/client", "cluster/scheduling", "config", "doctor",
+            "doctor/checks", "fix", "manifests", "server", "server/audits", "server/http",
+            "spreadtest", "telemetry",
         )
     ),
 )  # fmt: skip

@@ -24,6 +24,7 @@ def test_there_is_a_file_of_every_suite() -> None:
 
     assert suites == {
         "defaults-config",
+        "filters",
         "gates",
         "placement",
         "scaledown",

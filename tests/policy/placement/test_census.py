@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from tests.policy.placement.clusters import SELECTS_WEB, WEB, placed_pods, selectors
+from tests.policy.placement.clusters import SELECTS_WEB, WEB, placed_pods, running, selectors
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.selectors import matches
@@ -169,3 +169,15 @@ def test_null_values_of_labels_are_empty() -> None:
 
     assert pod.metadata.labels == {"app": "", "x": "y"}
     assert pod.metadata.annotations == {"a": ""}
+
+
+def test_pods_with_the_same_labels_are_selected_together() -> None:
+    census = running({"a": 2, "b": 1})
+    census.add("shop", {"app": "db"}, "a")
+    census.add("bank", WEB, "c")
+
+    assert list(census.namespaces) == ["shop", "bank"]
+    assert list(census.select("shop", SELECTS_WEB)) == [(WEB, {"a": 2, "b": 1})]
+    assert len(list(census.select("shop", LabelSelector()))) == 2
+    assert list(census.select("shop", None)) == []
+    assert list(census.select("unknown", SELECTS_WEB)) == []

@@ -9,7 +9,8 @@ Source: k8s.io/api core/v1 types.go.
 import msgspec
 
 from webhook.cluster.scheduling.quantities import Quantities
-from webhook.policy.model import Items, LabelSelector, ObjectMeta, OwnerReference, Text
+from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
+from webhook.policy.model import Items, ObjectMeta, OwnerReference
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import SchedulingPod, SchedulingSpec
 
@@ -31,14 +32,16 @@ class UniqueMeta(ObjectMeta, frozen=True, rename="camel", gc=False):
 
 
 class ResourceRequirements(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Requested resources; limits are not read, since the API server makes them requests."""
+    """Requested resources, and the limits that kube-apiserver makes requests of a new pod."""
 
     requests: Quantities | None = None
+    limits: Quantities | None = None
 
 
-class ContainerPort(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class PortObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A port of a container; without a host port it takes nothing of the node."""
 
+    container_port: int | None = None
     host_port: int | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
     protocol: str | None = None
@@ -49,7 +52,7 @@ class Container(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     name: str | None = None
     resources: ResourceRequirements | None = None
-    ports: tuple[ContainerPort, ...] | None = None
+    ports: tuple[PortObject, ...] | None = None
     restart_policy: str | None = None
 
     @property
@@ -66,7 +69,7 @@ class ResourceStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     allocated_resources: Quantities | None = None
 
 
-class ResizeCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class _ResizeCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A condition of a pod."""
 
     type: str | None = None
@@ -77,47 +80,37 @@ class ApiPodStatus(ResourceStatus, frozen=True, rename="camel", gc=False):
     """The status of a pod."""
 
     phase: str | None = None
-    conditions: tuple[ResizeCondition, ...] | None = None
+    conditions: tuple[_ResizeCondition, ...] | None = None
     container_statuses: tuple[ResourceStatus, ...] | None = None
     init_container_statuses: tuple[ResourceStatus, ...] | None = None
 
 
-class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """
-    The pods that must be, or must not be, in the same domain.
+class FullAffinityTerm(PodAffinityTerm, frozen=True, rename="camel", gc=False):
+    """A term with the keys that kube-apiserver merges into the selector of a new pod."""
 
-    Attributes:
-        label_selector: None selects no pod.
-        namespace_selector: None selects no namespace, an empty one all.
-        namespaces: Together with no ``namespace_selector``, none means the pod's own.
-    """
-
-    topology_key: Text = ""
-    label_selector: LabelSelector | None = None
-    namespace_selector: LabelSelector | None = None
-    namespaces: tuple[str, ...] | None = None
+    match_label_keys: tuple[str, ...] | None = None
 
 
-class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class FullPodAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
     """The part of a pod affinity, or of an anti-affinity, that excludes nodes."""
 
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
+    required_during_scheduling_ignored_during_execution: tuple[FullAffinityTerm, ...] | None = None
 
 
 class FullAffinity(Affinity, frozen=True, rename="camel", gc=False):
     """All of a pod's affinity that excludes nodes."""
 
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
+    pod_affinity: FullPodAffinity | None = None
+    pod_anti_affinity: FullPodAffinity | None = None
 
 
-class ClaimReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class _ClaimSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A volume that is a PersistentVolumeClaim."""
 
-    claim_name: Text = ""
+    claim_name: str | None = None
 
 
-class ClaimTemplate(msgspec.Struct, frozen=True, gc=False):
+class _ClaimTemplate(msgspec.Struct, frozen=True, gc=False):
     """A volume whose PersistentVolumeClaim is created for the pod; nothing of it is read."""
 
 
@@ -137,8 +130,8 @@ class VolumeObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A volume of a pod, as far as filters know its kind."""
 
     name: str | None = None
-    persistent_volume_claim: ClaimReference | None = None
-    ephemeral: ClaimTemplate | None = None
+    persistent_volume_claim: _ClaimSource | None = None
+    ephemeral: _ClaimTemplate | None = None
     gce_persistent_disk: DiskSource | None = None
     aws_elastic_block_store: DiskSource | None = None
     iscsi: DiskSource | None = None
@@ -149,6 +142,7 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
     """The specification of a pod."""
 
     affinity: FullAffinity | None = None
+    host_network: bool | None = None
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     overhead: Quantities | None = None

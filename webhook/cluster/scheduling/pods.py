@@ -15,19 +15,18 @@ from webhook.cluster.scheduling.podobjects import (
     DiskSource,
     FilterSpec,
     FullAffinity,
-    PodAffinity,
-    PodAffinityTerm,
     UniqueMeta,
     VolumeObject,
 )
 from webhook.cluster.scheduling.requests import pod_requests
+from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.api.versions import Version
 from webhook.policy.placement.filters.filterpods import (
-    ANY_ADDRESS,
     BLOCK_STORE,
     CLAIM,
     DISK,
     EPHEMERAL,
+    EVERY_ADDRESS,
     ISCSI,
     RBD,
     AffinityTerm,
@@ -102,7 +101,7 @@ def _list_ports(spec: FilterSpec) -> Iterator[HostPort]:
     for container in _list_running(spec):
         for port in container.ports or ():
             if (port.host_port or 0) > 0:
-                address, protocol = port.host_ip or ANY_ADDRESS, port.protocol or "TCP"
+                address, protocol = port.host_ip or EVERY_ADDRESS, port.protocol or "TCP"
                 yield HostPort(address, protocol, port.host_port or 0)
 
 
@@ -126,7 +125,9 @@ def _read_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
     """
     own = () if term.namespaces or term.namespace_selector is not None else (namespace,)
     names = tuple(sorted({*(term.namespaces or ()), *own}))
-    read = AffinityTerm(term.topology_key, term.label_selector, names, term.namespace_selector)
+    read = AffinityTerm(
+        term.topology_key or "", term.label_selector, names, term.namespace_selector
+    )
     return msgspec.structs.replace(read, identity=msgspec.json.encode(read))
 
 
@@ -135,7 +136,7 @@ def _list_volumes(
 ) -> Iterator[PodVolume]:
     for volume in volumes:
         if volume.persistent_volume_claim is not None:
-            yield PodVolume(CLAIM, volume.persistent_volume_claim.claim_name, namespace)
+            yield PodVolume(CLAIM, volume.persistent_volume_claim.claim_name or "", namespace)
         elif volume.ephemeral is not None:
             claim = f"{pod.name}-{volume.name or ''}"
             yield PodVolume(EPHEMERAL, claim, namespace, owner=pod.uid or "")

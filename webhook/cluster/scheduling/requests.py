@@ -95,10 +95,10 @@ def pod_requests(pod: ApiPod, version: Version | None = None) -> Resources:
     else:
         amounts = _sum_resizing(spec, status)
     whole = parse_amounts(spec.resources.requests if spec.resources else None)
-    if any(map(_is_of_pod, whole)):
+    if any(map(is_of_pod, whole)):
         resized = _resize_pod(whole, status) if version is not None and status else whole
         names = whole if version is None or version < RESIZES_AS_WHOLE else resized
-        amounts |= {name: resized.get(name, 0) for name in names if _is_of_pod(name)}
+        amounts |= {name: resized.get(name, 0) for name in names if is_of_pod(name)}
     overhead = parse_amounts(spec.overhead)
     return to_resources(sum_amounts(amounts, overhead) if overhead else amounts)
 
@@ -203,6 +203,6 @@ def _statuses_by_name(status: ApiPodStatus) -> dict[str, ResourceStatus]:
     return {found.name or "": found for found in listed}
 
 
-def _is_of_pod(name: str) -> bool:
+def is_of_pod(name: str) -> bool:
     """Whether a resource can be requested for a pod as a whole."""
     return name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)

@@ -8,15 +8,21 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from webhook.cluster.scheduling.podobjects import UniqueMeta
 from webhook.cluster.scheduling.quantities import parse_quantity, round_up
 from webhook.cluster.scheduling.storageobjects import (
     ApiAttachment,
     ApiClaim,
+    ApiClaimReference,
     ApiCsiDriver,
     ApiCsiNode,
     ApiStorageCapacity,
     ApiVolume,
+    AttachmentSpec,
+    ClaimSpec,
+    DriverSpec,
     StorageObjects,
+    VolumeSpec,
 )
 from webhook.cluster.storageclasses import StorageClassObject
 from webhook.policy.placement.filters.storage import (
@@ -67,7 +73,7 @@ def read_storage(objects: StorageObjects) -> Storage:
 
 
 def _read_claim(claim: ApiClaim) -> Claim:
-    metadata, spec = claim.metadata, claim.spec
+    metadata, spec = claim.meta, claim.spec or ClaimSpec()
     requests = (spec.resources and spec.resources.requests) or {}
     owners = (owner.uid for owner in metadata.owner_references if owner.controller)
     return Claim(
@@ -75,8 +81,8 @@ def _read_claim(claim: ApiClaim) -> Claim:
         name=claim.name,
         uid=metadata.uid or "",
         owner=next(owners, None) or "",
-        volume=spec.volume_name,
-        traits=_read_traits(claim, parse_quantity(requests.get(STORAGE))),
+        volume=spec.volume_name or "",
+        traits=_read_traits(metadata, spec, parse_quantity(requests.get(STORAGE))),
         has_size=STORAGE in requests,
         is_bound=bool(spec.volume_name) and BIND_COMPLETED in metadata.annotations,
         is_lost=claim.status is not None and claim.status.phase == "Lost",
@@ -86,9 +92,9 @@ def _read_claim(claim: ApiClaim) -> Claim:
     )
 
 
-def _read_traits(item: ApiClaim | ApiVolume, size: int) -> VolumeTraits:
+def _read_traits(metadata: UniqueMeta, spec: ClaimSpec | VolumeSpec, size: int) -> VolumeTraits:
     """Source: helpers.go ``GetPersistentVolumeClaimClass``, ``GetPersistentVolumeClass``."""
-    spec, annotated = item.spec, item.metadata.annotations.get(BETA_CLASS)
+    annotated = metadata.annotations.get(BETA_CLASS)
     return VolumeTraits(
         class_name=(spec.storage_class_name or "") if annotated is None else annotated,
         size=size,
@@ -99,27 +105,31 @@ def _read_traits(item: ApiClaim | ApiVolume, size: int) -> VolumeTraits:
 
 
 def _read_volume(volume: ApiVolume) -> Volume:
-    metadata, spec = volume.metadata, volume.spec
+    metadata, spec = volume.meta, volume.spec or VolumeSpec()
     claim, csi = spec.claim_ref, spec.csi
     return Volume(
         name=volume.name,
         labels=metadata.labels,
-        traits=_read_traits(volume, parse_quantity((spec.capacity or {}).get(STORAGE))),
-        terms=_read_terms(volume),
-        claim=ClaimReference(claim.namespace, claim.name, claim.uid) if claim else None,
-        csi=DriverVolume(csi.driver, csi.volume_handle) if csi else None,
+        traits=_read_traits(metadata, spec, parse_quantity((spec.capacity or {}).get(STORAGE))),
+        terms=_read_terms(spec),
+        claim=_read_reference(claim) if claim else None,
+        csi=DriverVolume(csi.driver or "", csi.volume_handle or "") if csi else None,
         is_available=volume.status is not None and volume.status.phase == "Available",
         is_terminating=metadata.deletion_timestamp is not None,
     )
 
 
-def _read_terms(volume: ApiVolume) -> tuple[NodeSelectorTerm, ...] | None:
+def _read_reference(claim: ApiClaimReference) -> ClaimReference:
+    return ClaimReference(claim.namespace or "", claim.name or "", claim.uid or "")
+
+
+def _read_terms(spec: VolumeSpec) -> tuple[NodeSelectorTerm, ...] | None:
     """
     Read the node affinity; ``matchFields`` are ignored, since no node name is compared.
 
     Source: helpers.go ``CheckNodeAffinity``.
     """
-    affinity = volume.spec.node_affinity
+    affinity = spec.node_affinity
     terms = required_terms(Affinity(NodeAffinity(affinity.required))) if affinity else None
     return None if terms is None else tuple(replace(term, match_fields=None) for term in terms)
 
@@ -143,16 +153,16 @@ def _read_class(storage_class: StorageClassObject) -> VolumeClass:
 def _read_csi_node(node: ApiCsiNode) -> CsiNode:
     drivers = (node.spec and node.spec.drivers) or ()
     limits = {
-        driver.name: driver.allocatable.count
+        driver.name or "": driver.allocatable.count
         for driver in drivers
         if driver.allocatable and driver.allocatable.count is not None
     }
-    return CsiNode(frozenset(driver.name for driver in drivers), limits)
+    return CsiNode(frozenset(driver.name or "" for driver in drivers), limits)
 
 
 def _read_csi_driver(driver: ApiCsiDriver) -> CsiDriver:
-    spec = driver.spec
-    return CsiDriver(spec.storage_capacity, spec.prevent_pod_scheduling_if_missing)
+    spec = driver.spec or DriverSpec()
+    return CsiDriver(bool(spec.storage_capacity), bool(spec.prevent_pod_scheduling_if_missing))
 
 
 def _read_capacity(capacity: ApiStorageCapacity) -> StorageCapacity:
@@ -160,7 +170,7 @@ def _read_capacity(capacity: ApiStorageCapacity) -> StorageCapacity:
     largest = capacity.maximum_volume_size
     size = capacity.capacity if largest is None else largest
     rounded = None if size is None else round_up(parse_quantity(size))
-    return StorageCapacity(capacity.storage_class_name, rounded, capacity.node_topology)
+    return StorageCapacity(capacity.storage_class_name or "", rounded, capacity.node_topology)
 
 
 def _read_attachments(
@@ -169,9 +179,9 @@ def _read_attachments(
     """Source: kube-scheduler plugins/nodevolumelimits/csi.go ``getNodeVolumeAttachmentInfo``."""
     attached: dict[str, tuple[DriverVolume, ...]] = {}
     for one in attachments:
-        spec = one.spec
-        volume = volumes.get(spec.source.persistent_volume_name or "")
-        if spec.attacher and volume is not None and volume.csi is not None:
+        spec = one.spec or AttachmentSpec()
+        volume = volumes.get((spec.source and spec.source.persistent_volume_name) or "")
+        if spec.attacher and spec.node_name and volume is not None and volume.csi is not None:
             found = DriverVolume(spec.attacher, volume.csi.handle)
             attached[spec.node_name] = (*attached.get(spec.node_name, ()), found)
     return attached

@@ -11,19 +11,24 @@ import msgspec
 from webhook.cluster.scheduling.podobjects import ResourceRequirements, UniqueMeta
 from webhook.cluster.scheduling.quantities import Quantities, Quantity
 from webhook.cluster.storageclasses import StorageClassObject
-from webhook.policy.model import Flag, Int32, LabelSelector, Text
+from webhook.policy.model import LabelSelector
 from webhook.policy.placement.nodeaffinity import NodeSelector
 
 
 class StorageObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """An object of storage; its name is unique, in its namespace if it has one."""
 
-    metadata: UniqueMeta = UniqueMeta()
+    metadata: UniqueMeta | None = None
+
+    @property
+    def meta(self) -> UniqueMeta:
+        """Its metadata."""
+        return self.metadata or UniqueMeta()
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self.metadata.name
+        return self.meta.name
 
 
 class _Phase(msgspec.Struct, frozen=True, gc=False):
@@ -41,10 +46,10 @@ class _VolumeTraits(msgspec.Struct, frozen=True, rename="camel", gc=False):
     volume_attributes_class_name: str | None = None
 
 
-class _ClaimSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
+class ClaimSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
     """The specification of a claim."""
 
-    volume_name: Text = ""
+    volume_name: str | None = None
     resources: ResourceRequirements | None = None
     selector: LabelSelector | None = None
 
@@ -52,23 +57,23 @@ class _ClaimSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
 class ApiClaim(StorageObject, frozen=True, rename="camel", gc=False):
     """A PersistentVolumeClaim."""
 
-    spec: _ClaimSpec = _ClaimSpec()
+    spec: ClaimSpec | None = None
     status: _Phase | None = None
 
 
-class _ClaimReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class ApiClaimReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A reference to a claim."""
 
-    namespace: Text = ""
-    name: Text = ""
-    uid: Text = ""
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
 
 
 class _CsiSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """A volume of a CSI driver."""
 
-    driver: Text = ""
-    volume_handle: Text = ""
+    driver: str | None = None
+    volume_handle: str | None = None
 
 
 class _VolumeAffinity(msgspec.Struct, frozen=True, gc=False):
@@ -77,11 +82,11 @@ class _VolumeAffinity(msgspec.Struct, frozen=True, gc=False):
     required: NodeSelector | None = None
 
 
-class _VolumeSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
+class VolumeSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
     """The specification of a volume."""
 
     capacity: Quantities | None = None
-    claim_ref: _ClaimReference | None = None
+    claim_ref: ApiClaimReference | None = None
     csi: _CsiSource | None = None
     node_affinity: _VolumeAffinity | None = None
 
@@ -89,20 +94,20 @@ class _VolumeSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
 class ApiVolume(StorageObject, frozen=True, rename="camel", gc=False):
     """A PersistentVolume."""
 
-    spec: _VolumeSpec = _VolumeSpec()
+    spec: VolumeSpec | None = None
     status: _Phase | None = None
 
 
 class _DriverLimit(msgspec.Struct, frozen=True, gc=False):
     """How many volumes of a driver a node allows."""
 
-    count: Int32 | None = None
+    count: int | None = None
 
 
 class _NodeDriver(msgspec.Struct, frozen=True, gc=False):
     """A CSI driver on a node."""
 
-    name: Text = ""
+    name: str | None = None
     allocatable: _DriverLimit | None = None
 
 
@@ -118,24 +123,24 @@ class ApiCsiNode(StorageObject, frozen=True, rename="camel", gc=False):
     spec: _NodeDrivers | None = None
 
 
-class _DriverSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class DriverSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The specification of a CSIDriver."""
 
-    storage_capacity: Flag = False
-    prevent_pod_scheduling_if_missing: Flag = False
+    storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class ApiCsiDriver(StorageObject, frozen=True, rename="camel", gc=False):
     """A CSIDriver."""
 
-    spec: _DriverSpec = _DriverSpec()
+    spec: DriverSpec | None = None
 
 
 class ApiStorageCapacity(StorageObject, frozen=True, rename="camel", gc=False):
     """A CSIStorageCapacity: the free space for volumes of a class on some nodes."""
 
     node_topology: LabelSelector | None = None
-    storage_class_name: Text = ""
+    storage_class_name: str | None = None
     capacity: Quantity = None
     maximum_volume_size: Quantity = None
 
@@ -146,18 +151,18 @@ class _AttachedVolume(msgspec.Struct, frozen=True, rename="camel", gc=False):
     persistent_volume_name: str | None = None
 
 
-class _AttachmentSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
+class AttachmentSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """The specification of a VolumeAttachment."""
 
-    attacher: Text = ""
-    node_name: Text = ""
-    source: _AttachedVolume = _AttachedVolume()
+    attacher: str | None = None
+    node_name: str | None = None
+    source: _AttachedVolume | None = None
 
 
 class ApiAttachment(StorageObject, frozen=True, rename="camel", gc=False):
     """A VolumeAttachment."""
 
-    spec: _AttachmentSpec = _AttachmentSpec()
+    spec: AttachmentSpec | None = None
 
 
 class StorageObjects(msgspec.Struct, frozen=True, rename="camel"):

@@ -9,7 +9,7 @@ To follow one pod through it, read the modules in this order:
 4. ``scoring`` applies hard constraints to nodes, and ranks the rest by soft constraints.
 5. ``place`` runs these steps in the scheduler's order; this is the entry point.
 
-``nodes`` and ``nodeaffinity`` say which nodes other filters reject. Nothing here
-validates constraints (see ``policy.api.rules``). Resources, ports, volumes and pod affinity are not
-modelled.
+``nodes`` and ``nodeaffinity`` say which nodes a cordon, taints and node affinity exclude. The
+package ``filters`` runs all filters of the default profile, also those for resources, ports,
+volumes and pod affinity. Nothing here validates constraints (see ``policy.api.rules``).
 """

@@ -13,7 +13,7 @@ from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.selectors import matches
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - a port on all addresses of a node, in a pod
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - a port on all addresses of a node, in a pod
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from webhook.policy.model import Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.filters.filterpods import ANY_ADDRESS, FilterPod, HostPort
+from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod, HostPort
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import UNSCHEDULABLE, admits_node, find_untolerated, tolerates
@@ -21,7 +21,7 @@ OTHER_NAME = FilterRejection(
 TAINT = FilterRejection(
     "TaintToleration", ("node(s) had untolerated taint(s)",), is_resolvable=False
 )
-AFFINITY = FilterRejection(
+NODE_AFFINITY = FilterRejection(
     "NodeAffinity", ("node(s) didn't match Pod's node affinity/selector",), is_resolvable=False
 )
 CONFLICT = FilterRejection("NodeAffinity", ("pod affinity terms conflict",), is_resolvable=False)
@@ -60,7 +60,7 @@ def prepare_affinity(pod: FilterPod, _: SchedulingCluster) -> Check | FilterReje
         return CONFLICT
     if not demands.pairs and demands.terms is None:
         return None
-    return lambda node: None if admits_node(demands, node) else AFFINITY
+    return lambda node: None if admits_node(demands, node) else NODE_AFFINITY
 
 
 def prepare_ports(pod: FilterPod, cluster: SchedulingCluster) -> Check | None:
@@ -82,7 +82,7 @@ def _conflict(port: HostPort, other: HostPort) -> bool:
 
     Source: kube-scheduler framework/types.go ``HostPortInfo.CheckConflict``.
     """
-    shares_address = port.address == other.address or ANY_ADDRESS in (port.address, other.address)
+    shares_address = port.address == other.address or EVERY_ADDRESS in (port.address, other.address)
     return shares_address and (port.port, port.protocol) == (other.port, other.protocol)
 
 

@@ -53,20 +53,24 @@ EMPTY_NODE = NodeUsage()
 
 
 def _count(counts: Mapping[T, int], items: Iterable[T], times: int) -> dict[T, int]:
-    """Count items; those that reach 0 are left out."""
     changed = dict(counts)
     for item in items:
-        number = changed.pop(item, 0) + times
-        if number > 0:
-            changed[item] = number
+        _change(changed, item, times)
     return changed
+
+
+def _change(counts: dict[T, int], item: T, times: int) -> None:
+    """Count an item; it is removed when its number reaches 0."""
+    number = counts.pop(item, 0) + times
+    if number > 0:
+        counts[item] = number
 
 
 class PlacedTerm(msgspec.Struct, frozen=True):
     """A term of anti-affinity; ``nodes``: node name -> pods there that have it, at least 1."""
 
     term: AffinityTerm
-    nodes: Mapping[str, int] = {}
+    nodes: dict[str, int]
 
 
 class PlacedPods:
@@ -84,7 +88,7 @@ class PlacedPods:
         self.census, self.terminating = Census(), Census()
         self._usage: dict[str, NodeUsage] = {}
         self._claims: dict[tuple[str, str], dict[str, int]] = {}
-        self._terms: dict[str, dict[bytes, PlacedTerm]] = {}
+        self._terms: dict[str | None, dict[bytes, PlacedTerm]] = {}  # None: by their labels
         for pod in pods:
             self.add(pod, pod.node_name)
 
@@ -104,14 +108,14 @@ class PlacedPods:
         self._usage[node] = self.usage(node).plus(pod, times)
         for volume in pod.volumes:
             if volume.kind == CLAIM:
-                key = (volume.namespace, volume.name)
-                self._claims[key] = _count(self._claims.get(key, {}), (node,), times)
+                claim = self._claims.setdefault((volume.namespace, volume.name), {})
+                _change(claim, node, times)
         for term in pod.anti_affinity:
-            for namespace in term.namespaces if term.namespace_selector is None else ("",):
+            for namespace in term.namespaces if term.namespace_selector is None else (None,):
                 terms = self._terms.setdefault(namespace, {})
-                placed = terms.get(term.identity) or PlacedTerm(term)
-                nodes = _count(placed.nodes, (node,), times)
-                terms[term.identity] = PlacedTerm(term, nodes)
+                if term.identity not in terms:
+                    terms[term.identity] = PlacedTerm(term, {})
+                _change(terms[term.identity].nodes, node, times)
 
     def usage(self, node: str) -> NodeUsage:
         """Return what the pods of a node take."""
@@ -124,12 +128,19 @@ class PlacedPods:
     def anti_affinity(self, namespace: str) -> Iterator[PlacedTerm]:
         """Yield the different terms that may select pods of a namespace."""
         yield from self._terms.get(namespace, {}).values()
-        yield from self._terms.get("", {}).values()
+        yield from self._terms.get(None, {}).values()
 
     def copy(self) -> "PlacedPods":
-        """Copy the pods, to change the copy; O(nodes + groups of pods)."""
+        """Copy the pods, to change the copy; O(nodes + groups of pods and their nodes)."""
         twin = PlacedPods()
         twin.census, twin.terminating = self.census.copy(), self.terminating.copy()
-        twin._usage, twin._claims = dict(self._usage), dict(self._claims)
-        twin._terms = {namespace: dict(terms) for namespace, terms in self._terms.items()}
+        twin._usage = dict(self._usage)
+        twin._claims = {claim: dict(nodes) for claim, nodes in self._claims.items()}
+        twin._terms = {
+            namespace: {
+                identity: PlacedTerm(placed.term, dict(placed.nodes))
+                for identity, placed in terms.items()
+            }
+            for namespace, terms in self._terms.items()
+        }
         return twin

@@ -18,15 +18,15 @@ from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.selectors import matches
 
-AFFINITY = "node(s) didn't match pod affinity rules"
-ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
-
-PLUGIN = "InterPodAffinity"
-
-_AFFINITY = FilterRejection(PLUGIN, (AFFINITY,), is_resolvable=False)
-_ANTI_AFFINITY = FilterRejection(PLUGIN, (ANTI_AFFINITY,))
-_EXISTING = FilterRejection(PLUGIN, (EXISTING,))
+POD_AFFINITY = FilterRejection(
+    "InterPodAffinity", ("node(s) didn't match pod affinity rules",), is_resolvable=False
+)
+ANTI_AFFINITY = FilterRejection(
+    "InterPodAffinity", ("node(s) didn't match pod anti-affinity rules",)
+)
+EXISTING_PODS = FilterRejection(
+    "InterPodAffinity", ("node(s) didn't satisfy existing pods anti-affinity rules",)
+)
 
 DROPS_SELECTOR = Version(1, 37)
 """
@@ -64,10 +64,10 @@ class AffinityCounts(msgspec.Struct, frozen=True):
         """
         labels = node.labels
         if not self._satisfies_affinity(labels):
-            return _AFFINITY
+            return POD_AFFINITY
         if _is_in(labels, self.anti_affinity):
-            return _ANTI_AFFINITY
-        return _EXISTING if _is_in(labels, self.existing) else None
+            return ANTI_AFFINITY
+        return EXISTING_PODS if _is_in(labels, self.existing) else None
 
     def _satisfies_affinity(self, labels: Mapping[str, str]) -> bool:
         if any(term.topology_key not in labels for term in self.terms):

@@ -26,12 +26,11 @@ from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import tally_pods
 
-SPREAD = "PodTopologySpread"
-POD_AFFINITY = "InterPodAffinity"
-
-_SKEW = FilterRejection(SPREAD, ("node(s) didn't match pod topology spread constraints",))
-_MISSING_KEY = FilterRejection(
-    SPREAD,
+EXCEEDED_SKEW = FilterRejection(
+    "PodTopologySpread", ("node(s) didn't match pod topology spread constraints",)
+)
+MISSING_KEY = FilterRejection(
+    "PodTopologySpread",
     ("node(s) didn't match pod topology spread constraints (missing required label)",),
     is_resolvable=False,
 )
@@ -152,7 +151,7 @@ def _prepare_spread(
         status = filter_node(node, tallies)
         if status.passes:
             return None
-        return _MISSING_KEY if status.skew is None else _SKEW
+        return MISSING_KEY if status.skew is None else EXCEEDED_SKEW
 
     return check
 

@@ -17,8 +17,6 @@ from webhook.policy.placement.filters.storage import UNIT, Claim, Storage, Volum
 from webhook.policy.placement.filters.volumecandidates import VolumeCandidates, can_access
 from webhook.policy.selectors import matches
 
-PLUGIN = "VolumeBinding"
-
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -50,7 +48,7 @@ def prepare_binding(pod: FilterPod, cluster: SchedulingCluster) -> Check | Filte
 
 
 def _reject(*reasons: str) -> FilterRejection:
-    return FilterRejection(PLUGIN, reasons, is_resolvable=False)
+    return FilterRejection("VolumeBinding", reasons, is_resolvable=False)
 
 
 def _find_problem(pod: FilterPod, volume: PodVolume, claim: Claim | None) -> str:

@@ -30,7 +30,7 @@ _IN_USE_REASON = (
     "in-use by another pod"
 )
 IN_USE = FilterRejection("VolumeRestrictions", (_IN_USE_REASON,))
-TOO_MANY = FilterRejection("NodeVolumeLimits", ("node(s) exceed max volume count",))
+TOO_MANY_VOLUMES = FilterRejection("NodeVolumeLimits", ("node(s) exceed max volume count",))
 OTHER_ZONE = FilterRejection(
     "VolumeZone", ("node(s) had no available volume zone",), is_resolvable=False
 )
@@ -124,7 +124,7 @@ def prepare_limits(pod: FilterPod, cluster: SchedulingCluster) -> Check | None:
         used = Counter(one.driver for one in attached.union(storage.attachments.get(node.name, ())))
         limits = csi_node.limits.items()
         exceeded = any(new[driver] and used[driver] + new[driver] > most for driver, most in limits)
-        return TOO_MANY if exceeded else None
+        return TOO_MANY_VOLUMES if exceeded else None
 
     return check
 
