@@ -19,7 +19,7 @@ from webhook.policy.paths import find_value
 _percent = re.compile(r"(?P<number>[0-9]{1,9})%?", re.ASCII).fullmatch
 """Argo Rollouts also takes a percentage without its sign."""
 
-MOST_PODS = 2**31 - 1  # of an int32
+MOST_LIMIT = 2**31 - 1  # of an int32
 
 IntOrPercent: TypeAlias = int | str
 
@@ -76,7 +76,7 @@ def is_limit(value: Any) -> bool:
     """Whether a value is a number of pods or a percentage."""
     if isinstance(value, str):
         return _percent(value) is not None
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_PODS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_LIMIT
 
 
 def scale(limit: IntOrPercent, replicas: int, *, up: bool = False) -> int:
