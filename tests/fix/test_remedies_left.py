@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
-from tests.fix.fixed import deployment, options, reasons, run_fix
+from tests.fix.fixed import UNEVEN, deployment, options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
 LEFT = {
@@ -60,6 +60,16 @@ LEFT = {
         listed(entry(topologyKey="topology.kubernetes.io/zone")),
         "label the other nodes",
         cluster=NODES.replace("topology.kubernetes.io/zone: zone-a, ", ""),
+    ),
+    "TSC119: a version without matchLabelKeys": LeftCase(
+        "TSC119",
+        listed(
+            entry(topologyKey="topology.kubernetes.io/zone"),
+            entry(topologyKey="kubernetes.io/hostname"),
+        ),
+        "let one pod be missing during a rollout: maxUnavailable: 1",
+        cluster=UNEVEN,
+        version=Version(1, 24),
     ),
     "TSC104: not requested": LeftCase(
         "TSC104",

@@ -1,0 +1,117 @@
+"""What-ifs of rollouts, from manifests to exit codes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.shop import NODES
+
+WALKTHROUGH = Path(__file__).parents[2] / "docs/walkthrough"
+FACTS = ("-n", "shop", "--facts", str(WALKTHROUGH / "rollout.yaml"))
+CHANGED = ("-f", str(WALKTHROUGH / "rollout-apart.yaml"))
+
+# arguments, the exit code, and the beginning of the sentence
+FATES: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "a restart": (("deploy/web",), 1, "a rollout of 3 replicas (maxSurge 1, maxUnavailable 0) sto"),
+    "another template": (
+        CHANGED, 0, "a rollout of 3 replicas (maxSurge 1, maxUnavailable 0) finishes in 4 steps; "
+    ),
+    "more nodes": (
+        ("deploy/web", "--add-nodes", "zone=zone-b"), 0,
+        "if you add 1 node with zone=zone-b: a rollout of 3 replicas",
+    ),
+    "a cordon": (
+        (*CHANGED, "--cordon", "b1"), 1, "if you cordon node b1: a rollout of 3 replicas"
+    ),
+    "fewer replicas": (
+        ("deploy/web", "--scale", "1"), 0, "if you scale to 1 replica: a rollout of 1 replica "
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "sentence"), FATES.values(), ids=FATES.keys())
+def test_fate(arguments: tuple[str, ...], code: int, sentence: str, folder: Path, run: Run) -> None:
+    ran = run("explain", *arguments, *FACTS, "--what-if", "rollout", "-o", "json")
+
+    (document,) = ran.documents
+    assert ran.code == code
+    assert document["rollout"]["sentence"].startswith(sentence)
+    assert document["rollout"]["finishes"] is not bool(code)
+    assert "whatIf" not in document
+
+
+def test_a_stopped_rollout_explains_the_new_pod(folder: Path, run: Run) -> None:
+    (document,) = run("explain", "deploy/web", *FACTS, "--what-if=rollout", "-o", "json").documents
+
+    explanation, rollout = document["explanation"], document["rollout"]
+    assert explanation["subject"] == "there, the next pod of Deployment shop/web"
+    assert not explanation["placeable"]
+    assert rollout["topologyKey"] == "topology.kubernetes.io/zone"
+    assert rollout["steps"] == [
+        {
+            "action": "new 0 -> 1",
+            "old": 3,
+            "new": 0,
+            "pending": 1,
+            "domains": [
+                {"value": "zone-a", "old": 2, "new": 0},
+                {"value": "zone-b", "old": 1, "new": 0},
+            ],
+        }
+    ]
+
+
+def test_other_formats(folder: Path, run: Run) -> None:
+    table = run("explain", "deploy/web", *FACTS, "--what-if", "rollout")
+    page = run("explain", "deploy/web", *FACTS, "--what-if", "rollout", "-o", "html")
+
+    assert table.out.startswith("a rollout of 3 replicas")
+    assert "step              old  new  pending  zone-a  zone-b" in table.out
+    assert "<td>new 0 -&gt; 1</td>" in page.out
+
+
+def test_kinds_that_do_not_roll_out_are_errors(folder: Path, run: Run) -> None:
+    ran = run("explain", "pod/web-5f6b9c7d48-1", *FACTS, "--what-if", "rollout")
+
+    assert ran.code == 2
+    assert ran.err.startswith("error: --what-if rollout: the rollout of a Pod is not modelled")
+
+
+STATEFUL_SET = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 2
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: db}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: db}}
+"""
+
+
+def test_a_stateful_set_is_placed_and_replaced(folder: Path, run: Run) -> None:
+    (folder / "db.yaml").write_text(NODES + STATEFUL_SET)
+
+    (document,) = run("explain", "-f", "db.yaml", "--what-if", "rollout", "-o", "json").documents
+
+    rollout = document["rollout"]
+    assert [step["action"] for step in rollout["steps"]] == ["replaces db-1", "replaces db-0"]
+    assert rollout["notes"] == ["2 replicas have no pod yet, and are placed before the rollout"]
+
+
+def test_a_refused_workload_is_not_rolled_out(folder: Path, run: Run) -> None:
+    (folder / "db.yaml").write_text(NODES + STATEFUL_SET.replace("maxSkew: 1", "maxSkew: 0"))
+
+    ran = run("explain", "-f", "db.yaml", "--what-if", "rollout")
+
+    assert ran.code == 1
+    assert "nothing is placed: first correct what kube-apiserver refuses" in ran.out

@@ -1,0 +1,92 @@
+"""
+The rule about rollouts that cannot finish: TSC119.
+
+It reports only what no choice of kube-scheduler changes. If a replica may be missing, a new pod
+always fits where an old one was deleted. What else can happen is for ``explain --what-if rollout``.
+"""
+
+from collections.abc import Iterator
+
+from webhook.policy.advice.capacity import must_add_pods
+from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.everyorder import list_counted
+from webhook.policy.advice.fields import (
+    counts_revisions_together,
+    suggest_revision,
+)
+from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.nextpod import accepts_pod
+from webhook.policy.advice.replicas import find_conflicts
+from webhook.policy.advice.subject import Subject
+from webhook.policy.api.gates import Gate
+
+
+def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC119: a rollout needs a place beside the old pods, and there is none."""
+    if subject.is_bound or subject.is_shared:
+        return
+    if must_add_pods(subject) and subject.replicas:
+        yield from _judge_replicas(subject, context, subject.replicas)
+
+
+def _judge_replicas(
+    subject: Subject, context: AdviceContext, replicas: int
+) -> Iterator[RuleViolation]:
+    """
+    Judge a rollout that places one pod more before it deletes any.
+
+    TSC104, TSC105 and TSC116 report a single constraint that leaves it no place.
+    """
+    if _has_place_now(subject, context):
+        return
+    if any(find_conflicts(subject, context, replicas)):
+        return  # TSC109 reports them
+    for conflict in find_conflicts(subject, context, replicas + 1):
+        pair = conflict.outer.index, conflict.inner.index
+        together = [
+            counts_revisions_together(subject.constraints[index], subject) for index in pair
+        ]
+        if not all(together):
+            continue
+        yield RuleViolation(
+            subject.field(conflict.inner.index, "matchLabelKeys"),
+            f"no rollout can finish: maxUnavailable is 0 of {replicas} replicas, so the first new "
+            f"pod needs a place beside all old ones, and there is no way to place {replicas + 1} "
+            f"pods so that {conflict.describe()}",
+            _suggest(subject, conflict.inner.index, context),
+            f"no rollout can finish: no place for {replicas + 1} pods, old and new together",
+        )
+
+
+def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
+    """Whether the next pod has a node now, since running pods are not where they should be."""
+    cluster = context.cluster
+    if cluster is None or not any(group.placed for group in subject.running):
+        return False
+    pod = next_pod(subject)
+    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    return accepts_pod(tallies, pod.demands, cluster)
+
+
+def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:
+    """Suggest to count each revision apart."""
+    if Gate.MATCH_LABEL_KEYS not in context.gates:
+        return "# let one pod be missing during a rollout: maxUnavailable: 1"
+    return suggest_revision(subject.constraints[index], subject)
+
+
+def list_apart(subject: Subject, context: AdviceContext) -> dict[int, str]:
+    """
+    List what counts each revision apart, for the hard constraints that count them together.
+
+    Constraints that also count the pods of other workloads would no longer do so, and are left out.
+
+    Returns:
+        Index of a constraint -> YAML to write in it, or a comment if that is not possible.
+    """
+    return {
+        spread.index: _suggest(subject, spread.index, context)
+        for spread, own, others in list_counted(subject, context)
+        if own and not others and counts_revisions_together(spread.constraint, subject)
+    }
