@@ -120,6 +120,7 @@ def explain(
                 subject,
                 requested,
                 replaces_defaults=bool(scheduler_config),
+                rolls_out=options.rolls_out,
             )
         for target in targets:
             check_edits(options.parse(target.situation.names), [target], options.scale)
@@ -186,10 +187,13 @@ def _build_targets(
     requested: RequestedPolicy,
     *,
     replaces_defaults: bool,
+    rolls_out: bool,
 ) -> list[PlacementTarget]:
     """Build the targets of all subjects that words select and that can be explained."""
     now = current_time().timestamp()
-    builder = TargetBuilder(requested, subjects.cluster, replaces=replaces_defaults, now=now)
+    builder = TargetBuilder(
+        requested, subjects.cluster, replaces=replaces_defaults, now=now, rolls_out=rolls_out
+    )
     targets: list[PlacementTarget] = []
     for item in subjects.select(words):
         with subjects.recorded_errors():

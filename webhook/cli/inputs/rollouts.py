@@ -111,12 +111,12 @@ def _list_revisions(
     replicas: Sequence[ObservedPod],
 ) -> Revisions:
     """Foresee the pods of the stored workload, and those of a new revision of the subject."""
-    find_present = cache(partial(_find_present, subject, cluster, replicas))
+    find_present = _find_present(subject, cluster, replicas)
     new = NextRevision(subject, {revision_key(subject.kind): NEW_REVISION}, is_new=True)
 
     @cache
     def build_old(ordinal: int) -> NewPod:
-        return foresee(find_present()(ordinal), ordinal)
+        return foresee(find_present(ordinal), ordinal)
 
     return Revisions(build_old, cache(partial(foresee, new)))
 
@@ -128,7 +128,9 @@ def _find_present(
     stored = find_stored(subject, cluster)
     present = subject if stored is None else replace(subject, value=stored, exists=True)
     if subject.kind == STATEFUL_SET:
-        return SetRevisions(present, replicas, cluster).at
+        revisions = SetRevisions(present, replicas, cluster)
+        revisions.at(revisions.start)  # reads all facts while the cluster is open
+        return revisions.at
     revision = find_revision(present, cluster)
     return lambda _: revision
 

@@ -74,7 +74,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
         refused: Why kube-apiserver accepts no such pod; empty if it does.
         terms: What decides on its node besides kube-scheduler.
         unknown: Revision that new pods may have and whose template is not known; usually empty.
-        rollout: How it rolls out a new revision; None if that is not modelled.
+        rollout: How it rolls out a new revision; None if that is not modelled, or not requested.
     """
 
     subject: str
@@ -99,7 +99,13 @@ class TargetBuilder:
     """Builds placement targets from objects, under one configuration."""
 
     def __init__(
-        self, requested: RequestedPolicy, cluster: ClusterReader, *, replaces: bool, now: float
+        self,
+        requested: RequestedPolicy,
+        cluster: ClusterReader,
+        *,
+        replaces: bool,
+        now: float,
+        rolls_out: bool = False,
     ) -> None:
         """
         Store the sources; ``build`` reads them.
@@ -108,7 +114,9 @@ class TargetBuilder:
             replaces: Whether the profiles are kube-scheduler's own defaults, which its
                 configuration replaces; otherwise our webhook writes them into new pods.
             now: The present time, in seconds since 1970, for the age of pods.
+            rolls_out: Whether to read how the workloads roll out a new revision.
         """
+        self._rolls_out = rolls_out
         self._now = now
         self._policy = requested.policy
         self._cluster = cluster
@@ -197,8 +205,18 @@ class TargetBuilder:
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
-            rollout=read_plan(subject, self._cluster, self._policy.gates.version, foresee, own),
+            rollout=self._read_plan(subject, foresee, own),
         )
+
+    def _read_plan(
+        self,
+        subject: subjects.ExplainSubject,
+        foresee: ForeseePod,
+        replicas: Sequence[ObservedPod],
+    ) -> RolloutPlan | None:
+        if not self._rolls_out:
+            return None
+        return read_plan(subject, self._cluster, self._policy.gates.version, foresee, replicas)
 
     def _foresee_pod(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from webhook.explain.rollingupdate.state import PodKind, RolloutState
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
 from webhook.explain.scenario import Scenario
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
@@ -37,7 +37,7 @@ class Placer:
         placements: Number of placements that were computed.
     """
 
-    def __init__(self, scenario: Scenario, kinds: Sequence[PodKind]) -> None:
+    def __init__(self, scenario: Scenario, kinds: Sequence[ReplicaKind]) -> None:
         """
         Store the cluster.
 
@@ -132,7 +132,7 @@ class Placer:
         }
 
 
-def _list_spreads(kinds: Iterable[PodKind]) -> list[tuple[str, SpreadConstraint]]:
+def _list_spreads(kinds: Iterable[ReplicaKind]) -> list[tuple[str, SpreadConstraint]]:
     """List the different constraints of pods that may be placed, with their namespace."""
     found: dict[bytes, tuple[str, SpreadConstraint]] = {}
     for kind in kinds:
@@ -143,7 +143,7 @@ def _list_spreads(kinds: Iterable[PodKind]) -> list[tuple[str, SpreadConstraint]
 
 
 def _list_demands(
-    kinds: Iterable[PodKind], spreads: Iterable[tuple[str, SpreadConstraint]]
+    kinds: Iterable[ReplicaKind], spreads: Iterable[tuple[str, SpreadConstraint]]
 ) -> list[Demands]:
     """List what pods, and nodes that count for their constraints, are judged by."""
     pods = {kind.new.pod.demands for kind in kinds if kind.new is not None}

@@ -15,7 +15,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes
-from webhook.explain.rollingupdate.state import OpenRemoval, PodKind, RolloutState
+from webhook.explain.rollingupdate.state import OpenRemoval, ReplicaKind, RolloutState
 
 
 class ReplicaSetController:
@@ -29,7 +29,7 @@ class ReplicaSetController:
     def __init__(
         self,
         strategy: RolloutStrategy,
-        kinds: Sequence[PodKind],
+        kinds: Sequence[ReplicaKind],
         ages: Mapping[tuple[str, int], Sequence[int]],
         *,
         ignores_nodes: bool = False,

@@ -16,7 +16,7 @@ from webhook.explain.removalorder import find_readiness, order_pods, removal_key
 from webhook.explain.rollingupdate.replicasets import ReplicaSetController
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes
-from webhook.explain.rollingupdate.state import PodKind, RolloutState
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
 from webhook.explain.rollingupdate.statefulsets import (
     StatefulSetController,
     StatefulSetPlan,
@@ -70,7 +70,7 @@ def prepare_sets(
     kept = _list_kept(scenario, pods.pods)
     names = _order_sets(kept, sets)
     old, new = revisions.old(0), revisions.new(0)
-    kinds: list[PodKind] = []
+    kinds: list[ReplicaKind] = []
     numbers: dict[object, int] = {}
     found: list[tuple[int, str]] = []  # kind and node of each pod
     for pod in kept:
@@ -110,7 +110,7 @@ def prepare_ordinals(
 ) -> RolloutSetup:
     """Prepare the rolling update of a StatefulSet; the arguments are as for ``prepare_sets``."""
     present = {pods.find_ordinal(pod) - plan.start: pod for pod in _list_kept(scenario, pods.pods)}
-    old: list[PodKind] = []
+    old: list[ReplicaKind] = []
     for index in range(replicas):
         pod, new = present.get(index), revisions.old(plan.start + index)
         kind = _make_kind(index, index, new, is_new=False)
@@ -162,9 +162,9 @@ def _order_sets(pods: Iterable[ObservedPod], sets: Sequence[str]) -> list[str]:
     return [*sorted(owners.difference(sets)), *(name for name in sets if name in owners)]
 
 
-def _describe_pod(pod: ObservedPod, owner: int, new: NewPod) -> PodKind:
+def _describe_pod(pod: ObservedPod, owner: int, new: NewPod) -> ReplicaKind:
     labels = pod.metadata.labels or {}
-    return PodKind(
+    return ReplicaKind(
         number=0,
         owner=owner,
         namespace=pod.metadata.namespace or "",
@@ -176,8 +176,8 @@ def _describe_pod(pod: ObservedPod, owner: int, new: NewPod) -> PodKind:
     )
 
 
-def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> PodKind:
-    return PodKind(
+def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> ReplicaKind:
+    return ReplicaKind(
         number=number,
         owner=owner,
         namespace=new.pod.namespace,
@@ -188,7 +188,7 @@ def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> PodKind
     )
 
 
-def _identify(kind: PodKind) -> object:
+def _identify(kind: ReplicaKind) -> object:
     return kind.owner, frozenset(kind.labels.items()), kind.removal, kind.is_ready
 
 

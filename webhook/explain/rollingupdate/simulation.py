@@ -28,7 +28,7 @@ from webhook.explain.rollingupdate.search import (
     explore,
     follow,
 )
-from webhook.explain.rollingupdate.state import PodKind, RolloutState
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
 from webhook.explain.rollingupdate.symmetry import NodeSymmetry
 from webhook.explain.rollout import unevenness
 from webhook.explain.scenario import Scenario, ScenarioEdit
@@ -52,7 +52,7 @@ class RolloutSetup(msgspec.Struct, frozen=True):
     """
 
     scenario: Scenario
-    kinds: Sequence[PodKind]
+    kinds: Sequence[ReplicaKind]
     start: RolloutState
     filling: RolloutController
     updating: RolloutController
@@ -211,7 +211,7 @@ def _compare_skews(placer: Placer, course: _Course) -> Iterator[RolloutSkew]:
 
 
 def _measure_skews(
-    placer: Placer, kind: PodKind, state: RolloutState
+    placer: Placer, kind: ReplicaKind, state: RolloutState
 ) -> list[tuple[int, str, int]]:
     """Measure the skew of each constraint of a kind of pods: its index, its key, and the skew."""
     tallies = placer.place(kind.number, state).tallies.by_index

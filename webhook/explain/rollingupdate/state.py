@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from webhook.explain.newpods import NewPod
 
 
-class PodKind(msgspec.Struct, frozen=True):
+class ReplicaKind(msgspec.Struct, frozen=True):
     """
     Pods that are alike.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from webhook.explain.rollingupdate.state import PodKind, RolloutState
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
 from webhook.policy.advice.findings import join_names
 
 
@@ -47,7 +47,7 @@ class StatefulSetController:
     """The controller of a StatefulSet."""
 
     def __init__(
-        self, plan: StatefulSetPlan, old: Sequence[PodKind], new: Sequence[PodKind]
+        self, plan: StatefulSetPlan, old: Sequence[ReplicaKind], new: Sequence[ReplicaKind]
     ) -> None:
         """
         Store the plan.
@@ -74,14 +74,14 @@ class StatefulSetController:
             for index, kind in enumerate(pods)
         )
 
-    def _find_pods(self, state: RolloutState) -> list[PodKind | None]:
+    def _find_pods(self, state: RolloutState) -> list[ReplicaKind | None]:
         """Find the pod with each ordinal; None where there is none."""
-        found: list[PodKind | None] = [None] * len(self._old)
+        found: list[ReplicaKind | None] = [None] * len(self._old)
         for number in state.list_kinds():
             found[self._kinds[number].owner] = self._kinds[number]
         return found
 
-    def _is_available(self, kind: PodKind, state: RolloutState) -> bool:
+    def _is_available(self, kind: ReplicaKind, state: RolloutState) -> bool:
         return kind.is_ready and kind.number not in (*state.pending, *state.starting)
 
     def advance(self, state: RolloutState) -> RolloutState | None:
@@ -114,8 +114,8 @@ class StatefulSetController:
         return kinds[index].number
 
     def _list_deleted(
-        self, pods: Sequence[PodKind | None], state: RolloutState
-    ) -> Iterator[PodKind]:
+        self, pods: Sequence[ReplicaKind | None], state: RolloutState
+    ) -> Iterator[ReplicaKind]:
         """Yield the pods to delete now, the highest ordinals first."""
         if self._plan.on_delete:
             return
