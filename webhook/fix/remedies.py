@@ -141,6 +141,8 @@ def _move_field(context: FindingContext) -> Solution:
 
 def _count_apart(context: FindingContext) -> Solution:
     """Count the revisions apart in all hard constraints that count them together (TSC119)."""
+    if not context.instead:
+        return _write_instead(context)
     found = list_apart(context.subject, context.grounds)
     obstacle = next((text for text in found.values() if text.startswith("#")), "")
     if obstacle:

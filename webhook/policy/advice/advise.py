@@ -154,7 +154,7 @@ def _run_rules(
 _CLOSING = frozenset({"TSC104", "TSC105", "TSC116"})  # of domains that no pod can go to
 _STOPPING = "TSC119"  # of rollouts that cannot finish
 _PENDING = "TSC106"  # of pods without a node now
-_TOGETHER = "TSC107"  # of revisions that are counted together
+_PARTS = frozenset({"TSC107", "TSC114"})  # of revisions counted together, and of uneven pods
 
 
 def _join_causes(findings: Sequence[AdviceFinding], subject: Subject) -> Iterator[AdviceFinding]:
@@ -164,7 +164,7 @@ def _join_causes(findings: Sequence[AdviceFinding], subject: Subject) -> Iterato
     If closed domains, or too few, leave the next pod without a node, TSC106 suggests what TSC105,
     TSC116 or TSC104 suggests, and becomes a part of that finding. If a rollout cannot finish, and
     all replicas have a node, the next pod is its first one: TSC106 becomes a part of TSC119, and so
-    does TSC107, which suggests the same.
+    do TSC107 and TSC114, which suggest the same.
     """
     causes = [one for one in findings if one.rule in _CLOSING or one.rule == _STOPPING]
     joined: dict[AdviceFinding, str] = {}
@@ -186,7 +186,7 @@ def _is_part(finding: AdviceFinding, cause: AdviceFinding, subject: Subject) -> 
         return finding.rule == _PENDING and is_same
     if finding.rule == _PENDING:
         return subject.has_all_pods
-    return finding.rule == _TOGETHER and is_same
+    return finding.rule in _PARTS and is_same
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:
