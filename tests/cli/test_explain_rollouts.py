@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.apiserver import ApiServer, page
 from tests.cli.conftest import Run
 from tests.cli.shop import NODES
 
@@ -69,6 +71,52 @@ def test_other_formats(folder: Path, run: Run) -> None:
     assert table.out.startswith("a rollout of 3 replicas")
     assert "step              old  new  pending  zone-a  zone-b" in table.out
     assert "<td>new 0 -&gt; 1</td>" in page.out
+
+
+SET = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop, uid: s-db}
+spec:
+  replicas: 2
+  updateStrategy: {rollingUpdate: {partition: 1}}
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: db, image: "db:1"}]}
+status: {currentRevision: db-1, updateRevision: db-2}
+"""
+
+OLDER = {
+    "apiVersion": "apps/v1",
+    "kind": "ControllerRevision",
+    "metadata": {
+        "name": "db-1",
+        "namespace": "shop",
+        "ownerReferences": [
+            {"kind": "StatefulSet", "name": "db", "uid": "s-db", "controller": True}
+        ],
+    },
+    "revision": 1,
+    "data": {"spec": {"template": {"metadata": {"labels": {"app": "db"}}, "spec": {}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(("deploy/web",), 1), (CHANGED, 0), (("sts/db",), 0)]
+)
+def test_a_live_cluster_is_read_before_the_rollout_is_simulated(
+    arguments: tuple[str, ...], code: int, shop: Path, run: Run, api: ApiServer
+) -> None:
+    api.add(*yaml.safe_load_all((WALKTHROUGH / "rollout.yaml").read_text()), yaml.safe_load(SET))
+    api.script("/apis/apps/v1/namespaces/shop/controllerrevisions", *[page(OLDER)] * 2)
+    options = ("-n", "shop", "--kubeconfig", "kubeconfig", "--what-if", "rollout", "-o", "json")
+
+    ran = run("explain", *arguments, *options)
+
+    (document,) = ran.documents
+    assert ran.code == code
+    assert document["rollout"]["finishes"] is not bool(code)
 
 
 def test_kinds_that_do_not_roll_out_are_errors(folder: Path, run: Run) -> None:

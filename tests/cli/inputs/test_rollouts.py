@@ -127,6 +127,7 @@ NOTES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a Rollout": (
         workload("Rollout", ARGO, strategy={"canary": {}}), ["pauses, analyses and experiments"]
     ),
+    "volumes": (workload("StatefulSet", volumeClaimTemplates=[{}]), ["volumes are not modelled"]),
     "on delete and a limit": (
         workload("StatefulSet", updateStrategy={"type": "OnDelete", "rollingUpdate": PARTITIONED}),
         ["updateStrategy OnDelete", "maxUnavailable has no effect"],

@@ -202,6 +202,11 @@ def _list_notes(subject: subjects.ExplainSubject, version: Version) -> Iterator[
         yield "pauses, analyses and experiments of the Rollout are taken to end well"
     if _find(subject, "updateStrategy", "type") == "OnDelete":
         yield "updateStrategy OnDelete: the controller replaces no pod that nobody deletes"
+    if subject.kind == STATEFUL_SET and _find(subject, "volumeClaimTemplates"):
+        yield (
+            "volumes are not modelled: a pod returns to the zone of its volume, and stays Pending "
+            "if a hard constraint rejects it there"
+        )
     limit = _find(subject, "updateStrategy", "rollingUpdate", "maxUnavailable")
     if subject.kind == STATEFUL_SET and limit is not None and version < HONORS_UNAVAILABLE:
         yield (
