@@ -119,6 +119,81 @@ def test_a_live_cluster_is_read_before_the_rollout_is_simulated(
     assert document["rollout"]["finishes"] is not bool(code)
 
 
+DISKS = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: db}}
+  volumeClaimTemplates: [{metadata: {name: data}}]
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: db, image: "db:1"}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: db}}
+"""
+DISK = """---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: db-%(ordinal)s
+  namespace: shop
+  labels: {app: db}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}]
+spec: {nodeName: %(node)s, containers: []}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data-db-%(ordinal)s
+  namespace: shop
+  annotations: {pv.kubernetes.io/bind-completed: "yes"}
+spec: {volumeName: pv-%(ordinal)s}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-%(ordinal)s, labels: {topology.kubernetes.io/zone: "%(zone)s"}}
+"""
+ZONES = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}1, labels: "
+    f"{{topology.kubernetes.io/zone: {name}}}}}\n"
+    for name in "abc"
+)
+
+# zones of the pods and their volumes, the exit code, and what the sentence contains
+RETURNS: dict[str, tuple[str, int, str]] = {
+    "a zone that was added": (
+        "aab", 1,
+        ("stops at step 2, with 1 of 3 new pods: a new pod cannot be placed: zone (maxSkew 1) "
+        "allows only c, where no node takes it: 1 node(s) didn't match PersistentVolume's node "
+        "affinity"),
+    ),
+    "even zones": ("abc", 0, "finishes in 3 steps"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("zones", "code", "part"), RETURNS.values(), ids=RETURNS.keys())
+def test_pods_return_to_their_volumes(
+    zones: str, code: int, part: str, folder: Path, run: Run
+) -> None:
+    pods = "".join(
+        DISK % {"ordinal": ordinal, "zone": zone, "node": f"{zone}1"}
+        for ordinal, zone in enumerate(zones)
+    )
+    (folder / "db.yaml").write_text(f"{DISKS}{pods}{ZONES}")
+
+    ran = run("explain", "sts/db", "-n", "shop", "--facts", "db.yaml", "--what-if", "rollout")
+
+    assert ran.code == code
+    assert part in ran.out
+    assert "not known" not in ran.out
+
+
 def test_kinds_that_do_not_roll_out_are_errors(folder: Path, run: Run) -> None:
     ran = run("explain", "pod/web-5f6b9c7d48-1", *FACTS, "--what-if", "rollout")
 

@@ -127,7 +127,10 @@ NOTES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a Rollout": (
         workload("Rollout", ARGO, strategy={"canary": {}}), ["pauses, analyses and experiments"]
     ),
-    "volumes": (workload("StatefulSet", volumeClaimTemplates=[{}]), ["volumes are not modelled"]),
+    "unknown volumes": (
+        workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}]),
+        ["the volumes of its claims are not known"],
+    ),
     "on delete and a limit": (
         workload("StatefulSet", updateStrategy={"type": "OnDelete", "rollingUpdate": PARTITIONED}),
         ["updateStrategy OnDelete", "maxUnavailable has no effect"],

@@ -15,6 +15,7 @@ from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader, Json
 from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored
 from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
 from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.canary import ALL, Canary
 from webhook.explain.rollingupdate.setup import Revisions
@@ -95,13 +96,26 @@ def read_plan(
             choose = _read_argo_rollout(subject)
         case _:
             return None
+    volumes = SetVolumes(subject.name, subject.namespace)
+    if subject.kind == STATEFUL_SET:
+        volumes = read_set_volumes(subject, cluster)
     return RolloutPlan(
         choose,
-        _list_revisions(subject, cluster, foresee, replicas),
+        _list_revisions(subject, cluster, partial(_foresee_volumes, foresee, volumes), replicas),
         _list_sets(subject, cluster),
-        tuple(_list_notes(subject, version)),
+        tuple(_list_notes(subject, version, volumes)),
         _find_obstacle(subject),
     )
+
+
+def _foresee_volumes(
+    foresee: ForeseePod, volumes: SetVolumes, revision: NextRevision, ordinal: int
+) -> NewPod:
+    """Foresee a pod that needs a node which can access its volumes."""
+    new, terms = foresee(revision, ordinal), volumes.list_terms(ordinal)
+    if not terms:
+        return new
+    return replace(new, pod=replace(new.pod, demands=replace(new.pod.demands, volumes=terms)))
 
 
 def _list_revisions(
@@ -195,17 +209,19 @@ def _find_obstacle(subject: subjects.ExplainSubject) -> str:
     return "" if has_one else "it has no strategy: write canary or blueGreen"
 
 
-def _list_notes(subject: subjects.ExplainSubject, version: Version) -> Iterator[str]:
+def _list_notes(
+    subject: subjects.ExplainSubject, version: Version, volumes: SetVolumes
+) -> Iterator[str]:
     if _find(subject, "paused") is True:
         yield "it is paused: the rollout begins after it is resumed"
     if subject.kind == ROLLOUT:
         yield "pauses, analyses and experiments of the Rollout are taken to end well"
     if _find(subject, "updateStrategy", "type") == "OnDelete":
         yield "updateStrategy OnDelete: the controller replaces no pod that nobody deletes"
-    if subject.kind == STATEFUL_SET and _find(subject, "volumeClaimTemplates"):
+    if volumes.are_unknown:
         yield (
-            "volumes are not modelled: a pod returns to the zone of its volume, and stays Pending "
-            "if a hard constraint rejects it there"
+            "the volumes of its claims are not known: a pod returns to the zone of its volume, and "
+            "stays Pending if a hard constraint rejects it there"
         )
     limit = _find(subject, "updateStrategy", "rollingUpdate", "maxUnavailable")
     if subject.kind == STATEFUL_SET and limit is not None and version < HONORS_UNAVAILABLE:

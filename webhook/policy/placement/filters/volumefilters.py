@@ -189,7 +189,7 @@ def prepare_zones(pod: FilterPod, cluster: SchedulingCluster) -> Check | FilterR
         volume = storage.volumes.get(claim.volume)
         if volume is None:
             return reject_missing("VolumeZone", "persistentvolume", claim.volume)
-        zones += _read_zones(volume)
+        zones += read_zones(volume)
     if not zones:
         return None
 
@@ -208,9 +208,12 @@ def _find_zone(key: str, labels: Mapping[str, str]) -> str | None:
     return labels[key] if key in labels else labels.get(_BETA.get(key, key))
 
 
-def _read_zones(volume: Volume) -> Iterator[tuple[str, set[str]]]:
+def read_zones(volume: Volume) -> Iterator[tuple[str, set[str]]]:
     """
     Read the labels of a volume that name its zones; a label with an empty name is ignored.
+
+    Yields:
+        The key of a label, and the values that a node may have.
 
     Source: volume_zone.go ``getPVTopologies``.
     """
