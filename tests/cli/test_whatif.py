@@ -101,6 +101,11 @@ def test_any_option_requests_a_simulation(written: dict[str, Any], *, expected: 
     assert (options.simulates, values) == (expected, {"other": 7})
 
 
+@pytest.mark.parametrize(("what_if", "expected"), [("rollout", True), ("replicas", False)])
+def test_one_value_requests_a_rollout(what_if: str, *, expected: bool) -> None:
+    assert WhatIfOptions(what_if, (), (), (), None).rolls_out is expected
+
+
 def test_known_words_are_listed_by_their_names_in_the_cluster() -> None:
     present = target(Node("n1", {"zone": "x", ZONE: "a", HOSTNAME: "n1"}))
     names = KeyNames(frozenset({"zone"}))

@@ -71,6 +71,18 @@ LEFT = {
         cluster=UNEVEN,
         version=Version(1, 24),
     ),
+    "TSC119: a selector of the revision": LeftCase(
+        "TSC119",
+        listed(
+            entry(
+                topologyKey="topology.kubernetes.io/zone",
+                labelSelector="{matchExpressions: [{key: pod-template-hash, operator: Exists}]}",
+            ),
+            entry(topologyKey="kubernetes.io/hostname"),
+        ),
+        "move pod-template-hash from labelSelector to matchLabelKeys",
+        cluster=UNEVEN,
+    ),
     "TSC104: not requested": LeftCase(
         "TSC104",
         listed(entry(topologyKey="topology.kubernetes.io/zone", minDomains="5")),

@@ -30,6 +30,21 @@ def test_limits(written: Any, replicas: int, expected: tuple[int, int]) -> None:
     assert read_limits(written).resolve(replicas) == expected
 
 
+# the limits as written, whether there may be pods beyond the replicas
+ADDING: dict[str, tuple[Any, bool]] = {
+    "the default": ({}, True),
+    "a number": ({"maxSurge": 1}, True),
+    "a small percentage": ({"maxSurge": "1%"}, True),
+    "no number": ({"maxSurge": 0}, False),
+    "no percentage": ({"maxSurge": "0%"}, False),
+}
+
+
+@pytest.mark.parametrize(("written", "expected"), ADDING.values(), ids=ADDING.keys())
+def test_whether_pods_are_added(written: Any, expected: bool) -> None:
+    assert read_limits(written).adds_pods is expected
+
+
 def test_a_percentage_of_argo_needs_no_sign() -> None:
     assert scale("25", 10) == 2
     assert read_limits({"maxSurge": "25"}) == RolloutLimits("25", DEFAULT_LIMITS.unavailable)
