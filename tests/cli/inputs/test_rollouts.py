@@ -196,3 +196,27 @@ def test_the_old_pods_of_a_stateful_set_have_the_revision_of_their_ordinal() -> 
 
     assert [hash_of(revisions.old(ordinal)) for ordinal in (0, 1)] == ["web-1", "web-2"]
     assert [hash_of(revisions.new(ordinal)) for ordinal in (0, 1)] == [NEW_REVISION] * 2
+
+
+def test_a_pod_of_a_stateful_set_needs_a_node_for_its_volumes() -> None:
+    written = workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}])
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-web-0", "namespace": "shop", "annotations": bound},
+        "spec": {"volumeName": "pv"},
+    }
+    labels = {"topology.kubernetes.io/zone": "a"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "pv", "labels": labels},
+    }
+
+    plan = plan_of(written, claim, volume)
+
+    built = (plan.revisions.old, plan.revisions.new)
+    assert [len(build(0).pod.demands.volumes) for build in built] == [1, 1]
+    assert [len(build(1).pod.demands.volumes) for build in built] == [0, 0]
+    assert plan.notes == ()
