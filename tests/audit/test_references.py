@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from tests.audit.world import REFERRING, gather
 from webhook.audit.references import TemplateReference, decode_reference
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
 
 
@@ -21,6 +22,7 @@ def test_a_reference_names_the_template() -> None:
         template="template",
         replicas=5,
         given_labels=("role",),
+        limits=RolloutLimits(),
     )
 
 
@@ -29,7 +31,7 @@ def test_the_strategy_of_the_object_decides_on_surge() -> None:
 
     found = [*gather(REFERRING).snapshot.references, *gather(without).snapshot.references]
 
-    assert [one.no_surge for one in found] == [False, True]
+    assert [one.limits for one in found] == [RolloutLimits(), RolloutLimits(0, 1)]
 
 
 @pytest.mark.parametrize("text", ["{}", '{"spec": {}}', '{"spec": {"workloadRef": null}}'])

@@ -67,7 +67,7 @@ def test_invalid_values_are_errors(
 
 
 def test_a_short_name_is_a_key_where_the_cluster_has_such_a_key() -> None:
-    options = WhatIfOptions(False, ("zone=a",), (), ("zone=a,hostname=b:2",), None)
+    options = WhatIfOptions("", ("zone=a",), (), ("zone=a,hostname=b:2",), None)
 
     names = KeyNames(frozenset({"zone", "hostname"}))
 
@@ -80,7 +80,8 @@ def test_a_short_name_is_a_key_where_the_cluster_has_such_a_key() -> None:
 # changes of options without any, whether they simulate
 SIMULATIONS: dict[str, tuple[dict[str, Any], bool]] = {
     "none": ({}, False),
-    "without a change": ({"what_if": True}, True),
+    "without a change": ({"what_if": "replicas"}, True),
+    "a rollout": ({"what_if": "rollout"}, True),
     "lost nodes": ({"without": ("zone=a",)}, True),
     "a cordon": ({"cordon": ("n1",)}, True),
     "added nodes": ({"add_nodes": ("zone=a",)}, True),
@@ -91,13 +92,18 @@ SIMULATIONS: dict[str, tuple[dict[str, Any], bool]] = {
 @pytest.mark.parametrize(("written", "expected"), SIMULATIONS.values(), ids=SIMULATIONS.keys())
 def test_any_option_requests_a_simulation(written: dict[str, Any], *, expected: bool) -> None:
     none: dict[str, Any] = {
-        "what_if": False, "without": (), "cordon": (), "add_nodes": (), "scale": None
+        "what_if": "", "without": (), "cordon": (), "add_nodes": (), "scale": None
     }  # fmt: skip
     values = {**none, **written, "other": 7}
 
     options = WhatIfOptions.take(values)
 
     assert (options.simulates, values) == (expected, {"other": 7})
+
+
+@pytest.mark.parametrize(("what_if", "expected"), [("rollout", True), ("replicas", False)])
+def test_one_value_requests_a_rollout(what_if: str, *, expected: bool) -> None:
+    assert WhatIfOptions(what_if, (), (), (), None).rolls_out is expected
 
 
 def test_known_words_are_listed_by_their_names_in_the_cluster() -> None:

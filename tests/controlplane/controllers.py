@@ -69,12 +69,23 @@ class Controller(ABC):
 
     def ready(self) -> bool:
         """Whether its health endpoint answers 200."""
-        url = f"https://127.0.0.1:{self.port}/{self.probe}"
         try:
-            with urllib.request.urlopen(url, timeout=LONGEST_ANSWER_S, context=self._tls) as answer:
-                return bool(answer.status == http.client.OK)
+            self._get(self.probe)
         except OSError:
             return False
+        return True
+
+    def metrics(self) -> str:
+        """Read its metrics, in the format of Prometheus."""
+        return self._get("metrics")
+
+    def _get(self, path: str) -> str:
+        """Read a path that everybody may read; any status but 200 is an OSError."""
+        url = f"https://127.0.0.1:{self.port}/{path}"
+        with urllib.request.urlopen(url, timeout=LONGEST_ANSWER_S, context=self._tls) as answer:
+            if answer.status != http.client.OK:
+                raise OSError(f"{url}: status {answer.status}")
+            return str(answer.read().decode())
 
     @abstractmethod
     def _flags(self, options: Options) -> tuple[str, ...]: ...

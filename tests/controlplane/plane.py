@@ -131,6 +131,11 @@ class ControlPlane:
             controller.start(self.options)
             controller.wait()
 
+    def metrics(self, component: str) -> str:
+        """Read the metrics of the controller manager or the scheduler, by its name."""
+        (controller,) = (one for one in self._controllers if one.name == component)
+        return controller.metrics()
+
     def add_apiserver(self, **changes: Any) -> ApiServer:
         """
         Start another API server on the same etcd: one of several replicas, or half an upgrade.

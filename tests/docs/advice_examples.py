@@ -61,6 +61,9 @@ _ZONE = """\
         labelSelector: {matchLabels: {app: web}}
 """
 _HOST = _ZONE.replace("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+_APART, _HOST_APART = (
+    f"{text}        matchLabelKeys: [pod-template-hash]\n" for text in (_ZONE, _HOST)
+)
 _SOFT = _ZONE.replace("DoNotSchedule", "ScheduleAnyway")
 
 
@@ -217,6 +220,10 @@ ADVICE_EXAMPLES: Mapping[str, AdviceExample] = MappingProxyType(
         ),
         "TSC118": AdviceExample(
             _deployment(_ZONE) + _autoscaler(12), _deployment(_ZONE) + _autoscaler(3)
+        ),
+        "TSC119": AdviceExample(
+            _deployment(_ZONE, _HOST, replicas=3) + _nodes("a1", "a2", "a3", "b1"),
+            _deployment(_APART, _HOST_APART, replicas=3) + _nodes("a1", "a2", "a3", "b1"),
         ),
         "TSC120": AdviceExample(_in_zone_a(_deployment(_ZONE)), _in_zone_a(_deployment(_HOST))),
         "TSC121": AdviceExample(_gang(_ZONE), _gang(_SOFT)),

@@ -120,6 +120,11 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "the label that the pods carry and that a misspelled key resembles, or that "
             "distinguishes their revisions; removes other keys"
         ),
+        "TSC119": RemedyText(
+            "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "
+            "rollouts-pod-template-hash, for a DaemonSet controller-revision-hash",
+            "if the feature gate of this field is off",
+        ),
     }
 )
 """Rule id -> the text about its remedy, for rules that have one."""

@@ -13,9 +13,10 @@ from tests.explain.observed import make_pod as pod
 from webhook.explain.removalorder import (
     RemovalGroup,
     deletion_cost,
+    find_readiness,
     is_ready,
-    is_unready,
     order_pods,
+    removal_key,
 )
 from webhook.policy.placement.census import ObservedPod
 
@@ -58,15 +59,20 @@ def test_a_deletion_cost_is_parsed_as_go_does(written: str, cost: int) -> None:
 
 def test_a_pod_without_a_status_is_not_ready() -> None:
     assert not is_ready(ObservedPod())
-    assert not is_unready(ObservedPod())
+    assert find_readiness(ObservedPod()) is None
 
 
-UNREADY = {"True": False, "False": True, "Unknown": True}
+READY = {"True": True, "False": False, "Unknown": False}
 
 
-@pytest.mark.parametrize(("status", "expected"), UNREADY.items())
-def test_the_condition_shows_that_a_pod_is_not_ready(status: str, *, expected: bool) -> None:
-    assert is_unready(pod("a", ready=status)) is expected
+@pytest.mark.parametrize(("status", "expected"), READY.items())
+def test_the_condition_shows_whether_a_pod_is_ready(status: str, *, expected: bool) -> None:
+    assert find_readiness(pod("a", ready=status)) is expected
+
+
+def test_what_is_compared_before_the_pods_on_a_node() -> None:
+    assert removal_key(pod("a", cost="5")) == (2, 1, 5)
+    assert removal_key(pod("a", phase="Pending", ready="False")) == (0, 0, 0)
 
 
 def test_of_several_conditions_the_first_counts() -> None:

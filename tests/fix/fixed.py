@@ -75,6 +75,13 @@ spec: {taints: [{key: control-plane, effect: NoSchedule}]}
 """
 
 
+UNEVEN = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: "
+    f"{{topology.kubernetes.io/zone: {name[0]}, kubernetes.io/hostname: {name}}}}}\n"
+    for name in ("a1", "a2", "a3", "b1")
+)
+
+
 def deployment(constraints: str, labels: str = "{app: web}", replicas: int = 3) -> str:
     """A Deployment whose constraints are lines of YAML, indented by six blanks or so."""
     return f"""\

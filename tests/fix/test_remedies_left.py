@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
-from tests.fix.fixed import deployment, options, reasons, run_fix
+from tests.fix.fixed import UNEVEN, deployment, options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
 LEFT = {
@@ -61,6 +61,28 @@ LEFT = {
         "label the other nodes",
         cluster=NODES.replace("topology.kubernetes.io/zone: zone-a, ", ""),
     ),
+    "TSC119: a version without matchLabelKeys": LeftCase(
+        "TSC119",
+        listed(
+            entry(topologyKey="topology.kubernetes.io/zone"),
+            entry(topologyKey="kubernetes.io/hostname"),
+        ),
+        "let one pod be missing during a rollout: maxUnavailable: 1",
+        cluster=UNEVEN,
+        version=Version(1, 24),
+    ),
+    "TSC119: a selector of the revision": LeftCase(
+        "TSC119",
+        listed(
+            entry(
+                topologyKey="topology.kubernetes.io/zone",
+                labelSelector="{matchExpressions: [{key: pod-template-hash, operator: Exists}]}",
+            ),
+            entry(topologyKey="kubernetes.io/hostname"),
+        ),
+        "move pod-template-hash from labelSelector to matchLabelKeys",
+        cluster=UNEVEN,
+    ),
     "TSC104: not requested": LeftCase(
         "TSC104",
         listed(entry(topologyKey="topology.kubernetes.io/zone", minDomains="5")),
@@ -110,3 +132,34 @@ def test_a_list_is_left_if_several_pod_templates_may_be_meant() -> None:
     outcome = run_fix(jobs, options("TSC011"))
 
     assert reasons(outcome.left) == {"TSC011": "which pod template is intended cannot be known"}
+
+
+WITH_DISKS = """---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: disks}
+provisioner: ebs.csi.aws.com
+"""
+POD_WITH_A_DISK = """---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-%s
+  namespace: shop
+  labels: {app: web}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, controller: true}]
+spec: {nodeName: %s, containers: []}
+"""
+
+
+def test_a_rollout_that_volumes_stop_is_left() -> None:
+    claims = "volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: disks}}]"
+    constraints = lines(listed(entry(topologyKey="topology.kubernetes.io/zone")))
+    before = deployment(constraints).replace("Deployment", "StatefulSet")
+    before = before.replace("  replicas: 3\n", f"  replicas: 3\n  {claims}\n")
+    pods = "".join(POD_WITH_A_DISK % pair for pair in enumerate(("a1", "a2", "a3")))
+
+    outcome = run_fix(before, options("TSC119"), f"{UNEVEN}{WITH_DISKS}{pods}")
+
+    assert reasons(outcome.left)["TSC119"].startswith("a volume of a zone keeps its pod there")
+    assert not outcome.fixed

@@ -4,7 +4,7 @@ import pytest
 
 from tests.audit.world import NODES
 from tests.fix.cases import FixCase, assert_fixed
-from tests.fix.fixed import TAINTED, deployment
+from tests.fix.fixed import TAINTED, UNEVEN, deployment
 from webhook.policy.api.versions import Version
 
 TAINTED_POOL = "{key: gpu, effect: NoSchedule}"
@@ -125,6 +125,36 @@ FIXED = {
         """,
         labels="{app: web, shard: a}",
         cluster=deployment("", "{app: web, shard: b}").replace("name: web,", "name: cache,"),
+    ),
+    "TSC119: each revision apart": FixCase(
+        "TSC119",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys:
+          - pod-template-hash
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys:
+          - pod-template-hash
+        """,
+        cluster=UNEVEN,
     ),
     "TSC110: nothing spreads it": FixCase(
         "TSC110",

@@ -17,6 +17,14 @@ HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 _BETA_ZONE, _REGION = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region"
 _ZONES = ("z1", "z2", "z3")
 _EBS, _PD, _OTHER_DRIVER = "ebs.csi.aws.com", "pd.csi.storage.gke.io", "csi.example.com"
+_MIGRATED = {
+    "kubernetes.io/aws-ebs": _EBS,
+    "kubernetes.io/gce-pd": _PD,
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+"""In-tree plugin -> the driver that has replaced it."""
 _CLAIMS = ("data", "logs", "cache", "index")
 _MODES = (
     *(["ReadWriteOnce"], ["ReadWriteOnce"]),
@@ -26,6 +34,7 @@ _SINGLE = ["ReadWriteOncePod"]  # which cannot stand beside other modes
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 _DELETED = "2026-01-01T00:00:00Z"
 _WAIT = "WaitForFirstConsumer"
 _CLASSES: tuple[tuple[str, str, str | None], ...] = (
@@ -83,13 +92,17 @@ def _make_topology(chance: Chance, zones: tuple[str, ...]) -> dict[str, Any]:
 
 def _make_csi_node(chance: Chance, name: str) -> dict[str, Any]:
     drivers: list[dict[str, Any]] = []
-    for driver in (_EBS, _PD, _OTHER_DRIVER):
+    for driver in (*_MIGRATED.values(), _OTHER_DRIVER):
         if chance.holds(0.8):
             made: dict[str, Any] = {"name": driver, "nodeID": name}
             if chance.holds(0.9):
                 made["allocatable"] = {"count": chance.pick((0, 1, 1, 2, 2, 3, 25))}
             drivers.append(made)
-    return {"metadata": {"name": name}, "spec": {"drivers": drivers}}
+    metadata: dict[str, Any] = {"name": name}
+    if chance.holds(0.6):
+        plugins = [plugin for plugin in _MIGRATED if chance.holds(0.7)]
+        metadata["annotations"] = {_MIGRATED_PLUGINS: ",".join(plugins)}
+    return {"metadata": metadata, "spec": {"drivers": drivers}}
 
 
 def _make_claim(
@@ -192,6 +205,11 @@ def _make_volume(chance: Chance, number: int, nodes: list[str]) -> dict[str, Any
     }
     if chance.holds(0.5):
         spec["csi"] = {"driver": chance.pick((_EBS, _OTHER_DRIVER)), "volumeHandle": name}
+    elif chance.holds(0.5):
+        kind = chance.pick(IN_TREE)
+        spec[kind] = _make_source(chance, kind)
+        if kind == "gcePersistentDisk":  # kube-scheduler fails on zones of no known region
+            labels.update({key: zones.partition("__")[0] for key, zones in labels.items()})
     else:
         spec["local"] = {"path": "/mnt"}
     if "local" in spec or chance.holds(0.5):
@@ -252,25 +270,35 @@ def _add_own_claim(chance: Chance, pod: dict[str, Any], storage: Storage, nodes:
     storage["persistentVolumeClaims"].append(claim)
 
 
-DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd", "csi", "emptyDir")
-"""Volumes without a claim; of the first four, two pods of a node cannot have the same."""
+IN_TREE = ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "portworxVolume")
+"""Disks that count as volumes of the drivers that have replaced their plugins."""
+
+DISKS = (*IN_TREE[:2], *IN_TREE, "iscsi", "rbd", "csi", "emptyDir")
+"""Volumes without a claim; of some kinds, two pods of a node cannot have the same."""
 
 
 def add_disk(chance: Chance, pod: dict[str, Any], kind: str) -> None:
     """Add a volume of one of ``DISKS`` to a pod."""
+    source = _make_source(chance, kind)
+    if kind != "emptyDir" and chance.holds(0.4):
+        source["readOnly"] = True
+    pod["spec"].setdefault("volumes", []).append({"name": "disk", kind: source})
+
+
+def _make_source(chance: Chance, kind: str) -> dict[str, Any]:
     name = chance.pick(("d1", "d1", "d2"))
     sources: dict[str, dict[str, Any]] = {
         "gcePersistentDisk": {"pdName": name},
-        "awsElasticBlockStore": {"volumeID": f"vol-{name}"},
+        "awsElasticBlockStore": {"volumeID": f"{chance.pick(('', 'aws://z1/'))}vol-{name}"},
+        "azureDisk": {"diskName": name, "diskURI": f"/subscriptions/{name}", "kind": "Managed"},
+        "cinder": {"volumeID": name},
+        "portworxVolume": {"volumeID": name},
         "iscsi": {"targetPortal": "10.0.0.1", "iqn": f"iqn.2026-01.x:{name}", "lun": 0},
         "rbd": {"monitors": list(chance.pick(_MONITORS)), "image": name},
         "csi": {"driver": _EBS},
         "emptyDir": {},
     }
-    source = sources[kind]
-    if kind != "emptyDir" and chance.holds(0.4):
-        source["readOnly"] = True
-    pod["spec"].setdefault("volumes", []).append({"name": "disk", kind: source})
+    return sources[kind]
 
 
 _MONITORS = (("m1",), ("m1", "m2"), ("m3",))

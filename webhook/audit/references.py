@@ -11,8 +11,9 @@ Source: argo-rollouts pkg/apis/rollouts/v1alpha1/types.go ``ObjectRef``.
 import msgspec
 
 from webhook.audit.origins import Origin
-from webhook.policy.advice.decode import has_no_surge, list_given_labels
+from webhook.policy.advice.decode import find_limits, list_given_labels
 from webhook.policy.advice.podcount import TemplateHolder, count_pods
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.model import GroupKind, Labels, ObjectMeta, Text, group_of
 
 
@@ -28,7 +29,7 @@ class TemplateReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         template: Name of the object that has the template.
         replicas: Number of its pods; None if unspecified.
         given_labels: Keys of labels that its fields make its controller give to pods.
-        no_surge: Whether its strategy deletes a pod before it creates another.
+        limits: As those of a ``Subject``.
         origin: Position in a file; None if an API server sent it.
     """
 
@@ -41,7 +42,7 @@ class TemplateReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     template: str
     replicas: int | None = None
     given_labels: tuple[str, ...] = ()
-    no_surge: bool = False
+    limits: RolloutLimits | None = None
     labels: Labels = {}
     origin: Origin | None = None
 
@@ -87,6 +88,6 @@ def decode_reference(data: bytes | msgspec.Raw, kind: GroupKind) -> TemplateRefe
         template=target.name or "",
         replicas=count_pods(kind, (), [spec]),
         given_labels=list_given_labels(spec),
-        no_surge=has_no_surge(spec.strategy),
+        limits=find_limits(kind, spec),
         labels=metadata.labels,
     )

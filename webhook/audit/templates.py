@@ -49,7 +49,7 @@ def _follow(
         replicas=found.replicas,
         given_labels=found.given_labels,
         recreates=False,
-        no_surge=found.no_surge,
+        limits=found.limits,
     )
 
 

@@ -23,12 +23,14 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import selects
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout
 from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, show
+from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, TableLayout, show
 from webhook.cli.views.explanationpage import render_page
+from webhook.cli.views.rollout import show_forecast
 from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
@@ -42,6 +44,8 @@ from webhook.explain.explanation import (
 from webhook.explain.explanation import explain as explain_placement
 from webhook.explain.keynames import KeyNames
 from webhook.explain.rankedremoval import report_ranks
+from webhook.explain.rollingupdate.report import RolloutForecast
+from webhook.explain.rollingupdate.simulation import simulate as simulate_rollout
 from webhook.explain.rollout import Rollout, count_lost, roll_out
 from webhook.explain.scenario import Scale, ScenarioEdit
 from webhook.manifests.files import SUFFIXES
@@ -62,15 +66,19 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     Attributes:
         explanation: Of the pod; after a simulated rollout, of the next pod like it.
-        what_if: The simulated rollout, if one was requested.
+        what_if: The simulated replicas, if they were requested.
+        rollout: The simulated rollout of a new revision, if it was requested.
     """
 
     explanation: Explanation
     what_if: Rollout | None = None
+    rollout: RolloutForecast | None = None
 
     @property
     def is_bad(self) -> bool:
-        """Whether a pod finds no node."""
+        """Whether a pod finds no node, or a rollout may stop."""
+        if self.rollout is not None:
+            return self.rollout.can_stop
         if self.what_if is not None:
             return bool(self.what_if.pending)
         explanation = self.explanation
@@ -112,9 +120,12 @@ def explain(
                 subject,
                 requested,
                 replaces_defaults=bool(scheduler_config),
+                rolls_out=options.rolls_out,
             )
         for target in targets:
             check_edits(options.parse(target.situation.names), [target], options.scale)
+        if options.rolls_out:
+            check_rollouts(targets)
         inputs.problems += _list_unknown(targets, simulate=options.simulates)
         results = [_explain_target(target, options) for target in targets]
         if results:
@@ -176,10 +187,13 @@ def _build_targets(
     requested: RequestedPolicy,
     *,
     replaces_defaults: bool,
+    rolls_out: bool,
 ) -> list[PlacementTarget]:
     """Build the targets of all subjects that words select and that can be explained."""
     now = current_time().timestamp()
-    builder = TargetBuilder(requested, subjects.cluster, replaces=replaces_defaults, now=now)
+    builder = TargetBuilder(
+        requested, subjects.cluster, replaces=replaces_defaults, now=now, rolls_out=rolls_out
+    )
     targets: list[PlacementTarget] = []
     for item in subjects.select(words):
         with subjects.recorded_errors():
@@ -204,6 +218,8 @@ def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainR
     edits = options.parse(situation.names)
     if target.refused:
         return ExplainResult(explain_refusal(target.subject, target.refused))
+    if options.rolls_out:
+        return _forecast_rollout(target, edits, options.scale)
     if target.daemon is not None:
         return _explain_daemon_set(target, target.daemon, edits, simulate=options.simulates)
     if not options.simulates:
@@ -242,6 +258,19 @@ def _note_unknown(revision: str) -> Iterator[str]:
         )
 
 
+def _forecast_rollout(
+    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None
+) -> ExplainResult:
+    """Simulate the rollout of a new revision, and explain the pod at its end."""
+    setup, edits = prepare_rollout(target, edits, scale)
+    forecast, end = simulate_rollout(setup, edits)
+    when = "after that" if forecast.finishes else "there"
+    explained = explain_placement(
+        end, f"{when}, {target.subject}", "", target.caveats, target.terms.of_new_pods
+    )
+    return ExplainResult(explained, rollout=forecast)
+
+
 def _explain_daemon_set(
     target: PlacementTarget, pods: DaemonPods, edits: tuple[ScenarioEdit, ...], *, simulate: bool
 ) -> ExplainResult:
@@ -270,14 +299,17 @@ def _write(
                 document = msgspec.json.decode(msgspec.json.encode(result))
                 write_document(document, OutputFormat.YAML)
         case OutputFormat.HTML:
-            answers = [(result.explanation, result.what_if) for result in results]
+            answers = [(one.explanation, one.what_if or one.rollout) for one in results]
             literal = frozenset[str]().union(*(one.literal for one in names))
             titles = [target.name for target in targets]
             click.echo(render_page(answers, titles, KeyNames(literal)), nl=False)
         case _:
-            terminal, layout = (
-                Terminal(),
-                WIDE_TABLES if output is OutputFormat.WIDE else SHORT_TABLES,
-            )
-            for result, keys in zip(results, names, strict=True):
-                show(result.explanation, result.what_if, terminal, layout, keys)
+            _show(results, names, WIDE_TABLES if output is OutputFormat.WIDE else SHORT_TABLES)
+
+
+def _show(results: Sequence[ExplainResult], names: Sequence[KeyNames], layout: TableLayout) -> None:
+    terminal = Terminal()
+    for result, keys in zip(results, names, strict=True):
+        if result.rollout is not None:
+            show_forecast(result.rollout, terminal, keys)
+        show(result.explanation, result.what_if, terminal, layout, keys)

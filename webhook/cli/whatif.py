@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from webhook.cli.commands.explain import ROLLOUT
 from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.targets import PlacementTarget
 from webhook.errors import ConfigError
@@ -36,11 +37,11 @@ class WhatIfOptions(msgspec.Struct, frozen=True):
     The values of the what-if options, as written.
 
     Attributes:
-        what_if: Whether to simulate without a change.
+        what_if: What to simulate without a change; empty for nothing.
         scale: The desired replicas; None for those of the workload.
     """
 
-    what_if: bool
+    what_if: str
     without: tuple[str, ...]
     cordon: tuple[str, ...]
     add_nodes: tuple[str, ...]
@@ -57,6 +58,11 @@ class WhatIfOptions(msgspec.Struct, frozen=True):
         return bool(self.what_if or self.without or self.cordon or self.add_nodes) or (
             self.scale is not None
         )
+
+    @property
+    def rolls_out(self) -> bool:
+        """Whether to simulate the rollout of a new revision."""
+        return self.what_if == ROLLOUT
 
     def parse(self, names: KeyNames = SHORT_NAMES) -> tuple[ScenarioEdit, ...]:
         """Parse the changes of nodes; ``names`` and errors as for ``parse_edits``."""

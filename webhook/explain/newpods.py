@@ -97,7 +97,7 @@ def place_pods(
     Args:
         edits: Changes of the cluster and of the pods.
     """
-    return _place_pods(scenario, number, succession, edits, _choose_node)
+    return _place_pods(scenario, number, succession, edits, choose_node)
 
 
 def _place_pods(
@@ -159,7 +159,8 @@ def describe_succession(
         )
 
 
-def _choose_node(placement: PodPlacement) -> str:
+def choose_node(placement: PodPlacement) -> str:
+    """Choose the best node with the fewest counted pods, the first one of several."""
     return min(placement.best, key=lambda node: _count_pods(placement, node))
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import ALIKE, PodSuccession
-from webhook.explain.removalorder import RemovalGroup, is_older, is_unready, order_pods
+from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
 from webhook.policy.advice.findings import join_names
 from webhook.policy.placement.census import ObservedPod
 
@@ -96,7 +96,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     def _find_highest_ordinals(self, left: Sequence[ObservedPod], replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
         wanted = range(self.start, self.start + replicas)
-        numbered = [(ordinal, pod) for pod in left if (ordinal := self._ordinal_of(pod)) >= 0]
+        numbered = [(ordinal, pod) for pod in left if (ordinal := self.find_ordinal(pod)) >= 0]
         surplus = [(ordinal, pod) for ordinal, pod in numbered if ordinal not in wanted]
         surplus.sort(key=lambda pair: -pair[0])
         return Surplus(tuple(pod for _, pod in surplus))
@@ -105,7 +105,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         """Find the pods to create beside those that run on nodes that are left, and stay."""
         known, removed = frozenset(nodes), {pod.metadata.name for pod in surplus.pods}
         kept = (pod for pod in self.pods if pod.metadata.name not in removed)
-        taken = frozenset(self._ordinal_of(pod) for pod in kept if pod.spec.node_name in known)
+        taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name in known)
         return replace(self.succession, taken=taken)
 
     def describe_waiting(
@@ -124,7 +124,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         if self.order is not RemovalOrder.ORDINAL or succession.is_parallel:
             return
         wanted = range(self.start, self.start + replicas)
-        unready = {self._ordinal_of(pod) for pod in self.pods if is_unready(pod)}
+        unready = {self.find_ordinal(pod) for pod in self.pods if find_readiness(pod) is False}
         first = min(unready & succession.taken & {*wanted}, default=-1)
         missing = any(one not in succession.taken for one in wanted if one > first)
         if first >= 0 and (missing or surplus.pods):
@@ -133,7 +133,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
                 "later pod is created and none is removed before it is"
             )
 
-    def _ordinal_of(self, pod: ObservedPod) -> int:
+    def find_ordinal(self, pod: ObservedPod) -> int:
         """Return the ordinal of a pod of this StatefulSet; -1 for other names."""
         found = _ordinal(pod.metadata.name or "")
         return int(found["ordinal"]) if found and found["set"] == self.name else -1

@@ -79,15 +79,19 @@ def order_pods(
     """
     ranks = Counter(pod.spec.node_name or "" for pod in related if pod.is_active)
 
-    def key(pod: ObservedPod) -> tuple[bool, bool, int, bool, int, int]:
-        """Older revision, not assigned, phase, not ready, deletion cost, pods on the node."""
+    def key(pod: ObservedPod) -> tuple[bool, bool, tuple[int, int, int], int]:
+        """Older revision, not assigned, the pod itself, pods on the node."""
         node = pod.spec.node_name or ""
-        phase = (pod.status.phase if pod.status else None) or ""
-        first = (not is_older(pod, newest), bool(node), _PHASES.get(phase, 0), is_ready(pod))
-        return (*first, deletion_cost(pod), -ranks[node])
+        return not is_older(pod, newest), bool(node), removal_key(pod), -ranks[node]
 
     runs = groupby(sorted(pods, key=key), key)
     return [group for _, run in runs for group in _split(list(map(_rank, run)), now)]
+
+
+def removal_key(pod: ObservedPod) -> tuple[int, int, int]:
+    """Return what is compared before the pods on a node: phase, readiness, deletion cost."""
+    phase = (pod.status.phase if pod.status else None) or ""
+    return _PHASES.get(phase, 0), is_ready(pod), deletion_cost(pod)
 
 
 def is_older(pod: ObservedPod, newest: str) -> bool:
@@ -198,9 +202,10 @@ def is_ready(pod: ObservedPod) -> bool:
     return _ready_condition(pod)[0] == "True"
 
 
-def is_unready(pod: ObservedPod) -> bool:
-    """Whether a pod has the condition Ready, and it is not True."""
-    return _ready_condition(pod)[0] not in (None, "True")
+def find_readiness(pod: ObservedPod) -> bool | None:
+    """Return whether a pod is ready; None if it does not say."""
+    status = _ready_condition(pod)[0]
+    return None if status is None else status == "True"
 
 
 def _ready_condition(pod: ObservedPod) -> tuple[str | None, str | None]:

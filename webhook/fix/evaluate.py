@@ -225,7 +225,7 @@ def _complete_subject(changed: Subject, before: Subject) -> Subject:
         replicas=before.replicas,
         given_labels=before.given_labels,
         recreates=before.recreates,
-        no_surge=before.no_surge,
+        limits=before.limits,
     )
 
 

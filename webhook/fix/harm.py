@@ -15,7 +15,7 @@ from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 
-PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109"})
+PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109", "TSC119"})
 """Advice about pods that stay Pending: no change may cause a finding of these rules."""
 
 CLOSED_RULES = frozenset({"TSC105", "TSC116"})

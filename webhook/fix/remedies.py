@@ -25,8 +25,10 @@ from webhook.fix.changes import (
     find_differences,
 )
 from webhook.fix.finding import ABSENT, FindingContext
+from webhook.manifests.yaml import load
 from webhook.policy.advice.counting import known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.rollouts import list_apart
 from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
@@ -137,6 +139,21 @@ def _move_field(context: FindingContext) -> Solution:
     return (Wrap(found.path, str(parent[-1]), value),)  # a part of a selector
 
 
+def _count_apart(context: FindingContext) -> Solution:
+    """Count the revisions apart in all hard constraints that count them together (TSC119)."""
+    if not context.instead:
+        return _write_instead(context)
+    found = list_apart(context.subject, context.grounds)
+    obstacle = next((text for text in found.values() if text.startswith("#")), "")
+    if obstacle:
+        return FixObstacle(obstacle.removeprefix("# "))
+    return tuple(
+        Put((*context.list_path, index, name), value)
+        for index, text in found.items()
+        for name, value in load(text, context.finding.rule, 1).items()
+    )
+
+
 def _remove_field(context: FindingContext) -> Solution:
     if context.path == context.list_path:
         return FixObstacle("the whole list would have to be removed")
@@ -181,6 +198,7 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
         "TSC116": FixRemedy(_write_instead),
         "TSC117": FixRemedy(selectors.correct_label_key),
         "TSC118": FixObstacle("their profile must keep the spread; the manifest has no error"),
+        "TSC119": FixRemedy(_count_apart),
         "TSC120": FixObstacle("only the author knows to which nodes the pods may go"),
         "TSC121": FixObstacle("only the author knows whether the gang needs the constraint"),
     }

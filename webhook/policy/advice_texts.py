@@ -211,6 +211,24 @@ ADVICE_ENTRIES = (
         "set `scaleDown: KeepSpread` in the profile that applies to the pods",
     ),
     advice_entry(
+        "TSC119",
+        "a rollout can finish",
+        "If no replica may be missing (maxUnavailable 0, also 25 % of up to 3 replicas), the first "
+        "new pod is placed beside all old ones. A hard constraint counts both revisions unless it "
+        "distinguishes them. If two such constraints allow no more pods than replicas, the new pod "
+        "stays Pending, no old pod is deleted, and the rollout hangs. A pod of a StatefulSet "
+        "returns to the zone of its volume: if more pods run there than a hard constraint now "
+        "allows, as after a zone was added, the new pod stays Pending, too. The rule reports only "
+        "rollouts that hang wherever kube-scheduler places the pods; "
+        "`evenspread explain --what-if rollout` shows what else can happen. TSC104, TSC105 and "
+        "TSC116 report a single constraint that allows no additional pod.",
+        "count each revision apart, by `matchLabelKeys: [pod-template-hash]` in all hard "
+        "constraints, or let one replica be missing, by `maxUnavailable: 1`. Of volumes in a zone, "
+        "move the data, or write `ScheduleAnyway`",
+        action=Action.WARN,
+        since=_1_18,
+    ),
+    advice_entry(
         "TSC120",
         "the pods can go to more than one domain",
         "If nodeSelector, affinity and taints leave the pods one domain, or the cluster has no "

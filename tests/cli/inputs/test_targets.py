@@ -95,11 +95,16 @@ def documents(text: str) -> list[Document]:
 
 
 def build(
-    subject: str, text: str, policy: RequestedPolicy = PLAIN, *, replaces: bool = False
+    subject: str,
+    text: str,
+    policy: RequestedPolicy = PLAIN,
+    *,
+    replaces: bool = False,
+    rolls_out: bool = False,
 ) -> PlacementTarget:
     """Build the target of an object of this cluster."""
     cluster = ManifestCluster(documents(NODES + text), (), Inputs([]))
-    builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW)
+    builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW, rolls_out=rolls_out)
     (found,) = find(subject, "shop", BUILT_IN_TEMPLATES, cluster)
     return builder.build(found)
 
@@ -118,6 +123,21 @@ def test_a_pod_is_placed_without_itself() -> None:
     assert [one.count("shop", LabelSelector({"app": "web"})) for one in census] == [
         {"n1": 1}, {"n1": 2}
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_the_old_pods_of_a_rollout_are_those_of_the_present_revision(owned: bool) -> None:
+    replica_set = REVISION % ("h1", "1", "web") if owned else ""
+
+    plan = build("deploy/web", f"{WEB}{replica_set}{PODS}", rolls_out=True).rollout
+
+    assert plan is not None
+    old, new = plan.revisions.old(0).pod.labels, plan.revisions.new(0).pod.labels
+    assert (old.get("pod-template-hash"), new["pod-template-hash"]) == ("h1", "new")
+
+
+def test_a_rollout_is_read_on_request() -> None:
+    assert build("deploy/web", WEB + PODS).rollout is None
 
 
 def test_a_pod_without_labels_has_no_others_like_it() -> None:

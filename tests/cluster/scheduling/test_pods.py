@@ -8,6 +8,7 @@ from webhook.cluster.scheduling.pods import read_pod
 from webhook.policy.api.versions import Version
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.filterpods import FilterPod, HostPort, PodVolume
+from webhook.policy.placement.filters.storage import DriverVolume
 from webhook.policy.placement.nodes import Demands
 
 V1_36 = Version(1, 36)
@@ -140,10 +141,30 @@ VOLUMES: dict[str, tuple[dict[str, Any], PodVolume | None]] = {
     ),
     "a disk of GCE": (
         {"gcePersistentDisk": {"pdName": "d", "readOnly": True}},
-        PodVolume("gcePersistentDisk", "d", read_only=True),
+        PodVolume(
+            "gcePersistentDisk", "d", read_only=True,
+            migrated=DriverVolume(
+                "pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"
+            ),
+        ),
     ),
     "a disk of AWS": (
-        {"awsElasticBlockStore": {"volumeID": "vol-1"}}, PodVolume("awsElasticBlockStore", "vol-1")
+        {"awsElasticBlockStore": {"volumeID": "vol-1"}},
+        PodVolume(
+            "awsElasticBlockStore", "vol-1", migrated=DriverVolume("ebs.csi.aws.com", "vol-1")
+        ),
+    ),
+    "a disk of Azure": (
+        {"azureDisk": {"diskURI": "/d", "kind": "Managed"}},
+        PodVolume("azureDisk", "/d", migrated=DriverVolume("disk.csi.azure.com", "/d")),
+    ),
+    "a volume of OpenStack": (
+        {"cinder": {"volumeID": "v"}},
+        PodVolume("cinder", "v", migrated=DriverVolume("cinder.csi.openstack.org", "v")),
+    ),
+    "a volume of Portworx": (
+        {"portworxVolume": {"volumeID": "v"}},
+        PodVolume("portworxVolume", "v", migrated=DriverVolume("pxd.portworx.com", "v")),
     ),
     "a disk of iSCSI": ({"iscsi": {"iqn": "q"}}, PodVolume("iscsi", "q")),
     "an image of Ceph": (

@@ -2,6 +2,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from webhook.cluster.scheduling.storage import read_storage
 from webhook.cluster.scheduling.storageobjects import StorageObjects
@@ -12,6 +13,7 @@ from webhook.policy.placement.filters.storage import (
     CsiDriver,
     CsiNode,
     DriverVolume,
+    MigratedVolume,
     Storage,
     StorageCapacity,
     Volume,
@@ -168,6 +170,35 @@ def test_the_nodes_that_can_access_a_volume(
     assert read_volume({"nodeAffinity": affinity}).terms == terms
 
 
+# field of the volume, source, what counts in its place
+IN_TREE: dict[str, tuple[str, dict[str, str], MigratedVolume | None]] = {
+    "a disk of AWS": (
+        "awsElasticBlockStore", {"volumeID": "vol-1"},
+        MigratedVolume(
+            "kubernetes.io/aws-ebs", DriverVolume("ebs.csi.aws.com", "vol-1"),
+            (NodeSelectorTerm((ZONE_A, replace(ZONE_A, key="topology.ebs.csi.aws.com/zone"))),),
+        ),
+    ),
+    "a disk of Azure that cannot be translated": ("azureDisk", {"diskURI": "/d"}, None),
+    "a volume of no driver": ("local", {"path": "/mnt"}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "source", "migrated"), IN_TREE.values(), ids=IN_TREE.keys())
+def test_volumes_of_in_tree_plugins(
+    kind: str, source: dict[str, str], migrated: MigratedVolume | None
+) -> None:
+    terms = [{"matchExpressions": [msgspec.to_builtins(ZONE_A)]}]
+    affinity = {"required": {"nodeSelectorTerms": terms}}
+
+    volume = read_volume(
+        {kind: source, "nodeAffinity": affinity}, labels={"topology.kubernetes.io/zone": "a"}
+    )
+
+    assert volume.migrated == migrated
+    assert volume.terms == (NodeSelectorTerm((ZONE_A,)),)
+
+
 # mode, is delayed
 MODES = {"WaitForFirstConsumer": True, "Immediate": False, None: False}
 
@@ -200,12 +231,17 @@ def test_the_drivers_of_a_node() -> None:
     ]
     nodes = [
         {"metadata": {"name": "n1"}, "spec": {"drivers": drivers}},
-        {"metadata": {"name": "n2"}},
+        {
+            "metadata": {
+                "name": "n2",
+                "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "a,b"},
+            }
+        },
     ]
 
     assert read(csiNodes=nodes).csi_nodes == {
         "n1": CsiNode(frozenset({"csi.x", "csi.y", ""}), {"csi.x": 0}),
-        "n2": CsiNode(),
+        "n2": CsiNode(migrated=frozenset({"a", "b"})),
     }
 
 

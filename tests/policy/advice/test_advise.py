@@ -16,7 +16,16 @@ from tests.build import (
     profile,
     spread,
 )
-from tests.policy.advice.subjects import GPU, admission, audit, deployed, node, running, subject
+from tests.policy.advice.subjects import (
+    GPU,
+    admission,
+    audit,
+    deployed,
+    node,
+    running,
+    subject,
+    zones,
+)
 from webhook.policy.advice.advise import NO_ADVICE, Advice, advise, join_advice
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
@@ -26,7 +35,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.model import ObjectMeta
+from webhook.policy.model import HOSTNAME, ObjectMeta
 from webhook.policy.rule_entry import Action
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
@@ -51,6 +60,28 @@ def exempt(text: str) -> Subject:
     return replace(
         deployed(WRONG), metadata=ObjectMeta(name="web", annotations={EXEMPT_ANNOTATION: text})
     )
+
+
+TOGETHER = deployed(
+    spread(),
+    spread(topologyKey=HOSTNAME),
+    replicas=3,
+    strategy={"rollingUpdate": {"maxUnavailable": 0}},
+)
+UNEVEN = zones("a1", "a2", "a3", "b1")
+
+
+def test_the_causes_of_a_rollout_that_cannot_finish_are_one_finding() -> None:
+    pods = running("a1", "a2", "b1")
+
+    begun = advise(TOGETHER, audit(UNEVEN))
+    complete = advise(replace(TOGETHER, running=(pods,)), audit(UNEVEN, [pods]))
+
+    assert [rules(one)["warned"] for one in (begun, complete)] == [["TSC119"]] * 2
+    assert ["TSC106" in rules(one)["audited"] for one in (begun, complete)] == [False] * 2
+    assert ["; now none of the" in one.warned[0].problem for one in (begun, complete)] == [
+        False, True
+    ]  # fmt: skip
 
 
 CONTROLLED = subject(pod(WRONG, owner=owned_by()))

@@ -28,6 +28,7 @@ from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
 from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.paths import LIST_NAME
@@ -36,6 +37,8 @@ from webhook.policy.placement.nodes import Toleration
 from webhook.policy.rule_entry import Action
 
 actions = st.sampled_from(Action)
+amounts = st.integers(0, 3) | st.sampled_from(["0%", "25%", "100%"])
+limits = st.builds(RolloutLimits, amounts, amounts)
 tolerations = st.builds(
     Toleration,
     key=st.sampled_from([None, "gpu", "spot"]),
@@ -79,7 +82,7 @@ def subjects(draw: st.DrawFn) -> Subject:
         replicas=draw(st.none() | st.integers(0, 12)),
         claims=draw(st.booleans()),
         recreates=draw(st.booleans()),
-        no_surge=draw(st.booleans()),
+        limits=draw(st.none() | limits),
         running=tuple(draw(st.lists(groups, max_size=3))),
     )
 

@@ -1,17 +1,22 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import pod, spread
+from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import deployed, subject, workload
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_never_spread, must_add_pods, name_waiting
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import JOB, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, JOB, STATEFUL_SET
 
 HASHED = spread(matchLabelKeys=["pod-template-hash"])
 INDEXED = spread(matchLabelKeys=["batch.kubernetes.io/job-completion-index"])
 SCALED = replace(deployed(spread()), scaling=ReplicaRange(2, 9, "ScaledObject/web"))
 ROLLOUT = "and the additional pods of a rollout"
+
+
+def rolling(**limits: object) -> Json:
+    return {"type": "RollingUpdate", "rollingUpdate": limits}
+
 
 # subject of six replicas if not otherwise, places, pods without one
 WAITING: dict[str, tuple[Subject, int, str]] = {
@@ -43,3 +48,28 @@ def test_pods_without_a_place(judged: Subject, places: int, waiting: str) -> Non
     (constraint,) = judged.constraints
 
     assert name_waiting(judged, constraint, places) == waiting
+
+
+# subject, whether a rollout must add pods, and whether there are never two pods
+ADDING: dict[str, tuple[Subject, bool, bool]] = {
+    "three replicas by default": (deployed(spread(), replicas=3), True, False),
+    "four replicas by default": (deployed(spread(), replicas=4), False, False),
+    "one replica": (deployed(spread(), replicas=1), True, False),
+    "one replica that may be missing": (
+        deployed(spread(), replicas=1, strategy=rolling(maxUnavailable=1)), False, True
+    ),
+    "one replica that is recreated": (
+        deployed(spread(), replicas=1, strategy={"type": "Recreate"}), False, True
+    ),
+    "no replica": (deployed(spread(), replicas=0), False, True),
+    "replicas of an autoscaler": (replace(SCALED, replicas=3), False, False),
+    "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET, replicas=None)), False, True),
+    "one pod of a StatefulSet": (
+        subject(workload(spread(), kind=STATEFUL_SET, replicas=1)), False, True
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "adds", "alone"), ADDING.values(), ids=ADDING.keys())
+def test_pods_that_a_rollout_must_add(judged: Subject, adds: bool, alone: bool) -> None:
+    assert (must_add_pods(judged), is_never_spread(judged)) == (adds, alone)

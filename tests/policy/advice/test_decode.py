@@ -9,6 +9,7 @@ from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     DAEMON_SET,
@@ -107,7 +108,7 @@ NO_SURGE: dict[str, tuple[Subject, bool]] = {
     "some percent": (deployed(strategy={"rollingUpdate": {"maxSurge": "10%"}}), False),
     "the default": (deployed(strategy={"rollingUpdate": {"maxUnavailable": 1}}), False),
     "another type": (deployed(strategy={"rollingUpdate": {"maxSurge": False}}), False),
-    "no percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "0"}}), False),
+    "no percentage": (deployed(strategy={"rollingUpdate": {"maxSurge": "none"}}), False),
     "no strategy": (deployed(), False),
     "a DaemonSet with the default": (subject(workload(kind=DAEMON_SET)), True),
     "a DaemonSet with none": (of_daemon_set(rollingUpdate={"maxSurge": "0%"}), True),
@@ -128,7 +129,7 @@ NO_SURGE: dict[str, tuple[Subject, bool]] = {
 def test_whether_a_rollout_creates_no_pod_before_another_ends(
     found: Subject, expected: bool
 ) -> None:
-    assert found.no_surge is expected
+    assert found.surges is not expected
 
 
 CLAIMS: dict[str, tuple[Any, tuple[str | None, ...]]] = {
@@ -231,6 +232,44 @@ def test_whether_only_deleted_pods_get_a_new_revision(strategy: Any, expected: b
 def test_whether_rollouts_are_paused(written: Any, expected: bool) -> None:
     assert deployed(paused=written).paused is expected
     assert not deployed().paused
+
+
+# the workload, and its limits; None if there are none
+LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
+    "a Deployment": (workload(), RolloutLimits("25%", "25%")),
+    "numbers": (
+        workload(strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}),
+        RolloutLimits(0, 2),
+    ),
+    "recreate": (workload(strategy={"type": "Recreate"}), None),
+    "a canary": (
+        workload(kind=ROLLOUT, strategy={"canary": {"maxSurge": 3}}), RolloutLimits(3, "25%")
+    ),
+    "a traffic router": (
+        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": {}}}), None
+    ),
+    "no traffic router": (
+        workload(kind=ROLLOUT, strategy={"canary": {"trafficRouting": None}}),
+        RolloutLimits("25%", "25%"),
+    ),
+    "blue and green": (workload(kind=ROLLOUT, strategy={"blueGreen": {}}), None),
+    "a DaemonSet": (workload(kind=DAEMON_SET), RolloutLimits(0, 1)),
+    "a DaemonSet with a surge": (
+        workload(kind=DAEMON_SET, updateStrategy={"rollingUpdate": {"maxSurge": 1}}),
+        RolloutLimits(1, 1),
+    ),
+    "a DaemonSet on delete": (
+        workload(kind=DAEMON_SET, updateStrategy={"type": "OnDelete"}), None
+    ),
+    "a StatefulSet": (workload(kind=STATEFUL_SET), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "expected"), LIMITS.values(), ids=LIMITS.keys())
+def test_limits_of_rollouts(written: Json, expected: RolloutLimits | None) -> None:
+    path = ("spec", "template") if kind_of(written) == ROLLOUT else None
+
+    assert subject(written, path).limits == expected
 
 
 def test_volume_claims_are_seen() -> None:

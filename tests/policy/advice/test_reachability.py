@@ -246,7 +246,13 @@ EXCLUDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
         THREE, [], [],
     ),
     "tainted zones alone": (judged(IGNORING), TAINTED_C, [], []),
-    "one replica": (deployed(IGNORING, replicas=1, template_spec=IN_A), THREE, [], []),
+    "one replica, and none for a rollout": (
+        deployed(IGNORING, replicas=1, template_spec=IN_A), THREE, HONORING, HONORING
+    ),
+    "one replica that may be missing": (
+        deployed(IGNORING, replicas=1, template_spec=IN_A, strategy={"type": "Recreate"}),
+        THREE, [], [],
+    ),
     "a place for every replica": (
         deployed(spread(nodeAffinityPolicy="Ignore", maxSkew=3), replicas=2, template_spec=IN_A),
         THREE, [], [],

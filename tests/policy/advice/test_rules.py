@@ -28,6 +28,7 @@ def test_rules_that_warn_run_at_admission_but_for_the_rule_of_dropped_fields() -
         "TSC111",
         "TSC116",
         "TSC117",
+        "TSC119",
         "TSC121",
     }
     assert {row.id for row in POLICY_RULES if row.scope is RuleScope.DROPPING} == {"TSC111"}

@@ -1,5 +1,8 @@
 """Options and help of ``evenspread explain``; ``webhook.cli.explain`` runs it."""
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import click
 
 from webhook.cli import options
@@ -9,12 +12,65 @@ from webhook.cli.inputs.labelselectors import selector_option
 from webhook.cli.projectoptions import project_options
 from webhook.explain.rollout import PLACED_REPLICAS
 
+REPLICAS, ROLLOUT = "replicas", "rollout"  # what to simulate
+_FLAG = "--what-if"
+
+
+class _WhatIfType(click.ParamType[str]):
+    """
+    What to simulate; empty for nothing.
+
+    The environment variable may also have the value of a flag, as for an option without a value.
+    """
+
+    name = "what-if"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Convert a text."""
+        if value in ("", REPLICAS, ROLLOUT):
+            return str(value)
+        try:
+            return REPLICAS if click.BOOL.convert(value, param, ctx) else ""
+        except click.BadParameter:
+            self.fail(f"{value!r} is not known: write {_FLAG} {ROLLOUT}.", param, ctx)
+
+
+class _ExplainCommand(Command):
+    """The command, whose option ``--what-if`` has an optional value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        return super().parse_args(ctx, list(_complete(args)))
+
+
+def _complete(args: Iterable[str]) -> Iterator[str]:
+    """
+    Write ``--what-if`` with its value in one argument.
+
+    What follows the option is its value only if it is ``rollout``; else it is a subject.
+    """
+    waiting = iter(args)
+    for argument in waiting:
+        if argument != _FLAG:
+            yield argument
+            if argument == "--":
+                yield from waiting
+            continue
+        following = next(waiting, None)
+        yield f"{_FLAG}={ROLLOUT if following == ROLLOUT else REPLICAS}"
+        if following not in (None, ROLLOUT):
+            yield from _complete([following, *waiting])
+
+
 _WHAT_IF = (
     click.Option(
-        ["--what-if"],
-        is_flag=True,
+        [_FLAG],
+        metavar=f"[{ROLLOUT}]",
+        type=_WhatIfType(),
+        default="",
         help="Simulate placing the replicas that are desired but not running, one by one, "
-        "and count those left Pending.",
+        f"and count those left Pending. With {ROLLOUT}, simulate the rollout of a new revision, "
+        "step by step; the other changes come before it.",
     ),
     options.repeated(
         "--without",
@@ -36,9 +92,9 @@ _WHAT_IF = (
         "labels by commas.",
     ),
 )
-"""Any of these options simulates a rollout."""
+"""Any of these options simulates something."""
 
-command = Command(
+command = _ExplainCommand(
     "explain",
     callback=ImportedFunction("webhook.cli.explain:explain"),
     params=[
@@ -85,5 +141,6 @@ command = Command(
         "evenspread explain deploy -l app=web --context prod -n shop",
         "evenspread explain deploy/web -n shop --facts cluster/ -o html > web.html",
         "evenspread explain deploy/web -n shop --facts cluster/ --without zone=us-1c --scale 9",
+        "evenspread explain deploy/web -n shop --facts cluster/ --what-if rollout",
     ),
 )

@@ -30,6 +30,8 @@ from webhook.policy.kinds import (
     CONTROLLER_REVISION,
     DEFAULT_NAMESPACE,
     NAMESPACE_KIND,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
     POD,
 )
 from webhook.policy.model import GroupKind, group_of
@@ -41,9 +43,14 @@ Json: TypeAlias = dict[str, Any]
 
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
-    for kind in (*BUILT_IN_TEMPLATES, CONTROLLER_REVISION)
+    for kind in (
+        *BUILT_IN_TEMPLATES,
+        CONTROLLER_REVISION,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+    )
 }
-"""API path of each built-in kind with a pod template, and of that with its revisions."""
+"""API path of each built-in kind with a pod template, and of those with revisions and volumes."""
 
 
 class ManifestCluster:

@@ -6,7 +6,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -21,7 +21,8 @@ from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
-from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.revisions import NextRevision, find_revision
+from webhook.cli.inputs.rollouts import ForeseePod, RolloutPlan, read_plan
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.explain.daemons import DaemonPods
@@ -73,6 +74,7 @@ class PlacementTarget(msgspec.Struct, frozen=True):
         refused: Why kube-apiserver accepts no such pod; empty if it does.
         terms: What decides on its node besides kube-scheduler.
         unknown: Revision that new pods may have and whose template is not known; usually empty.
+        rollout: How it rolls out a new revision; None if that is not modelled, or not requested.
     """
 
     subject: str
@@ -90,13 +92,20 @@ class PlacementTarget(msgspec.Struct, frozen=True):
     refused: tuple[Refusal, ...] = ()
     terms: PlacementTerms = PlacementTerms()
     unknown: str = ""
+    rollout: RolloutPlan | None = None
 
 
 class TargetBuilder:
     """Builds placement targets from objects, under one configuration."""
 
     def __init__(
-        self, requested: RequestedPolicy, cluster: ClusterReader, *, replaces: bool, now: float
+        self,
+        requested: RequestedPolicy,
+        cluster: ClusterReader,
+        *,
+        replaces: bool,
+        now: float,
+        rolls_out: bool = False,
     ) -> None:
         """
         Store the sources; ``build`` reads them.
@@ -105,7 +114,9 @@ class TargetBuilder:
             replaces: Whether the profiles are kube-scheduler's own defaults, which its
                 configuration replaces; otherwise our webhook writes them into new pods.
             now: The present time, in seconds since 1970, for the age of pods.
+            rolls_out: Whether to read how the workloads roll out a new revision.
         """
+        self._rolls_out = rolls_out
         self._now = now
         self._policy = requested.policy
         self._cluster = cluster
@@ -179,8 +190,9 @@ class TargetBuilder:
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
+        foresee = partial(self._foresee_pod, namespace, own, situation)
         if revisions is not None and pods is not None:
-            pods = replace(pods, succession=self._foresee_pods(subject, revisions, own, situation))
+            pods = replace(pods, succession=_list_succession(subject, revisions, foresee))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
@@ -193,32 +205,44 @@ class TargetBuilder:
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
+            rollout=self._read_plan(subject, foresee, own),
         )
 
-    def _foresee_pods(
+    def _read_plan(
         self,
         subject: subjects.ExplainSubject,
-        revisions: SetRevisions,
+        foresee: ForeseePod,
+        replicas: Sequence[ObservedPod],
+    ) -> RolloutPlan | None:
+        if not self._rolls_out:
+            return None
+        return read_plan(subject, self._cluster, self._policy.gates.version, foresee, replicas)
+
+    def _foresee_pod(
+        self,
+        namespace: str,
         replicas: Sequence[ObservedPod],
         situation: Scenario,
-    ) -> PodSuccession:
-        """Foresee the new pods of a StatefulSet; ``situation`` is that of the next one."""
-        facts: Facts = self._cluster.facts(subject.namespace)
+        /,
+        revision: NextRevision,
+        ordinal: int,
+    ) -> NewPod:
+        """
+        Foresee a new pod of a revision; ``situation`` is that of the next one.
 
-        @cache
-        def build(ordinal: int) -> NewPod:
-            revision = revisions.at(ordinal)
-            pod = build_next_pod(revision, replicas, ordinal=ordinal)
-            forecast = ForecastFacts(facts, foresee_selector(revision.subject, pod))
-            pod = self._server.admit_pod(pod, subject.namespace, forecast)
-            incoming = incoming_pod(pod, subject.namespace)
-            spreads = self._find_spreads(pod, subject.namespace, forecast)
-            terms = self._find_terms(revision.subject, pod)
-            found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
-            return NewPod(found.pod, found.spreads)
-
-        policy = find_value(subject.value, ("spec", "podManagementPolicy"))
-        return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
+        Args:
+            ordinal: Its ordinal in a StatefulSet.
+        """
+        facts: Facts = self._cluster.facts(namespace)
+        pod = build_next_pod(revision, replicas, ordinal=ordinal)
+        if not revision.is_owned:
+            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+        pod = self._server.admit_pod(pod, namespace, facts)
+        incoming = incoming_pod(pod, namespace)
+        spreads = self._find_spreads(pod, namespace, facts)
+        terms = self._find_terms(revision.subject, pod)
+        found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
+        return NewPod(found.pod, found.spreads)
 
     def _find_terms(
         self,
@@ -287,6 +311,19 @@ def _build_daemon_target(
         present=pinned,
         daemon=gather_daemon_pods(subject, selected),
     )
+
+
+def _list_succession(
+    subject: subjects.ExplainSubject, revisions: SetRevisions, foresee: ForeseePod
+) -> PodSuccession:
+    """List the new pods of a StatefulSet."""
+
+    @cache
+    def build(ordinal: int) -> NewPod:
+        return foresee(revisions.at(ordinal), ordinal)
+
+    policy = find_value(subject.value, ("spec", "podManagementPolicy"))
+    return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
 
 
 def _default_to_one(replicas: int | None) -> int:

@@ -6,10 +6,12 @@ the reader's system and can be printed.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from webhook.audit.renderers.html import load_template
 from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
+from webhook.cli.views.rollout import choose_domains
 from webhook.cli.views.scaledown import describe_rank
 from webhook.explain.explanation import (
     ConstraintExplanation,
@@ -18,6 +20,7 @@ from webhook.explain.explanation import (
     name_refusing_server,
 )
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
+from webhook.explain.rollingupdate.report import RolloutForecast
 from webhook.explain.rollout import Rollout
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import join_names
@@ -25,16 +28,17 @@ from webhook.policy.model import DO_NOT_SCHEDULE
 
 HEIGHT = 120  # pixels of the tallest column of a diagram
 WIDTH = 56  # pixels of a column and the gap after it
+MOST_TABLE_COLUMNS = 20  # domains of a table of steps
 MOST_COLUMNS = 200  # of a diagram; more would be indistinguishable
 
 
 def render_page(
-    answers: Sequence[tuple[Explanation, Rollout | None]],
+    answers: Sequence[tuple[Explanation, Rollout | RolloutForecast | None]],
     names: Sequence[str] = (),
     keys: KeyNames = SHORT_NAMES,
 ) -> str:
     """
-    Render explanations, and the simulated rollouts that were requested, as a page.
+    Render explanations as a page, each with what was simulated, if that was requested.
 
     Args:
         names: Names of the objects, for the title.
@@ -54,6 +58,7 @@ def render_page(
         domain=domain_name,
         rank_of=describe_rank,
         placed=describe_placed,
+        shown_domains=partial(choose_domains, most=MOST_TABLE_COLUMNS),
     )
 
 

@@ -120,6 +120,8 @@ class DiskSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     pd_name: str | None = None
     volume_id: str | None = msgspec.field(default=None, name="volumeID")
+    disk_uri: str | None = msgspec.field(default=None, name="diskURI")
+    kind: str | None = None
     iqn: str | None = None
     monitors: tuple[str, ...] | None = None
     pool: str | None = None
@@ -135,6 +137,9 @@ class VolumeObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
     ephemeral: _ClaimTemplate | None = None
     gce_persistent_disk: DiskSource | None = None
     aws_elastic_block_store: DiskSource | None = None
+    azure_disk: DiskSource | None = None
+    cinder: DiskSource | None = None
+    portworx_volume: DiskSource | None = None
     iscsi: DiskSource | None = None
     rbd: DiskSource | None = None
 

@@ -9,6 +9,7 @@ from functools import reduce
 
 import msgspec
 
+from webhook.cluster.scheduling.migration import migrate_disk
 from webhook.cluster.scheduling.podobjects import (
     ApiPod,
     Container,
@@ -22,12 +23,15 @@ from webhook.cluster.scheduling.requests import pod_requests
 from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.api.versions import Version
 from webhook.policy.placement.filters.filterpods import (
+    AZURE_DISK,
     BLOCK_STORE,
+    CINDER,
     CLAIM,
     DISK,
     EPHEMERAL,
     EVERY_ADDRESS,
     ISCSI,
+    PORTWORX,
     RBD,
     AffinityTerm,
     FilterPod,
@@ -142,7 +146,13 @@ def _list_volumes(
             yield PodVolume(EPHEMERAL, claim, namespace, owner=pod.uid or "")
         for kind, disk, name in _list_disks(volume):
             read_only, monitors = disk.read_only or False, disk.monitors or ()
-            yield PodVolume(kind, name, read_only=read_only, monitors=monitors)
+            yield PodVolume(
+                kind,
+                name,
+                read_only=read_only,
+                monitors=monitors,
+                migrated=migrate_disk(kind, disk),
+            )
 
 
 def _list_disks(volume: VolumeObject) -> Iterator[tuple[str, DiskSource, str]]:
@@ -150,6 +160,12 @@ def _list_disks(volume: VolumeObject) -> Iterator[tuple[str, DiskSource, str]]:
         yield DISK, disk, disk.pd_name or ""
     if disk := volume.aws_elastic_block_store:
         yield BLOCK_STORE, disk, disk.volume_id or ""
+    if disk := volume.azure_disk:
+        yield AZURE_DISK, disk, disk.disk_uri or ""
+    if disk := volume.cinder:
+        yield CINDER, disk, disk.volume_id or ""
+    if disk := volume.portworx_volume:
+        yield PORTWORX, disk, disk.volume_id or ""
     if disk := volume.iscsi:
         yield ISCSI, disk, disk.iqn or ""
     if disk := volume.rbd:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from webhook.cluster.scheduling.migration import PLUGINS, migrate_disk, migrate_selector
 from webhook.cluster.scheduling.podobjects import UniqueMeta
 from webhook.cluster.scheduling.quantities import parse_quantity, round_up
 from webhook.cluster.scheduling.storageobjects import (
@@ -25,12 +26,20 @@ from webhook.cluster.scheduling.storageobjects import (
     VolumeSpec,
 )
 from webhook.cluster.storageclasses import StorageClassObject
+from webhook.policy.placement.filters.filterpods import (
+    AZURE_DISK,
+    BLOCK_STORE,
+    CINDER,
+    DISK,
+    PORTWORX,
+)
 from webhook.policy.placement.filters.storage import (
     Claim,
     ClaimReference,
     CsiDriver,
     CsiNode,
     DriverVolume,
+    MigratedVolume,
     Storage,
     StorageCapacity,
     Volume,
@@ -40,6 +49,7 @@ from webhook.policy.placement.filters.storage import (
 from webhook.policy.placement.nodeaffinity import (
     Affinity,
     NodeAffinity,
+    NodeSelector,
     NodeSelectorTerm,
     required_terms,
 )
@@ -49,6 +59,9 @@ FILESYSTEM = "Filesystem"  # the mode of a claim or volume that has none
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 """Annotation that precedes the field ``storageClassName``. Source: core/v1."""
+
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+"""Annotation of a CSINode. Source: core/v1 ``MigratedPluginsAnnotationKey``."""
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -114,6 +127,7 @@ def _read_volume(volume: ApiVolume) -> Volume:
         terms=_read_terms(spec),
         claim=_read_reference(claim) if claim else None,
         csi=DriverVolume(csi.driver or "", csi.volume_handle or "") if csi else None,
+        migrated=_migrate(volume),
         is_available=volume.status is not None and volume.status.phase == "Available",
         is_terminating=metadata.deletion_timestamp is not None,
     )
@@ -130,8 +144,31 @@ def _read_terms(spec: VolumeSpec) -> tuple[NodeSelectorTerm, ...] | None:
     Source: helpers.go ``CheckNodeAffinity``.
     """
     affinity = spec.node_affinity
-    terms = required_terms(Affinity(NodeAffinity(affinity.required))) if affinity else None
+    return _read_selector(affinity.required) if affinity else None
+
+
+def _read_selector(selector: NodeSelector | None) -> tuple[NodeSelectorTerm, ...] | None:
+    terms = required_terms(Affinity(NodeAffinity(selector)))
     return None if terms is None else tuple(replace(term, match_fields=None) for term in terms)
+
+
+def _migrate(volume: ApiVolume) -> MigratedVolume | None:
+    """Read a volume of an in-tree plugin that a CSI driver has replaced."""
+    spec, labels = volume.spec or VolumeSpec(), volume.meta.labels
+    sources = {
+        DISK: spec.gce_persistent_disk,
+        BLOCK_STORE: spec.aws_elastic_block_store,
+        AZURE_DISK: spec.azure_disk,
+        CINDER: spec.cinder,
+        PORTWORX: spec.portworx_volume,
+    }
+    kind, disk = next(((kind, disk) for kind, disk in sources.items() if disk), ("", None))
+    migrated = migrate_disk(kind, disk, labels) if disk else None
+    if migrated is None:
+        return None
+    affinity = spec.node_affinity
+    selector = migrate_selector(kind, affinity.required if affinity else None, labels)
+    return MigratedVolume(PLUGINS[kind], migrated, _read_selector(selector))
 
 
 def _name_of(storage_class: StorageClassObject) -> str:
@@ -157,7 +194,10 @@ def _read_csi_node(node: ApiCsiNode) -> CsiNode:
         for driver in drivers
         if driver.allocatable and driver.allocatable.count is not None
     }
-    return CsiNode(frozenset(driver.name or "" for driver in drivers), limits)
+    plugins = node.meta.annotations.get(MIGRATED_PLUGINS, "").split(",")
+    return CsiNode(
+        frozenset(driver.name or "" for driver in drivers), limits, frozenset(plugins) - {""}
+    )
 
 
 def _read_csi_driver(driver: ApiCsiDriver) -> CsiDriver:

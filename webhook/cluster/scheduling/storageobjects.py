@@ -8,7 +8,7 @@ Source: k8s.io/api core/v1 types.go, storage/v1 types.go.
 
 import msgspec
 
-from webhook.cluster.scheduling.podobjects import ResourceRequirements, UniqueMeta
+from webhook.cluster.scheduling.podobjects import DiskSource, ResourceRequirements, UniqueMeta
 from webhook.cluster.scheduling.quantities import Quantities, Quantity
 from webhook.cluster.storageclasses import StorageClassObject
 from webhook.policy.model import LabelSelector
@@ -88,6 +88,11 @@ class VolumeSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
     capacity: Quantities | None = None
     claim_ref: ApiClaimReference | None = None
     csi: _CsiSource | None = None
+    gce_persistent_disk: DiskSource | None = None
+    aws_elastic_block_store: DiskSource | None = None
+    azure_disk: DiskSource | None = None
+    cinder: DiskSource | None = None
+    portworx_volume: DiskSource | None = None
     node_affinity: _VolumeAffinity | None = None
 
 

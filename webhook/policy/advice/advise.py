@@ -115,7 +115,8 @@ def advise(
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
-    for finding in _join_causes([one for one in findings if one.rule not in exempt.reasons]):
+    kept = [one for one in findings if one.rule not in exempt.reasons]
+    for finding in _join_causes(kept, subject):
         action = policy.actions[finding.rule]
         if finding in of_profile:
             action = _spare_owner(finding.rule, action)
@@ -150,23 +151,42 @@ def _run_rules(
                 yield AdviceFinding(row.id, *violation)
 
 
-def _join_causes(findings: Sequence[AdviceFinding]) -> Iterator[AdviceFinding]:
+_CLOSING = frozenset({"TSC104", "TSC105", "TSC116"})  # of domains that no pod can go to
+_STOPPING = "TSC119"  # of rollouts that cannot finish
+_PENDING = "TSC106"  # of pods without a node now
+_PARTS = frozenset({"TSC107", "TSC114"})  # of revisions counted together, and of uneven pods
+
+
+def _join_causes(findings: Sequence[AdviceFinding], subject: Subject) -> Iterator[AdviceFinding]:
     """
     Join findings with the same cause and the same fix.
 
     If closed domains, or too few, leave the next pod without a node, TSC106 suggests what TSC105,
-    TSC116 or TSC104 suggests, and becomes a part of that finding.
+    TSC116 or TSC104 suggests, and becomes a part of that finding. If a rollout cannot finish, and
+    all replicas have a node, the next pod is its first one: TSC106 becomes a part of TSC119, and so
+    do TSC107 and TSC114, which suggest the same.
     """
-    pending = {(one.field, one.instead): one for one in findings if one.rule == "TSC106"}
-    closed = {
-        (one.field, one.instead) for one in findings if one.rule in {"TSC104", "TSC105", "TSC116"}
-    }
+    causes = [one for one in findings if one.rule in _CLOSING or one.rule == _STOPPING]
+    joined: dict[AdviceFinding, str] = {}
+    left: list[AdviceFinding] = []
     for finding in findings:
-        place = finding.field, finding.instead
-        if place not in closed or place not in pending:
-            yield finding
-        elif finding.rule != "TSC106":
-            yield replace(finding, problem=f"{finding.problem}; now {pending[place].problem}")
+        cause = next((one for one in causes if _is_part(finding, one, subject)), None)
+        if cause is None:
+            left.append(finding)
+        elif finding.rule == _PENDING:
+            joined[cause] = f"{joined.get(cause, '')}; now {finding.problem}"
+    for finding in left:
+        added = joined.get(finding)
+        yield replace(finding, problem=finding.problem + added) if added else finding
+
+
+def _is_part(finding: AdviceFinding, cause: AdviceFinding, subject: Subject) -> bool:
+    is_same = (finding.field, finding.instead) == (cause.field, cause.instead)
+    if cause.rule in _CLOSING:
+        return finding.rule == _PENDING and is_same
+    if finding.rule == _PENDING:
+        return subject.has_all_pods
+    return finding.rule in _PARTS and is_same
 
 
 def _without_gated(subject: Subject, gates: Gates) -> Subject:

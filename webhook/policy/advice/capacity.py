@@ -30,3 +30,16 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     if replicas == places and subject.surges and counts_revisions_together(constraint, subject):
         return "and the additional pods of a rollout"
     return ""
+
+
+def must_add_pods(subject: Subject) -> bool:
+    """Whether a rollout places a pod beside all old ones, since no replica may be missing."""
+    replicas = subject.replicas
+    if not replicas or subject.limits is None or subject.scaling is not None:
+        return False
+    return not subject.limits.resolve(replicas).unavailable
+
+
+def is_never_spread(subject: Subject) -> bool:
+    """Whether there are never two pods to spread, not even during a rollout."""
+    return subject.is_alone and not must_add_pods(subject)

@@ -10,7 +10,6 @@ zones. Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes
 pkg/apis/core/v1/defaults.go ``SetDefaults_PodSpec``.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,7 +17,8 @@ import msgspec
 
 from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET
+from webhook.policy.fenceposts import RolloutLimits, read_limits
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET, DEPLOYMENT, ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
@@ -69,14 +69,36 @@ def decode_subject(
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
-        no_surge=_has_no_daemon_surge(holder)
-        if kind == DAEMON_SET
-        else has_no_surge(holder.strategy),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
         paused=holder.paused is True,
+        limits=find_limits(kind, holder),
         alone_on_node=bool(path) and requests_host_ports(template),
         given_labels=list_given_labels(holder),
     )
+
+
+def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None:
+    """
+    Find the limits of a rolling update.
+
+    A canary with traffic routing has pods beside all of the stable ones, whatever its maxSurge.
+
+    Returns:
+        None for another strategy, and for a kind without these limits.
+
+    Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``; argo-rollouts
+    utils/defaults ``GetMaxSurgeOrDefault``, utils/replicaset
+    ``CalculateReplicaCountsForTrafficRoutedCanary``.
+    """
+    strategy = holder.strategy
+    if kind == DEPLOYMENT and find_value(strategy, ("type",)) in (None, "RollingUpdate"):
+        return read_limits(find_value(strategy, ("rollingUpdate",)))
+    if kind == ROLLOUT and is_object(canary := find_value(strategy, ("canary",))):
+        return None if find_value(canary, ("trafficRouting",)) is not None else read_limits(canary)
+    if kind == DAEMON_SET and find_value(holder.update_strategy, ("type",)) != "OnDelete":
+        rolling = find_value(holder.update_strategy, ("rollingUpdate",))
+        return read_limits(rolling, RolloutLimits(0, 1))
+    return None
 
 
 _NULL = msgspec.Raw(b"null")
@@ -109,42 +131,6 @@ def list_given_labels(holder: TemplateHolder) -> tuple[str, ...]:
             labels = find_value(holder.strategy, (*path, "labels"))
             keys.update(labels if is_object(labels) else ())
     return tuple(sorted(keys))
-
-
-_is_zero_percent = re.compile(r"0+%").fullmatch
-
-
-def has_no_surge(strategy: Any) -> bool:
-    """
-    Whether a strategy deletes a pod before it creates another, since it sets maxSurge to none.
-
-    A canary with traffic routing has pods beside all of the stable ones, whatever its maxSurge.
-
-    Source: k8s.io api apps/v1 ``RollingUpdateDeployment``; argo-rollouts v1alpha1
-    ``CanaryStrategy``, utils/replicaset ``CalculateReplicaCountsForTrafficRoutedCanary``.
-    """
-    rolling, canary = (find_value(strategy, (name,)) for name in ("rollingUpdate", "canary"))
-    if find_value(canary, ("trafficRouting",)):
-        return False
-    return _is_none(find_value(canary or rolling, ("maxSurge",)))
-
-
-def _has_no_daemon_surge(holder: TemplateHolder) -> bool:
-    """
-    Whether a DaemonSet never creates a pod beside another one of a node, as by default.
-
-    Source: k8s.io api apps/v1 ``RollingUpdateDaemonSet``.
-    """
-    surge = find_value(holder.update_strategy, ("rollingUpdate", "maxSurge"))
-    kind = find_value(holder.update_strategy, ("type",))
-    return surge is None or kind == "OnDelete" or _is_none(surge)
-
-
-def _is_none(surge: Any) -> bool:
-    """Whether a number or a percentage of pods is 0."""
-    if isinstance(surge, str):
-        return _is_zero_percent(surge) is not None
-    return surge is not False and surge == 0
 
 
 def _decode_member(value: msgspec.Raw, step: str | int) -> msgspec.Raw:

@@ -66,25 +66,25 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
         return
     if Gate.MATCH_LABEL_KEYS not in context.gates:
         return  # the fix is not available
-    revision, revisions = revision_key(subject.pods_kind), list_revision_keys(subject)
+    revision = revision_key(subject.pods_kind)
     for i, constraint in enumerate(subject.constraints):
         if not counts_revisions_together(constraint, subject):
             continue
-        keys = [key for key in correct_keys(constraint, subject) if key]
-        missing = [key for key in revisions if key not in keys]
         if counts_itself(constraint, subject, context.gates):
             yield RuleViolation(
                 subject.field(i, "matchLabelKeys"),
                 f"{revision} is compared neither here nor by labelSelector: while a new revision "
                 "is rolled out, its pods are counted together with the old ones, and are uneven "
                 "once those are gone",
-                _suggest_revision(constraint, keys, missing),
+                suggest_revision(constraint, subject),
                 f"without {revision} a rollout counts old and new pods together",
             )
 
 
-def _suggest_revision(constraint: Constraint, keys: list[str], missing: list[str]) -> str:
-    """Suggest matchLabelKeys with the missing keys, which labelSelector must not have as well."""
+def suggest_revision(constraint: Constraint, subject: Subject) -> str:
+    """Suggest matchLabelKeys that count each revision apart; labelSelector must not have them."""
+    keys = [key for key in correct_keys(constraint, subject) if key]
+    missing = [key for key in list_revision_keys(subject) if key not in keys]
     selected = selected_keys(constraint.label_selector).intersection(missing)
     if selected:
         return f"# move {', '.join(sorted(selected))} from labelSelector to matchLabelKeys"

@@ -56,7 +56,7 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         yield from _report_no_node(subject, cluster)
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
-    if not tallies or _accepts(tallies, pod.demands, cluster):
+    if not tallies or accepts_pod(tallies, pod.demands, cluster):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
     nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
@@ -133,7 +133,8 @@ def _rejects(tally: PodTally, node: Node) -> bool:
     return value is None or not tally.fits(value)
 
 
-def _accepts(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
+def accepts_pod(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
+    """Whether some node accepts a pod."""
     return any(
         filter_node(node, tallies).passes and find_rejection(node, demands) is None
         for node in cluster.topology.nodes
@@ -193,7 +194,7 @@ def _suggest_while_closed(
     A drain is no reason to allow a larger skew for good.
     """
     assert context.cluster is not None, "the rule runs in audits"
-    if not _accepts(tallies, subject.demands.lasting, context.cluster):
+    if not accepts_pod(tallies, subject.demands.lasting, context.cluster):
         return None
     for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
         index = tally.spread.index
@@ -222,6 +223,6 @@ def _accepts_with(
     cluster = context.cluster
     constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
     pod = next_pod(subject)
-    return cluster is not None and _accepts(
+    return cluster is not None and accepts_pod(
         cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
     )

@@ -8,7 +8,7 @@ taints is enough, otherwise TSC116. ``list_closed`` is for rules that are silent
 
 from collections.abc import Iterator
 
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
@@ -134,7 +134,7 @@ def list_closed(
     keys = tuple(spread.topology_key for spread in hard)
     if subject.is_daemon:
         hard = [spread for spread, crowd in _list_crowds(subject, context) if crowd.by_taints]
-    elif subject.is_alone:
+    elif is_never_spread(subject):
         return
     for spread in hard:
         if not counts_itself(spread.constraint, subject, context.gates):

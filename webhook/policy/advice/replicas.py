@@ -8,6 +8,7 @@ both rules suggest only what holds in every order, by ``everyorder``.
 from collections.abc import Iterator
 from functools import partial
 from itertools import permutations
+from typing import NamedTuple
 
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
@@ -55,8 +56,48 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC109: with zones of different sizes, even zones and even nodes may exclude each other."""
-    replicas, cluster = subject.most_replicas or 0, context.cluster
-    if cluster is None or subject.is_alone or not 1 < replicas <= FEASIBILITY_REPLICAS:
+    replicas = subject.most_replicas or 0
+    if subject.is_alone:
+        return
+    for conflict in find_conflicts(subject, context, replicas):
+        outer, inner = conflict.outer, conflict.inner
+        wider = range(inner.max_skew + 1, replicas)
+        number = f"{conflict.first - 1} of {replicas} replicas"
+        yield RuleViolation(
+            subject.field(inner.index),
+            f"there is no way to place more than {number}{_name_most(subject)} so that "
+            f"{conflict.describe()}, though each alone can be kept",
+            _suggest_skew(subject, inner, wider, context),
+            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
+        )
+
+
+class ConstraintConflict(NamedTuple):
+    """
+    Two hard constraints that cannot be kept together, though each alone can be.
+
+    Attributes:
+        first: The first replica without a place, from 1.
+    """
+
+    outer: SpreadConstraint
+    inner: SpreadConstraint
+    first: int
+
+    def describe(self) -> str:
+        """Describe the constraints, as ``"zone" keeps maxSkew 1 and "rack" keeps maxSkew 2``."""
+        return " and ".join(
+            f"{quote_value(spread.topology_key)} keeps maxSkew {spread.max_skew}"
+            for spread in (self.outer, self.inner)
+        )
+
+
+def find_conflicts(
+    subject: Subject, context: AdviceContext, replicas: int
+) -> Iterator[ConstraintConflict]:
+    """Find the pairs of hard constraints that exclude each other for a number of replicas."""
+    cluster = context.cluster
+    if cluster is None or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
     constraints = hard_constraints(subject, context)
     if len(constraints) < 2:  # noqa: PLR2004 - most workloads
@@ -77,17 +118,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         first = find_first(zones, nodes)
         if first is None or find_first(zones, None) or find_first(None, nodes):
             continue
-        number = f"{first - 1} of {replicas} replicas"
-        wider = range(inner.max_skew + 1, replicas)
-        yield RuleViolation(
-            subject.field(inner.index),
-            f"there is no way to place more than {number}{_name_most(subject)} so that "
-            f"{quote_value(outer.topology_key)} keeps maxSkew {outer.max_skew} and "
-            f"{quote_value(inner.topology_key)} keeps maxSkew {inner.max_skew}, "
-            "though each alone can be kept",
-            _suggest_skew(subject, inner, wider, context),
-            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
-        )
+        yield ConstraintConflict(outer, inner, first)
 
 
 def _suggest_skew(

@@ -19,6 +19,7 @@ from webhook.policy.advice import (
     onedomain,
     reachability,
     replicas,
+    rollouts,
     scaledown,
     selectors,
     skew,
@@ -93,6 +94,7 @@ POLICY_RULES: tuple[PolicyRule, ...] = (
     PolicyRule("TSC116", reachability.domains_are_allowed),
     PolicyRule("TSC117", fields.pods_carry_keys),
     PolicyRule("TSC118", scaledown.scale_down_keeps_skew, RuleScope.AUDIT),
+    PolicyRule("TSC119", rollouts.rollout_can_finish),
     PolicyRule("TSC120", onedomain.domains_are_several, RuleScope.AUDIT),
     PolicyRule("TSC121", gangs.gangs_can_be_placed),
 )

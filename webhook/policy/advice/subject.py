@@ -15,6 +15,7 @@ from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
@@ -151,12 +152,13 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
-        no_surge: Whether a rollout deletes a pod before it creates another, by maxSurge 0.
         on_delete: Whether pods get a new revision only after they are deleted by another client, by
             updateStrategy OnDelete.
         paused: Whether its controller rolls out no revision until it is resumed.
         suspended: Whether its controller runs none of its pods until it is resumed; for an audit.
         finished: Whether it is a Job that creates no pod any more; for an audit.
+        limits: Pods beyond the replicas, or of a DaemonSet on the same node, and pods that may be
+            missing, while it rolls out a revision; None if no limits apply, or they are unknown.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
@@ -185,11 +187,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     claims: bool = False
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
-    no_surge: bool = False
     on_delete: bool = False
     paused: bool = False
     suspended: bool = False
     finished: bool = False
+    limits: RolloutLimits | None = None
     alone_on_node: bool = False
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
@@ -300,14 +302,20 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def surges(self) -> bool:
         """Whether it may have more pods than replicas, as in a rollout."""
-        return not (self.recreates or self.no_surge or self.kind in WITHOUT_SURGE)
+        if self.recreates or self.on_delete or self.kind in WITHOUT_SURGE:
+            return False
+        return self.limits is None or self.limits.adds_pods
 
     @property
     def is_complete(self) -> bool:
         """Whether all its pods have a node, and it creates no other before one of them ends."""
-        if self.replicas is None or self.surges:
-            return False
-        return sum(group.placed for group in self.running) >= self.replicas
+        return self.has_all_pods and not self.surges
+
+    @property
+    def has_all_pods(self) -> bool:
+        """Whether as many pods as it has replicas have a node."""
+        placed = sum(group.placed for group in self.running)
+        return self.replicas is not None and placed >= self.replicas
 
     @property
     def is_partial(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_waiting
 from webhook.policy.advice.closeddomains import (
     count_allowed_values,
     find_tainted,
@@ -101,7 +101,7 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
         return  # most workloads
     if subject.is_daemon:
         yield from _report_surge(subject, context)
-    if subject.is_alone:
+    if is_never_spread(subject):
         return
     for spread in hard_constraints(subject, context):
         if not counts_itself(spread.constraint, subject, context.gates):

@@ -2,7 +2,7 @@
 Rule TSC108: volumes that hold the pods of a StatefulSet in zones which a hard constraint rules out.
 
 ``volumes_keep_pods`` serves TSC114, which reports pods that already run more unevenly than a
-constraint allows.
+constraint allows, and ``list_zonal_classes`` TSC119, which reports that they cannot be replaced.
 
 A volume of a zone pins its pod to that zone for as long as its claim exists. Which zone that is
 depends on the StorageClass. ``Immediate`` creates the volume before the pod is placed, in a zone of
@@ -65,13 +65,19 @@ def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool
     return is_location and bool(_list_zonal(subject, cluster.storage_classes))
 
 
+def list_zonal_classes(subject: Subject, cluster: ClusterState) -> list[StorageClass]:
+    """List the known classes of the claims of a StatefulSet whose volumes belong to a zone."""
+    zonal = _list_zonal(subject, cluster.storage_classes) if subject.claims else []
+    return [found for found in zonal if found is not None]
+
+
 def _judge(
     spread: SpreadConstraint, subject: Subject, cluster: ClusterState
 ) -> Iterator[RuleViolation]:
     """Yield the most certain of the three violations that the volumes of a pod may cause."""
     zones = _find_zones(spread, subject, cluster)
     zonal = _list_zonal(subject, cluster.storage_classes)
-    known = [found for found in zonal if found is not None]
+    known = list_zonal_classes(subject, cluster)
     if not zonal or (cluster.topology.nodes and len(zones.counted) <= 1):
         return  # shared storage, or a cluster without several zones
     early = next((found for found in known if found.binding_mode == IMMEDIATE), None)

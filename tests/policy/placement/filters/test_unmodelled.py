@@ -41,9 +41,7 @@ USES: dict[str, tuple[Json, tuple[str, ...]]] = {
     ),
     "the host's network alone": ({"hostNetwork": True}, ()),
     "a gang": ({"schedulingGroup": {"podGroupName": "g"}}, ("gangs (GangScheduling)",)),
-    "an in-tree volume": (
-        {"volumes": [{"azureDisk": {}}]}, ("volumes of in-tree plugins (NodeVolumeLimits)",)
-    ),
+    "an in-tree volume": ({"volumes": [{"azureDisk": {}}]}, ()),
     "another volume": ({"volumes": [{"emptyDir": {}}]}, ()),
     "a RuntimeClass": ({"runtimeClassName": "kata"}, ("overhead of the RuntimeClass",)),
     "a RuntimeClass with overhead": (

@@ -11,6 +11,7 @@ from tests.policy.placement.filters.volumes import (
     uses,
     volume_object,
 )
+from webhook.policy.model import ZONE
 from webhook.policy.placement.filters.rejections import FilterRejection
 from webhook.policy.placement.filters.volumebinding import (
     ABSENT_VOLUME,
@@ -105,6 +106,39 @@ def test_bound_volumes_are_accessed_from_their_nodes() -> None:
     )
 
     assert found == {"n2": (NODE_CONFLICT,)}
+
+
+# plugins that are migrated on a node, nodes that are rejected
+MIGRATIONS: dict[str, tuple[str | None, list[str]]] = {
+    "the label of volumes counts": ("kubernetes.io/gce-pd", ["n2"]),
+    "the label of the driver counts": ("kubernetes.io/gce-pd,kubernetes.io/aws-ebs", ["n1"]),
+    "no CSINode": (None, ["n2"]),
+}
+
+
+@pytest.mark.parametrize(("plugins", "rejected"), MIGRATIONS.values(), ids=MIGRATIONS.keys())
+def test_a_migrated_volume_is_accessed_by_the_zone_of_its_driver(
+    plugins: str | None, rejected: list[str]
+) -> None:
+    nodes = [
+        node_object("n1", labels={ZONE: "a", "topology.ebs.csi.aws.com/zone": "b"}),
+        node_object("n2", labels={ZONE: "b", "topology.ebs.csi.aws.com/zone": "a"}),
+    ]
+    affinity = in_zones("a")["nodeAffinity"]
+    affinity["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]["key"] = ZONE
+    source = {"awsElasticBlockStore": {"volumeID": "vol-1"}, "nodeAffinity": affinity}
+    annotations = {"storage.alpha.kubernetes.io/migrated-plugins": plugins}
+    known = [{"metadata": {"name": name, "annotations": annotations}} for name in ("n1", "n2")]
+    scene = cluster(
+        nodes,
+        persistentVolumes=[volume_object("pv", **source)],
+        persistentVolumeClaims=[bound_claim("pv")],
+        csiNodes=known if plugins else [],
+    )
+
+    found = run_check(prepare_binding(pod(volumes=[uses("data")]), scene), scene)
+
+    assert [name for name, one in found.items() if one] == rejected
 
 
 def test_the_volume_of_a_bound_claim_must_exist() -> None:

@@ -53,6 +53,7 @@ DISKS = {
     "the same disk": (gce(), gce(), True),
     "another disk": (gce(), gce("e"), False),
     "another kind": (gce("q"), iscsi("q"), False),
+    "a kind that several pods may mount": ({"cinder": {"volumeID": "v"}},) * 2 + (False,),
     "both only read": (gce(read_only=True), gce(read_only=True), False),
     "one only reads": (gce(read_only=True), gce(), True),
     "a disk of AWS, also if both only read": (AWS, AWS, True),
@@ -142,6 +143,7 @@ VOLUMES = [
     volume_object("pv-z", **csi("csi.z", "z")),
     volume_object("local"),
     volume_object("empty", **csi("csi.x", "")),
+    volume_object("in-tree", awsElasticBlockStore={"volumeID": "aws://a/vol-1"}),
 ]
 CLAIMS = [
     *(bound_claim(one["metadata"]["name"], one["metadata"]["name"]) for one in VOLUMES),
@@ -157,6 +159,8 @@ CLASSES = [
 ATTACHED = {
     "spec": {"attacher": "csi.x", "nodeName": "n1", "source": {"persistentVolumeName": "pv-y"}}
 }
+INLINE = {"name": "v", "awsElasticBlockStore": {"volumeID": "vol-1"}}
+AZURE = {"name": "v", "azureDisk": {"diskURI": "/d", "kind": "Managed"}}
 EBS = csi_node(("ebs.csi.aws.com", 0), ("kubernetes.io/aws-ebs", 0), ("", 0))
 
 # CSINode, claims of the pod, claims in use, attachments, whether there are too many
@@ -201,6 +205,46 @@ def test_the_volumes_that_a_node_allows(
     prepared = prepare_limits(pod(volumes=[*map(uses, claims)]), scene)
 
     assert run_check(prepared, scene) == {"n1": TOO_MANY_VOLUMES if too_many else None}
+
+
+# driver and limit, volumes of the pod, volumes in use, whether there are too many
+MIGRATED_LIMITS: dict[str, tuple[tuple[str, int], list[Json], list[Json], bool]] = {
+    "a volume": (("ebs.csi.aws.com", 0), [uses("in-tree")], [], True),
+    "a disk of the pod": (("ebs.csi.aws.com", 0), [INLINE], [], True),
+    "the same disk": (("ebs.csi.aws.com", 1), [uses("in-tree")], [INLINE], False),
+    "another disk": (
+        ("ebs.csi.aws.com", 1), [uses("in-tree")],
+        [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol-2"}}], True,
+    ),
+    "another driver": (("ebs.csi.aws.com", 0), [AZURE], [], False),
+    "a disk of Azure": (("disk.csi.azure.com", 0), [AZURE], [], True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("has_node", [True, False])
+@pytest.mark.parametrize(
+    ("limit", "volumes", "used", "too_many"),
+    MIGRATED_LIMITS.values(),
+    ids=MIGRATED_LIMITS.keys(),
+)
+def test_in_tree_volumes_are_those_of_a_driver(
+    limit: tuple[str, int],
+    volumes: list[Json],
+    used: list[Json],
+    too_many: bool,
+    has_node: bool,
+) -> None:
+    scene = cluster(
+        [node_object("n1")],
+        [pod_object(nodeName="n1", volumes=used)],
+        persistentVolumes=VOLUMES,
+        persistentVolumeClaims=CLAIMS,
+        csiNodes=[csi_node(limit)] if has_node else [],
+    )
+
+    found = run_check(prepare_limits(pod(volumes=volumes), scene), scene)
+
+    assert found == {"n1": TOO_MANY_VOLUMES if too_many and has_node else None}
 
 
 @pytest.mark.parametrize(("owner", "too_many"), [("uid-old", True), ("another", False)])

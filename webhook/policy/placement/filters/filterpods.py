@@ -10,6 +10,7 @@ import msgspec
 
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
+from webhook.policy.placement.filters.storage import DriverVolume
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.selectors import matches
 
@@ -34,6 +35,8 @@ class PodVolume(msgspec.Struct, frozen=True, gc=False):
         namespace: Of the claim.
         owner: For an ephemeral volume the uid of its pod, which must own the claim.
         monitors: Addresses of the Ceph monitors, one of which must be the same.
+        migrated: The volume of the CSI driver that has replaced its in-tree plugin; None for
+            others.
     """
 
     kind: str
@@ -42,10 +45,12 @@ class PodVolume(msgspec.Struct, frozen=True, gc=False):
     owner: str = ""
     read_only: bool = False
     monitors: tuple[str, ...] = ()
+    migrated: DriverVolume | None = None
 
 
 CLAIM, EPHEMERAL = "persistentVolumeClaim", "ephemeral"
 DISK, BLOCK_STORE, ISCSI, RBD = "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"
+AZURE_DISK, CINDER, PORTWORX = "azureDisk", "cinder", "portworxVolume"
 
 
 class AffinityTerm(msgspec.Struct, frozen=True, gc=False):

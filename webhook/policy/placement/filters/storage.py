@@ -5,6 +5,7 @@ Sizes are in billionths of a byte, since the scheduler compares them exactly.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -58,6 +59,21 @@ class DriverVolume(NamedTuple):
     handle: str
 
 
+class MigratedVolume(msgspec.Struct, frozen=True):
+    """
+    A volume of an in-tree plugin, as one of the CSI driver that has replaced the plugin.
+
+    Attributes:
+        plugin: Name of the plugin.
+        terms: A node must match one of these to access it, if its plugin is migrated there; None
+            if any node can.
+    """
+
+    plugin: str
+    volume: DriverVolume
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
 class ClaimReference(NamedTuple):
     """The claim that a volume is bound to, or reserved for; an empty uid stands for any."""
 
@@ -73,6 +89,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         terms: A node must match one of these to access it; None if any node can.
         csi: None if it is not a volume of a CSI driver.
+        migrated: None if it is not one of an in-tree plugin that a CSI driver has replaced.
         is_available: Whether its phase is Available.
     """
 
@@ -82,6 +99,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True):
     terms: tuple[NodeSelectorTerm, ...] | None = None
     claim: ClaimReference | None = None
     csi: DriverVolume | None = None
+    migrated: MigratedVolume | None = None
     is_available: bool = False
     is_terminating: bool = False
 
@@ -102,10 +120,17 @@ class VolumeClass(msgspec.Struct, frozen=True):
 
 
 class CsiNode(msgspec.Struct, frozen=True):
-    """The CSI drivers of a node; ``limits``: driver -> most volumes on the node."""
+    """
+    The CSI drivers of a node.
+
+    Attributes:
+        limits: Driver -> most volumes on the node.
+        migrated: Names of the in-tree plugins that its kubelet leaves to drivers.
+    """
 
     drivers: frozenset[str] = frozenset()
     limits: Mapping[str, int] = {}
+    migrated: frozenset[str] = frozenset()
 
 
 class CsiDriver(msgspec.Struct, frozen=True):
@@ -158,3 +183,20 @@ class Storage(msgspec.Struct, frozen=True):
 
 
 NO_STORAGE = Storage()
+
+MIGRATED = MappingProxyType(
+    {
+        "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+        "kubernetes.io/azure-disk": "disk.csi.azure.com",
+        "kubernetes.io/cinder": "cinder.csi.openstack.org",
+        "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+        "kubernetes.io/portworx-volume": "pxd.portworx.com",
+        "kubernetes.io/azure-file": "",
+        "kubernetes.io/vsphere-volume": "",
+    }
+)
+"""
+In-tree plugin -> the driver that has replaced it; empty if its volumes are not counted.
+
+Source: csi-translation-lib; plugins/nodevolumelimits/utils.go.
+"""

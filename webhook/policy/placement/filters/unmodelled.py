@@ -42,16 +42,6 @@ def find_unmodelled(
     return (PROFILE, *used)
 
 
-_IN_TREE = frozenset(
-    {"awsElasticBlockStore", "azureDisk", "cinder", "gcePersistentDisk", "portworxVolume"}
-)
-"""Volumes that count as those of a CSI driver. Source: plugins/nodevolumelimits/utils.go."""
-
-
-def _uses_in_tree_volumes(spec: Json) -> bool:
-    return any(not _IN_TREE.isdisjoint(volume) for volume in _members(spec, "volumes"))
-
-
 def _uses_node_features(spec: Json) -> bool:
     """
     Whether a pod needs a feature that not every kubelet has.
@@ -74,7 +64,6 @@ _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
         "gangs (GangScheduling)": lambda spec: bool(
             spec.get("schedulingGroup") or spec.get("workloadRef")
         ),
-        "volumes of in-tree plugins (NodeVolumeLimits)": _uses_in_tree_volumes,
         "overhead of the RuntimeClass": lambda spec: (
             bool(spec.get("runtimeClassName")) and not spec.get("overhead")
         ),

@@ -13,8 +13,9 @@ from webhook.policy.model import Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import EPHEMERAL, FilterPod, PodVolume
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
-from webhook.policy.placement.filters.storage import UNIT, Claim, Storage, VolumeClass
+from webhook.policy.placement.filters.storage import UNIT, Claim, Storage, Volume, VolumeClass
 from webhook.policy.placement.filters.volumecandidates import VolumeCandidates, can_access
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.selectors import matches
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -102,9 +103,20 @@ class _BindingCheck:
         for volume in self._bound:
             if volume is None:
                 return ABSENT_VOLUME
-            if not can_access(volume.terms, node):
+            if not can_access(self._find_terms(volume, node), node):
                 return NODE_CONFLICT
         return ""
+
+    def _find_terms(self, volume: Volume, node: Node) -> tuple[NodeSelectorTerm, ...] | None:
+        """
+        Find the terms of a volume on a node, which a driver may have replaced.
+
+        Source: binder.go ``tryTranslatePVToCSI``.
+        """
+        migrated, csi_node = volume.migrated, self._storage.csi_nodes.get(node.name)
+        if migrated is None or csi_node is None or migrated.plugin not in csi_node.migrated:
+            return volume.terms
+        return migrated.terms
 
     def _check_delayed(self, node: Node) -> str:
         if any(claim.selected_node != node.name for claim in self._selected):

@@ -1,8 +1,7 @@
 """
 The filters VolumeRestrictions, NodeVolumeLimits and VolumeZone.
 
-Volumes of in-tree plugins, which Kubernetes moves to CSI drivers, are not counted, but those that
-such a plugin is to provision are.
+Volumes of in-tree plugins that CSI drivers have replaced count as volumes of these drivers.
 
 Source: kube-scheduler plugins/{volumerestrictions,nodevolumelimits,volumezone}.
 """
@@ -14,9 +13,18 @@ from types import MappingProxyType
 from webhook.policy.api.versions import Version
 from webhook.policy.model import ZONE, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.filters.filterpods import BLOCK_STORE, CLAIM, FilterPod, PodVolume
+from webhook.policy.placement.filters.filterpods import (
+    BLOCK_STORE,
+    CLAIM,
+    ISCSI,
+    RBD,
+    FilterPod,
+    PodVolume,
+)
+from webhook.policy.placement.filters.filterpods import DISK as GCE_DISK
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.storage import (
+    MIGRATED,
     Claim,
     CsiNode,
     DriverVolume,
@@ -52,7 +60,7 @@ def prepare_restrictions(
             if "ReadWriteOncePod" in claim.traits.access_modes:
                 nodes = placed.nodes_with_claim(volume.namespace, volume.name)
                 in_use = in_use or any(node in cluster.nodes for node in nodes)
-        elif not volume.namespace:
+        elif volume.kind in _EXCLUSIVE:
             disks.append(volume)
     if not disks:
         return (lambda _: IN_USE) if in_use else None
@@ -64,6 +72,10 @@ def prepare_restrictions(
         return IN_USE if in_use else None
 
     return check
+
+
+_EXCLUSIVE = frozenset({GCE_DISK, BLOCK_STORE, ISCSI, RBD})
+"""Disks that two pods of a node may not mount."""
 
 
 def reject_missing(plugin: str, kind: str, name: str) -> FilterRejection:
@@ -84,33 +96,16 @@ def _conflict(disk: PodVolume, other: PodVolume) -> bool:
     return not disk.monitors or not set(disk.monitors).isdisjoint(other.monitors)
 
 
-MIGRATED = MappingProxyType(
-    {
-        "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-        "kubernetes.io/azure-disk": "disk.csi.azure.com",
-        "kubernetes.io/cinder": "cinder.csi.openstack.org",
-        "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-        "kubernetes.io/portworx-volume": "pxd.portworx.com",
-        "kubernetes.io/azure-file": "",
-        "kubernetes.io/vsphere-volume": "",
-    }
-)
-"""
-In-tree plugin -> the driver that has replaced it; empty if its volumes are not counted.
-
-Source: csi-translation-lib; plugins/nodevolumelimits/utils.go.
-"""
-
-
 def prepare_limits(pod: FilterPod, cluster: SchedulingCluster) -> Check | None:
     """Prepare NodeVolumeLimits: each CSI driver allows a number of volumes on a node."""
-    storage, claims = cluster.storage, [one for one in pod.volumes if one.namespace]
-    if not claims:
+    storage = cluster.storage
+    volumes = [one for one in pod.volumes if one.namespace or one.migrated]
+    if not volumes:
         return None
 
     def check(node: Node) -> FilterRejection | None:
         csi_node = storage.csi_nodes.get(node.name, CsiNode())
-        added = set(_list_driver_volumes(claims, storage, node))
+        added = set(_list_driver_volumes(volumes, storage, node))
         if cluster.version >= REQUIRES_DRIVER:
             for driver in sorted({volume.driver for volume in added}):
                 if not _is_installed(driver, storage, csi_node):
@@ -140,9 +135,13 @@ def _list_driver_volumes(
     """
     List the volumes of CSI drivers.
 
-    Source: csi.go ``filterAttachableVolumes``.
+    Without a CSINode it is not known whether in-tree plugins are migrated: they are not counted.
+
+    Source: csi.go ``filterAttachableVolumes``, ``checkAttachableInlineVolume``.
     """
     for volume in volumes:
+        if volume.migrated is not None and node.name in storage.csi_nodes:
+            yield volume.migrated
         claim = storage.claims.get((volume.namespace, volume.name)) if volume.namespace else None
         if claim is not None and volume.owner in ("", claim.owner):
             found = _find_driver(claim, storage, node)
@@ -157,12 +156,14 @@ def _find_driver(claim: Claim, storage: Storage, node: Node) -> DriverVolume:
     Source: csi.go ``getCSIDriverInfo``.
     """
     volume = storage.volumes.get(claim.volume)
+    is_migrated = node.name in storage.csi_nodes
     if volume is not None:
-        return volume.csi or DriverVolume("", "")
+        migrated = volume.migrated.volume if volume.migrated and is_migrated else None
+        return volume.csi or migrated or DriverVolume("", "")
     volume_class = storage.classes.get(claim.traits.class_name)
     driver = volume_class.provisioner if volume_class else ""
     if driver in MIGRATED:
-        driver = MIGRATED[driver] if node.name in storage.csi_nodes else ""
+        driver = MIGRATED[driver] if is_migrated else ""
     return DriverVolume(driver, f"claim {claim.namespace}/{claim.name}")
 
 
@@ -188,7 +189,7 @@ def prepare_zones(pod: FilterPod, cluster: SchedulingCluster) -> Check | FilterR
         volume = storage.volumes.get(claim.volume)
         if volume is None:
             return reject_missing("VolumeZone", "persistentvolume", claim.volume)
-        zones += _read_zones(volume)
+        zones += read_zones(volume)
     if not zones:
         return None
 
@@ -207,9 +208,12 @@ def _find_zone(key: str, labels: Mapping[str, str]) -> str | None:
     return labels[key] if key in labels else labels.get(_BETA.get(key, key))
 
 
-def _read_zones(volume: Volume) -> Iterator[tuple[str, set[str]]]:
+def read_zones(volume: Volume) -> Iterator[tuple[str, set[str]]]:
     """
     Read the labels of a volume that name its zones; a label with an empty name is ignored.
+
+    Yields:
+        The key of a label, and the values that a node may have.
 
     Source: volume_zone.go ``getPVTopologies``.
     """

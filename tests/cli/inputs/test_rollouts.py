@@ -1,0 +1,222 @@
+"""Strategies of workloads are read as their controllers read them."""
+
+from typing import Any
+
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from tests.explain.rollingupdate.rollouts import builder
+from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.revisions import NextRevision
+from webhook.cli.inputs.rollouts import NEW_REVISION, RolloutPlan, read_plan
+from webhook.cli.inputs.subjects import find
+from webhook.explain.newpods import NewPod
+from webhook.manifests import Document, parse
+from webhook.policy.api.versions import Version
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
+from webhook.policy.podlabels import TEMPLATE_HASH
+
+TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
+OLD, NEW = Version(1, 36), Version(1, 37)
+APPS, ARGO = "apps/v1", "argoproj.io/v1alpha1"
+
+
+def workload(kind: str, version: str = APPS, **spec: Any) -> dict[str, Any]:
+    template: dict[str, Any] = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template, **spec},
+    }
+
+
+def foresee(revision: NextRevision, ordinal: int) -> NewPod:
+    """Make a pod whose hash is that of its revision, or the name of its ReplicaSet."""
+    shown = revision.subject.name if revision.is_owned else "".join(revision.labels.values())
+    return builder((), shown)(ordinal)
+
+
+def read(
+    value: dict[str, Any],
+    *objects: dict[str, Any],
+    version: Version = OLD,
+    exists: bool = True,
+) -> RolloutPlan | None:
+    text = yaml.safe_dump_all([*objects, value])
+    documents = [item for item in parse(text, "all.yaml") if isinstance(item, Document)]
+    cluster = ManifestCluster(documents, (), Inputs([]))
+    (subject,) = find(f"{value['kind']}/web", "shop", TEMPLATES, cluster)
+    return read_plan(replace(subject, exists=exists), cluster, version, foresee, [])
+
+
+def plan_of(value: dict[str, Any], *objects: dict[str, Any], **options: Any) -> RolloutPlan:
+    plan = read(value, *objects, **options)
+    assert plan is not None
+    return plan
+
+
+LIMITS = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}
+PARTITIONED = {"partition": 1, "maxUnavailable": "67%"}
+STEPS = [{"setWeight": 20}, {"pause": {}}, {"setWeight": 60}, {"setWeight": 100}]
+
+# the workload, the version, and its strategy with three replicas
+STRATEGIES: dict[str, tuple[dict[str, Any], Version, str]] = {
+    "the defaults of a Deployment": (workload("Deployment"), OLD, "maxSurge 1, maxUnavailable 0"),
+    "limits": (workload("Deployment", strategy=LIMITS), OLD, "maxSurge 0, maxUnavailable 2"),
+    "recreate": (workload("Deployment", strategy={"type": "Recreate"}), OLD, "Recreate"),
+    "a StatefulSet": (workload("StatefulSet"), OLD, "OrderedReady"),
+    "a StatefulSet of 1.37": (workload("StatefulSet"), NEW, "maxUnavailable 1, OrderedReady"),
+    "a partition": (
+        workload("StatefulSet", updateStrategy={"rollingUpdate": PARTITIONED}), OLD,
+        "partition 1, OrderedReady",
+    ),
+    "a partition of 1.37": (
+        workload("StatefulSet", updateStrategy={"rollingUpdate": PARTITIONED},
+                 podManagementPolicy="Parallel"),
+        NEW, "partition 1, maxUnavailable 2, Parallel",
+    ),
+    "on delete": (workload("StatefulSet", updateStrategy={"type": "OnDelete"}), OLD, "OnDelete"),
+    "a canary": (
+        workload("Rollout", ARGO, strategy={"canary": {}}), OLD,
+        "canary, maxSurge 1, maxUnavailable 0",
+    ),
+    "a canary with steps": (
+        workload("Rollout", ARGO, strategy={"canary": {"steps": STEPS, "maxSurge": 2}}), OLD,
+        "canary 20%, 60%, 100%, maxSurge 2, maxUnavailable 0",
+    ),
+    "blue and green": (workload("Rollout", ARGO, strategy={"blueGreen": {}}), OLD, "blueGreen"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "version", "expected"), STRATEGIES.values(), ids=STRATEGIES.keys()
+)
+def test_strategy(value: dict[str, Any], version: Version, expected: str) -> None:
+    assert str(plan_of(value, version=version).choose(3)) == expected
+
+
+def test_kinds_without_a_rollout() -> None:
+    assert read(workload("ReplicaSet")) is None
+    assert read(workload("DaemonSet")) is None
+
+
+# the strategy of a Rollout, and why it is not modelled
+OBSTACLES: dict[str, tuple[Any, str]] = {
+    "a traffic router": ({"canary": {"trafficRouting": {}}}, "a canary with trafficRouting is"),
+    "no strategy": ({}, "it has no strategy"),
+    "a strategy without members": ({"blueGreen": None}, "it has no strategy"),
+    "a canary": ({"canary": {}}, ""),
+}
+
+
+@pytest.mark.parametrize(("strategy", "reason"), OBSTACLES.values(), ids=OBSTACLES.keys())
+def test_obstacles(strategy: Any, reason: str) -> None:
+    obstacle = plan_of(workload("Rollout", ARGO, strategy=strategy)).obstacle
+
+    assert obstacle.startswith(reason)
+    assert bool(obstacle) == bool(reason)
+
+
+# the workload, and the beginning of each note
+NOTES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "none": (workload("Deployment"), []),
+    "paused": (workload("Deployment", paused=True), ["it is paused"]),
+    "a Rollout": (
+        workload("Rollout", ARGO, strategy={"canary": {}}), ["pauses, analyses and experiments"]
+    ),
+    "unknown volumes": (
+        workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}]),
+        ["the volumes of its claims are not known"],
+    ),
+    "on delete and a limit": (
+        workload("StatefulSet", updateStrategy={"type": "OnDelete", "rollingUpdate": PARTITIONED}),
+        ["updateStrategy OnDelete", "maxUnavailable has no effect"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "expected"), NOTES.values(), ids=NOTES.keys())
+def test_notes(value: dict[str, Any], expected: list[str]) -> None:
+    notes = plan_of(value).notes
+
+    assert len(notes) == len(expected)
+    assert all(note.startswith(first) for note, first in zip(notes, expected, strict=True))
+
+
+def replica_set(name: str, created: str | None) -> dict[str, Any]:
+    value = workload("ReplicaSet")
+    owner = {"apiVersion": APPS, "kind": "Deployment", "name": "web", "controller": True}
+    value["metadata"] |= {"name": name, "ownerReferences": [owner], "creationTimestamp": created}
+    return value
+
+
+def test_replica_sets_are_listed_by_their_age() -> None:
+    sets = [replica_set("b", "2026-01-02T00:00:00Z"), replica_set("c", "2026-01-01T00:00:00Z")]
+
+    plan = plan_of(workload("Deployment"), *sets, replica_set("a", None))
+
+    assert plan.sets == ("a", "c", "b")
+
+
+def hash_of(new: NewPod) -> str:
+    return new.pod.labels[TEMPLATE_HASH]
+
+
+def image(name: str) -> dict[str, Any]:
+    spec = {"containers": [{"name": "web", "image": name}]}
+    return {"template": {"metadata": {"labels": {"app": "web"}}, "spec": spec}}
+
+
+def test_the_old_pods_are_those_of_the_stored_template() -> None:
+    stored, changed = workload("Deployment", **image("a")), workload("Deployment", **image("b"))
+    owned = replica_set("web-1", None)
+    owned["spec"] |= image("a")
+
+    live = plan_of(stored, owned).revisions
+    applied = plan_of(changed, stored, owned, exists=False).revisions
+
+    assert [hash_of(live.old(0)), hash_of(live.new(0))] == ["web-1", NEW_REVISION]
+    assert [hash_of(applied.old(0)), hash_of(applied.new(0))] == ["web-1", NEW_REVISION]
+    assert live.new(3) is live.new(3)
+    assert live.old(3) is live.old(3)
+
+
+def test_without_facts_no_label_shows_the_present_revision() -> None:
+    assert not hash_of(plan_of(workload("Deployment")).revisions.old(0))
+
+
+def test_the_old_pods_of_a_stateful_set_have_the_revision_of_their_ordinal() -> None:
+    written = workload("StatefulSet", updateStrategy={"rollingUpdate": {"partition": 1}})
+    written["status"] = {"currentRevision": "web-1", "updateRevision": "web-2"}
+
+    revisions = plan_of(written).revisions
+
+    assert [hash_of(revisions.old(ordinal)) for ordinal in (0, 1)] == ["web-1", "web-2"]
+    assert [hash_of(revisions.new(ordinal)) for ordinal in (0, 1)] == [NEW_REVISION] * 2
+
+
+def test_a_pod_of_a_stateful_set_needs_a_node_for_its_volumes() -> None:
+    written = workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}])
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-web-0", "namespace": "shop", "annotations": bound},
+        "spec": {"volumeName": "pv"},
+    }
+    labels = {"topology.kubernetes.io/zone": "a"}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "pv", "labels": labels},
+    }
+
+    plan = plan_of(written, claim, volume)
+
+    built = (plan.revisions.old, plan.revisions.new)
+    assert [len(build(0).pod.demands.volumes) for build in built] == [1, 1]
+    assert [len(build(1).pod.demands.volumes) for build in built] == [0, 0]
+    assert plan.notes == ()

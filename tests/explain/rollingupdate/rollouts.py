@@ -1,0 +1,100 @@
+"""Rolling updates of web pods on small clusters in short-hand."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+
+from msgspec.structs import replace
+
+from tests.explain.observed import NOW, make_pod
+from tests.policy.placement.clusters import WEB, gates, spread_over
+from webhook.explain.newpods import NewPod
+from webhook.explain.removal import RemovalOrder, WorkloadPods
+from webhook.explain.rollingupdate.setup import Revisions, prepare_ordinals, prepare_sets
+from webhook.explain.rollingupdate.simulation import RolloutSetup
+from webhook.explain.rollingupdate.sizes import RollingUpdate, RolloutStrategy
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.explain.scenario import Scenario
+from webhook.policy.fenceposts import PodLimits
+from webhook.policy.model import Constraint, Node
+from webhook.policy.placement.census import Census, ObservedPod
+from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.spreads import resolve_constraints
+from webhook.policy.placement.tallies import IncomingPod
+from webhook.policy.placement.topology import Topology
+from webhook.policy.podlabels import TEMPLATE_HASH
+
+APART = spread_over(match_label_keys=(TEMPLATE_HASH,))
+"""A constraint on zones that counts each revision apart."""
+
+
+def rolling(replicas: int, surge: int = 1, unavailable: int = 0) -> RollingUpdate:
+    return RollingUpdate(replicas, PodLimits(surge, unavailable))
+
+
+def builder(constraints: Iterable[Constraint], revision: str) -> Callable[[int], NewPod]:
+    """Make what builds the pods of a revision, with their ordinal as a label."""
+
+    def build(ordinal: int) -> NewPod:
+        labels = {**WEB, TEMPLATE_HASH: revision, "ordinal": f"{ordinal}"}
+        spreads = resolve_constraints(tuple(constraints), labels, gates())
+        return NewPod(IncomingPod("shop", labels, Demands()), spreads)
+
+    return build
+
+
+def both(*constraints: Constraint) -> Revisions:
+    """Make two revisions with the same constraints."""
+    return Revisions(builder(constraints, "1"), builder(constraints, "2"))
+
+
+def observe(
+    placed: Mapping[str, int], *, name: str = "web-1", revision: str = "1", first: int = 0
+) -> list[ObservedPod]:
+    """Make the pods of a ReplicaSet, with the number of them on each node."""
+    numbers = count(first)
+    pods = [
+        make_pod(f"{name}-{next(numbers)}", node, owner=name)
+        for node, number in placed.items()
+        for _ in range(number)
+    ]
+    labels = {**WEB, TEMPLATE_HASH: revision, "ordinal": "0"}
+    return [replace(pod, metadata=replace(pod.metadata, labels=labels)) for pod in pods]
+
+
+def workload(
+    pods: Sequence[ObservedPod], order: RemovalOrder = RemovalOrder.REPLICA_SET
+) -> WorkloadPods:
+    own = tuple(pods)
+    return WorkloadPods(name="web", pods=own, related=own, order=order, now=NOW)
+
+
+def cluster(
+    nodes: Iterable[Node], revisions: Revisions, pods: Iterable[ObservedPod] = ()
+) -> Scenario:
+    old = revisions.old(0)
+    return Scenario(old.pod, old.spreads, Topology(nodes), Census(pods))
+
+
+def of_sets(
+    nodes: Iterable[Node],
+    strategy: RolloutStrategy,
+    *constraints: Constraint,
+    pods: Sequence[ObservedPod] = (),
+    sets: Sequence[str] = (),
+) -> RolloutSetup:
+    """Prepare the rolling update of a Deployment."""
+    revisions = both(*constraints)
+    return prepare_sets(cluster(nodes, revisions, pods), workload(pods), strategy, revisions, sets)
+
+
+def of_ordinals(
+    nodes: Iterable[Node],
+    plan: StatefulSetPlan,
+    replicas: int,
+    *constraints: Constraint,
+    pods: Sequence[ObservedPod] = (),
+) -> RolloutSetup:
+    """Prepare the rolling update of a StatefulSet."""
+    revisions = both(*constraints)
+    scenario = cluster(nodes, revisions, pods)
+    return prepare_ordinals(scenario, workload(pods), plan, revisions, replicas)

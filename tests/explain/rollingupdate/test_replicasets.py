@@ -1,0 +1,90 @@
+"""ReplicaSets delete the pods that their controller ranks first, and say where it ranks none."""
+
+from msgspec.structs import replace
+
+from tests.explain.rollingupdate.rollouts import observe, of_sets, rolling
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.rollingupdate.replicasets import ReplicaSetController
+from webhook.explain.rollingupdate.simulation import RolloutSetup
+from webhook.policy.placement.census import ObservedPod
+
+THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
+
+
+def controller(setup: RolloutSetup) -> ReplicaSetController:
+    assert isinstance(setup.updating, ReplicaSetController)
+    return setup.updating
+
+
+def setup_of(*pods: ObservedPod, surge: int = 0, unavailable: int = 1) -> RolloutSetup:
+    strategy = rolling(len(pods), surge, unavailable)
+    return of_sets(THREE, strategy, spread_over(), pods=pods)
+
+
+def test_a_pod_beside_another_goes_first() -> None:
+    setup = setup_of(*observe({"n1": 1, "n2": 2}))
+
+    after = controller(setup).advance(setup.start)
+
+    assert after is not None
+    assert after.removal is not None, "either of the two on n2"
+    assert controller(setup).list_removable(after) == [("n2", 0)]
+    removed = controller(setup).remove(after, "n2", 0)
+    assert (removed.placed, removed.removal) == ((("n1", (0,)), ("n2", (0,))), None)
+
+
+def test_whole_ranks_go_without_a_choice() -> None:
+    setup = setup_of(*observe({"n1": 1, "n2": 2}), unavailable=3)
+
+    after = controller(setup).advance(setup.start)
+
+    assert after is not None
+    assert (after.placed, after.removal) == ((), None)
+
+
+def test_pods_that_differ_by_age_alone_are_open() -> None:
+    young, old = observe({"n1": 1, "n2": 1})
+    old = replace(old, metadata=replace(old.metadata, uid="x", creation_timestamp=None))
+    young = replace(young, metadata=replace(young.metadata, uid="y"))
+    setup = setup_of(young, old, unavailable=1)
+
+    after = controller(setup).advance(setup.start)
+
+    assert after is not None
+    assert controller(setup).list_removable(after) == [("n2", 0), ("n1", 0)]
+
+
+def test_pods_without_a_node_and_pods_that_are_not_ready_go_first() -> None:
+    waiting, sick, well, other = observe({"": 1, "n1": 1, "n2": 2})
+    status = sick.status
+    assert status is not None
+    assert status.conditions is not None
+    down = (replace(status.conditions[0], status="False"),)
+    sick = replace(sick, status=replace(status, conditions=down))
+    setup = setup_of(waiting, sick, well, other, unavailable=2)
+    sizes = controller(setup).measure(setup.start)
+
+    after = controller(setup).advance(setup.start)
+
+    assert sizes.available == (2, 0)
+    assert after is not None
+    assert [name for name, _ in after.placed] == ["n2"]
+    assert (after.pending, after.removal) == ((), None)
+
+
+def test_nodes_can_be_ignored() -> None:
+    setup = setup_of(*observe({"n1": 1, "n2": 2}))
+
+    after = controller(setup).ignore_nodes().advance(setup.start)
+
+    assert after is not None
+    assert after.removal is not None
+    assert after.removal.nodes == ("n1", "n2")
+
+
+def test_description() -> None:
+    setup = setup_of(*observe({"n1": 1, "n2": 2}), surge=1)
+    before = setup.start
+    after = replace(before, sizes=(1, 2))
+
+    assert controller(setup).describe(before, after) == "new 0 -> 2, old 3 -> 1"

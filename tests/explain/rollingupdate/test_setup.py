@@ -1,0 +1,112 @@
+"""Pods of a workload become the kinds and the first state of a rolling update."""
+
+from msgspec.structs import replace
+
+from tests.explain.rollingupdate.rollouts import (
+    both,
+    cluster,
+    observe,
+    of_ordinals,
+    of_sets,
+    rolling,
+    workload,
+)
+from tests.policy.placement.clusters import WEB, node, spread_over
+from webhook.explain.nodeedits import RemoveNodes
+from webhook.explain.rollingupdate.setup import Filling, prepare_sets
+from webhook.explain.rollingupdate.sizes import SetSizes
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.policy.model import ZONE
+
+NODES = (node("n1", "a"), node("n2", "b"))
+
+
+def test_like_pods_are_one_kind() -> None:
+    pods = observe({"n1": 2, "n2": 1, "": 1})
+
+    setup = of_sets(NODES, rolling(4), spread_over(), pods=pods)
+
+    assert setup.start.sizes == (4, 0)
+    assert setup.start.placed == (("n1", (0, 0)), ("n2", (0,)))
+    assert setup.start.pending == (0,)
+    assert [kind.is_new for kind in setup.kinds] == [False, False, True]
+    assert [kind.number for kind in setup.kinds] == [0, 1, 2]
+    assert setup.notes == ()
+
+
+def test_missing_pods_are_of_the_old_revision() -> None:
+    setup = of_sets(NODES, rolling(3), spread_over(), pods=observe({"n1": 1}))
+
+    assert setup.start.sizes == (3, 0)
+    assert setup.start.pending == (1, 1)
+    assert setup.notes == ("2 replicas have no pod yet, and are placed before the rollout",)
+
+
+def test_replica_sets_are_in_order_of_their_age() -> None:
+    pods = [
+        *observe({"n1": 1}, name="web-b", revision="b"),
+        *observe({"n1": 1}, name="web-a", revision="a"),
+        *observe({"n2": 2}, name="web-x", revision="x"),
+    ]
+
+    setup = of_sets(NODES, rolling(4), spread_over(), pods=pods, sets=["web-b", "web-c", "web-a"])
+
+    owners = [kind.owner for kind in setup.kinds]
+    assert setup.start.sizes == (2, 1, 1, 0)
+    assert owners == [1, 2, 0, 2, 3]
+    assert [kind.new is None for kind in setup.kinds] == [True, True, True, False, False]
+
+
+def test_pods_of_nodes_that_are_gone_are_missing() -> None:
+    revisions, pods = both(spread_over()), observe({"n1": 1, "n2": 1})
+    scenario = RemoveNodes(ZONE, "b").apply(cluster(NODES, revisions, pods))
+
+    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+
+    assert setup.start.placed == (("n1", (0,)),)
+    assert setup.start.pending == (1,)
+    assert setup.notes == ("1 replica has no pod yet, and is placed before the rollout",)
+
+
+def test_the_workloads_own_pods_are_not_in_the_cluster() -> None:
+    revisions, pods = both(spread_over()), observe({"n1": 1, "n2": 1})
+    scenario = cluster(NODES, revisions, pods)
+    scenario.census.add("shop", {**WEB, "tier": "other"}, "n1")
+
+    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+
+    selector = spread_over().label_selector
+    assert setup.scenario.census.count("shop", selector) == {"n1": 1}
+    assert scenario.census.count("shop", selector) == {"n1": 2, "n2": 1}
+
+
+def test_a_pod_that_is_not_ready_is_a_kind_of_its_own() -> None:
+    well, sick, silent = observe({"n1": 3})
+    assert sick.status is not None
+    assert sick.status.conditions is not None
+    down = (replace(sick.status.conditions[0], status="False"),)
+    sick = replace(sick, status=replace(sick.status, conditions=down))
+    silent = replace(silent, status=None)
+
+    setup = of_sets(NODES, rolling(3), spread_over(), pods=[well, sick, silent])
+
+    assert [kind.is_ready for kind in setup.kinds[:3]] == [True, False, True]
+
+
+def test_ordinals() -> None:
+    (pod,) = observe({"n2": 1}, name="web", first=6)
+
+    setup = of_ordinals(NODES, StatefulSetPlan("web", start=5), 2, spread_over(), pods=[pod])
+
+    assert setup.start.placed == (("n2", (1,)),)
+    assert setup.start.pending == ()
+    assert [kind.owner for kind in setup.kinds] == [0, 1, 0, 1]
+    assert [kind.labels["ordinal"] for kind in setup.kinds] == ["5", "0", "5", "6"]
+    assert setup.strategy == "OrderedReady"
+
+
+def test_filling_changes_no_size() -> None:
+    sizes = SetSizes((1, 2), (0, 0))
+
+    assert Filling(3).decide(sizes) is sizes
+    assert not str(Filling(3))

@@ -1,0 +1,146 @@
+"""Rolling updates finish or stop as the arithmetic says, and say so for every choice."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.rollingupdate.rollouts import APART, observe, of_sets, rolling
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.nodeedits import Cordon
+from webhook.explain.rollingupdate.report import StopBounds
+from webhook.explain.rollingupdate.simulation import simulate
+from webhook.explain.rollingupdate.sizes import BlueGreen, Recreate, RolloutStrategy
+from webhook.policy.model import HOSTNAME, Constraint, Node
+from webhook.policy.podlabels import TEMPLATE_HASH
+
+HOST = spread_over(HOSTNAME)
+HOST_APART = spread_over(HOSTNAME, match_label_keys=(TEMPLATE_HASH,))
+UNEVEN = (node("a1", "a"), node("a2", "a"), node("a3", "a"), node("b1", "b"))
+THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
+CLOSED = (*THREE[:2], replace(THREE[2], unschedulable=True))
+
+Fate = tuple[bool, bool, bool]
+"""Whether a rollout finishes with the first choices, can finish, and can stop."""
+
+Skews = list[tuple[int, int, int]]
+"""At the end with the first choices, at least, and at most."""
+
+# nodes, strategy and constraints; the fate, the number of steps, and the skews
+FATES: dict[
+    str,
+    tuple[tuple[Node, ...], RolloutStrategy, tuple[Constraint, ...], tuple[Fate, int, Skews]],
+] = {
+    "nothing to keep": (THREE, rolling(3), (), ((True, True, False), 4, [])),
+    "uneven zones and nodes, all counted together": (
+        UNEVEN, rolling(3), (spread_over(), HOST), ((False, False, True), 1, [(1, 1, 1), (1, 1, 1)])
+    ),
+    "the same with each revision apart": (
+        UNEVEN, rolling(3), (APART, HOST_APART), ((True, True, False), 4, [(1, 1, 1), (1, 1, 1)])
+    ),
+    "the zones alone apart": (
+        UNEVEN, rolling(3), (APART, HOST), ((False, True, True), 2, [(1, 1, 1), (1, 1, 1)])
+    ),
+    "a pod that may be missing makes room": (
+        UNEVEN, rolling(3, 1, 1), (spread_over(), HOST),
+        ((True, True, False), 3, [(1, 1, 1), (1, 1, 1)]),
+    ),
+    "a node for each pod": (
+        THREE, rolling(3), (HOST,), ((True, True, False), 4, [(2, 0, 2)])
+    ),
+    "a closed domain keeps the surge out": (
+        CLOSED, rolling(2), (spread_over(),), ((False, False, True), 1, [(1, 1, 1)])
+    ),
+    "recreated pods find their places": (
+        UNEVEN, Recreate(3), (spread_over(), HOST), ((True, True, False), 1, [(1, 1, 1), (1, 1, 1)])
+    ),
+    "twice as many pods": (
+        THREE, BlueGreen(3), (spread_over(),), ((True, True, False), 2, [(0, 0, 0)])
+    ),
+    "twice as many pods have no place": (
+        CLOSED, BlueGreen(2), (spread_over(),), ((False, False, True), 1, [(1, 1, 1)])
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "strategy", "constraints", "expected"), FATES.values(), ids=FATES.keys()
+)
+def test_fate(
+    nodes: tuple[Node, ...],
+    strategy: RolloutStrategy,
+    constraints: tuple[Constraint, ...],
+    expected: tuple[Fate, int, Skews],
+) -> None:
+    forecast, _ = simulate(of_sets(nodes, strategy, *constraints))
+
+    fate = forecast.finishes, forecast.can_finish, forecast.can_stop
+    skews = [(skew.after, skew.least, skew.most) for skew in forecast.skews]
+    assert (fate, len(forecast.steps), skews) == expected
+    assert forecast.all_tried
+    assert bool(forecast.reason) is not forecast.finishes
+
+
+def test_a_rollout_may_stop_with_more_or_fewer_pods() -> None:
+    stops, _ = simulate(of_sets(UNEVEN, rolling(3), APART, HOST))
+    finishes, _ = simulate(of_sets(THREE, rolling(3), HOST))
+
+    assert stops.stops_with == StopBounds(1, 1)
+    assert finishes.stops_with is None
+
+
+def test_the_steps_show_old_and_new_pods_by_zone() -> None:
+    forecast, end = simulate(of_sets(THREE, rolling(3), HOST, spread_over()))
+
+    shown = [
+        [(domain.value, domain.old, domain.new) for domain in step.domains]
+        for step in (forecast.start, *forecast.steps[:2])
+    ]
+    assert shown == [
+        [("a", 1, 0), ("b", 1, 0), ("c", 1, 0)],
+        [("a", 1, 1), ("b", 1, 0), ("c", 1, 0)],
+        [("a", 0, 2), ("b", 1, 0), ("c", 1, 0)],
+    ]
+    assert [step.action for step in forecast.steps] == [
+        "new 0 -> 1", "new 1 -> 2, old 3 -> 2", "new 2 -> 3, old 2 -> 1", "old 1 -> 0"
+    ]  # fmt: skip
+    assert end.census.count("shop", spread_over().label_selector) == {"n1": 2, "n2": 1}
+
+
+def test_a_rollout_that_stops_ends_with_the_pod_that_has_no_node() -> None:
+    forecast, end = simulate(of_sets(UNEVEN, rolling(3), spread_over(), HOST))
+
+    last = forecast.steps[-1]
+    assert (last.old, last.new, last.pending) == (3, 0, 1)
+    assert end.placement().passing == ()
+    assert end.pod.labels[TEMPLATE_HASH] == "2"
+    assert forecast.reason.startswith("a new pod cannot be placed: zone (maxSkew 1) allows only b")
+
+
+def test_a_pod_that_is_not_ready_stops_a_rollout_that_may_miss_none() -> None:
+    well, sick = observe({"n1": 1, "n2": 1})
+    assert sick.status is not None
+    assert sick.status.conditions is not None
+    down = (replace(sick.status.conditions[0], status="False"),)
+    sick = replace(sick, status=replace(sick.status, conditions=down))
+    setup = of_sets(THREE[:2], rolling(2, 0, 1), pods=[well, sick])
+
+    forecast, _ = simulate(setup)
+
+    assert forecast.finishes, "the pod that is not ready is deleted first"
+    assert [step.old for step in forecast.steps] == [1, 0]
+
+
+def test_many_choices_are_rough_or_incomplete() -> None:
+    nodes = [node(f"n{i}", "abc"[i % 3]) for i in range(9)]
+    rough, _ = simulate(of_sets(nodes, rolling(10, 3, 2), spread_over()))
+    many = [node(f"n{i}", "abc"[i % 3]) for i in range(40)]
+    incomplete, _ = simulate(of_sets(many, rolling(40, 10, 10), spread_over(), HOST))
+
+    assert (rough.all_tried, rough.can_stop) == (True, False)
+    assert (incomplete.all_tried, incomplete.finishes) == (False, True)
+    assert incomplete.notes[-1].startswith("there are too many choices to try all of them")
+
+
+def test_edits_are_named() -> None:
+    forecast, _ = simulate(of_sets(THREE, rolling(3), spread_over()), [Cordon("n9")])
+
+    assert forecast.sentence.startswith("if you cordon node n9: a rollout of 3 replicas")

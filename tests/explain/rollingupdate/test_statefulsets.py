@@ -1,0 +1,69 @@
+"""Pods of a StatefulSet are replaced from the highest ordinal down, as its controller does."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.explain.rollingupdate.rollouts import observe, of_ordinals
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.rollingupdate.simulation import simulate
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.policy.placement.census import ObservedPod
+
+THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
+PLAN = StatefulSetPlan("web")
+
+
+def pods(*nodes: str, start: int = 0) -> list[ObservedPod]:
+    """Make the pods with the first ordinals, on these nodes."""
+    return [
+        pod
+        for ordinal, name in enumerate(nodes, start)
+        for pod in observe({name: 1}, name="web", first=ordinal)
+    ]
+
+
+EVEN = ("n1", "n2", "n3")
+
+# the plan, the nodes of the pods, whether it finishes, and what the controller does
+COURSES: dict[str, tuple[StatefulSetPlan, tuple[str, ...], bool, list[str]]] = {
+    "one after another": (
+        PLAN, EVEN, True, ["replaces web-2", "replaces web-1", "replaces web-0"]
+    ),
+    "down to the partition": (replace(PLAN, partition=2), EVEN, True, ["replaces web-2"]),
+    "other ordinals": (
+        replace(PLAN, start=5, partition=1), EVEN, True, ["replaces web-7", "replaces web-6"]
+    ),
+    "several at a time, created one by one": (
+        replace(PLAN, unavailable=2), EVEN, True,
+        ["replaces web-1, deletes web-2", "creates web-2", "replaces web-0"],
+    ),
+    "several at a time in parallel": (
+        replace(PLAN, unavailable=2, is_parallel=True), EVEN, True,
+        ["replaces web-1, web-2", "replaces web-0"],
+    ),
+    "in parallel without the feature gate": (
+        replace(PLAN, is_parallel=True), EVEN, True,
+        ["replaces web-2", "replaces web-1", "replaces web-0"],
+    ),
+    "none on delete": (replace(PLAN, on_delete=True), EVEN, True, []),
+    "a pod without a node keeps the others": (PLAN, ("n1", ""), False, []),
+    "in parallel, a new pod without a node does": (
+        replace(PLAN, is_parallel=True), ("n1", "", "n2"), False, ["replaces web-2"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("plan", "nodes", "finishes", "actions"), COURSES.values(), ids=COURSES.keys()
+)
+def test_course(
+    plan: StatefulSetPlan, nodes: tuple[str, ...], finishes: bool, actions: list[str]
+) -> None:
+    unplaceable = spread_over("nowhere") if "" in nodes else spread_over()
+    own = pods(*nodes, start=plan.start)
+
+    forecast, _ = simulate(of_ordinals(THREE, plan, len(nodes), unplaceable, pods=own))
+
+    assert [step.action for step in forecast.steps] == actions
+    assert forecast.finishes is finishes
+    assert (forecast.can_finish, forecast.can_stop) == (finishes, not finishes)

@@ -1,0 +1,92 @@
+"""
+The rolling update of a target, as a setup to simulate: ``prepare_rollout``.
+
+Edits of the cluster and of the number of replicas are applied before it.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from webhook.cli.inputs.rollouts import RolloutPlan
+from webhook.cli.inputs.targets import PlacementTarget
+from webhook.errors import ConfigError
+from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.rollingupdate.setup import (
+    leave_out_pods,
+    prepare_ordinals,
+    prepare_sets,
+)
+from webhook.explain.rollingupdate.simulation import RolloutSetup
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.explain.scenario import Scale, Scenario, ScenarioEdit, apply_all
+
+MOST_REPLICAS = 500  # of a simulated rollout; more take seconds
+
+_OPTION = "--what-if rollout"
+
+
+def check_rollouts(targets: Sequence[PlacementTarget]) -> None:
+    """
+    Check that the rollouts of all targets are modelled.
+
+    Raises:
+        ConfigError: One is not.
+    """
+    for target in targets:
+        if target.rollout is None:
+            problem = (
+                f"the rollout of a {target.kind.kind} is not modelled: name a Deployment, a "
+                "StatefulSet or an Argo Rollout"
+            )
+            raise ConfigError(problem, _OPTION)
+        if target.rollout.obstacle:
+            problem = f"{target.name} cannot be simulated: {target.rollout.obstacle}"
+            raise ConfigError(problem, _OPTION)
+
+
+def prepare_rollout(
+    target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None
+) -> tuple[RolloutSetup, tuple[ScenarioEdit, ...]]:
+    """
+    Prepare the rolling update of a target whose rollout is modelled.
+
+    Args:
+        scale: The number of replicas to set before it; None to keep it.
+
+    Returns:
+        The setup, and all edits that it contains.
+
+    Raises:
+        ConfigError: There are too many replicas.
+    """
+    plan, pods = target.rollout, target.pods
+    assert plan is not None, "check_rollouts is called before"
+    assert pods is not None, "all kinds with a plan have pods that can be removed"
+    replicas = target.replicas if scale is None else scale
+    if replicas > MOST_REPLICAS:
+        problem = f"{replicas} replicas are too many to simulate: at most {MOST_REPLICAS}"
+        raise ConfigError(problem, _OPTION)
+    changed = apply_all(edits, target.present)
+    surplus = Surplus()
+    if scale is not None or isinstance(plan.choose(replicas), StatefulSetPlan):
+        # otherwise, pods beyond the replicas are those of a rollout that runs
+        surplus = pods.find_surplus(replicas, (node.name for node in changed.topology.nodes))
+    setup = _prepare(leave_out_pods(changed, surplus.pods), _remove(pods, surplus), plan, replicas)
+    notes = (*target.terms.notes, *plan.notes, *surplus.notes, *setup.notes)
+    edits = edits if scale is None else (*edits, Scale(scale))
+    return replace(setup, notes=notes), edits
+
+
+def _remove(pods: WorkloadPods, surplus: Surplus) -> WorkloadPods:
+    removed = {pod.metadata.name for pod in surplus.pods}
+    return replace(pods, pods=tuple(pod for pod in pods.pods if pod.metadata.name not in removed))
+
+
+def _prepare(
+    scenario: Scenario, pods: WorkloadPods, plan: RolloutPlan, replicas: int
+) -> RolloutSetup:
+    strategy = plan.choose(replicas)
+    if isinstance(strategy, StatefulSetPlan):
+        return prepare_ordinals(scenario, pods, strategy, plan.revisions, replicas)
+    return prepare_sets(scenario, pods, strategy, plan.revisions, plan.sets)

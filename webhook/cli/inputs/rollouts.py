@@ -1,0 +1,231 @@
+"""
+How a workload rolls out a new revision: what its strategy says, and its ReplicaSets by their age.
+
+Entry point: ``read_plan``. What happens then is the subject of ``explain.rollingupdate``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored
+from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
+from webhook.explain.newpods import NewPod
+from webhook.explain.rollingupdate.canary import ALL, Canary
+from webhook.explain.rollingupdate.setup import Revisions
+from webhook.explain.rollingupdate.sizes import (
+    BlueGreen,
+    Recreate,
+    RollingUpdate,
+    RolloutStrategy,
+)
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.policy.api.versions import Version
+from webhook.policy.fenceposts import is_limit, read_limits, scale
+from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
+from webhook.policy.nextrevision import read_partitioned
+from webhook.policy.paths import find_value, is_array, is_object
+from webhook.policy.placement.census import ObservedPod
+from webhook.policy.podlabels import revision_key
+
+NEW_REVISION = "new"
+"""Placeholder for the hash of the revision that is rolled out; a real hash has no vowels."""
+
+HONORS_UNAVAILABLE = Version(1, 37)
+"""The first version with the feature gate MaxUnavailableStatefulSet on by default."""
+
+ChooseStrategy: TypeAlias = Callable[[int], RolloutStrategy | StatefulSetPlan]
+"""Chooses the strategy for a number of replicas."""
+
+
+class ForeseePod(Protocol):
+    """Foresees a new pod of a workload."""
+
+    def __call__(self, revision: NextRevision, ordinal: int) -> NewPod:
+        """Return the pod of a revision with an ordinal."""
+        ...
+
+
+class RolloutPlan(msgspec.Struct, frozen=True):
+    """
+    How a workload rolls out a new revision.
+
+    Attributes:
+        choose: Chooses the strategy.
+        revisions: Its pods.
+        sets: Names of its ReplicaSets, the first created first.
+        notes: What is supposed; sentences.
+        obstacle: Why its rollout is not modelled; empty if it is.
+    """
+
+    choose: ChooseStrategy
+    revisions: Revisions
+    sets: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    obstacle: str = ""
+
+
+def read_plan(
+    subject: subjects.ExplainSubject,
+    cluster: ClusterReader,
+    version: Version,
+    foresee: ForeseePod,
+    replicas: Sequence[ObservedPod],
+) -> RolloutPlan | None:
+    """
+    Read how a workload rolls out.
+
+    Args:
+        replicas: Its pods.
+
+    Returns:
+        None for a kind whose rollout is not modelled.
+    """
+    match subject.kind:
+        case _ if subject.kind == DEPLOYMENT:
+            choose = _read_deployment(subject)
+        case _ if subject.kind == STATEFUL_SET:
+            choose = _read_stateful_set(subject, version)
+        case _ if subject.kind == ROLLOUT:
+            choose = _read_argo_rollout(subject)
+        case _:
+            return None
+    volumes = SetVolumes(subject.name, subject.namespace)
+    if subject.kind == STATEFUL_SET:
+        volumes = read_set_volumes(subject, cluster)
+    return RolloutPlan(
+        choose,
+        _list_revisions(subject, cluster, partial(_foresee_volumes, foresee, volumes), replicas),
+        _list_sets(subject, cluster),
+        tuple(_list_notes(subject, version, volumes)),
+        _find_obstacle(subject),
+    )
+
+
+def _foresee_volumes(
+    foresee: ForeseePod, volumes: SetVolumes, revision: NextRevision, ordinal: int
+) -> NewPod:
+    """Foresee a pod that needs a node which can access its volumes."""
+    new, terms = foresee(revision, ordinal), volumes.list_terms(ordinal)
+    if not terms:
+        return new
+    return replace(new, pod=replace(new.pod, demands=replace(new.pod.demands, volumes=terms)))
+
+
+def _list_revisions(
+    subject: subjects.ExplainSubject,
+    cluster: ClusterReader,
+    foresee: ForeseePod,
+    replicas: Sequence[ObservedPod],
+) -> Revisions:
+    """Foresee the pods of the stored workload, and those of a new revision of the subject."""
+    find_present = _find_present(subject, cluster, replicas)
+    new = NextRevision(subject, {revision_key(subject.kind): NEW_REVISION}, is_new=True)
+
+    @cache
+    def build_old(ordinal: int) -> NewPod:
+        return foresee(find_present(ordinal), ordinal)
+
+    return Revisions(build_old, cache(partial(foresee, new)))
+
+
+def _find_present(
+    subject: subjects.ExplainSubject, cluster: ClusterReader, replicas: Sequence[ObservedPod]
+) -> Callable[[int], NextRevision]:
+    """Find the revisions of the pods that the stored workload creates, by their ordinals."""
+    stored = find_stored(subject, cluster)
+    present = subject if stored is None else replace(subject, value=stored, exists=True)
+    if subject.kind == STATEFUL_SET:
+        revisions = SetRevisions(present, replicas, cluster)
+        revisions.at(revisions.start)  # reads all facts while the cluster is open
+        return revisions.at
+    revision = find_revision(present, cluster)
+    return lambda _: revision
+
+
+def _find(subject: subjects.ExplainSubject, *path: str) -> Any:
+    return find_value(subject.value, ("spec", *path))
+
+
+def _read_deployment(subject: subjects.ExplainSubject) -> ChooseStrategy:
+    if _find(subject, "strategy", "type") == "Recreate":
+        return Recreate
+    limits = read_limits(_find(subject, "strategy", "rollingUpdate"))
+    return lambda replicas: RollingUpdate(replicas, limits.resolve(replicas))
+
+
+def _read_stateful_set(subject: subjects.ExplainSubject, version: Version) -> ChooseStrategy:
+    written = read_partitioned(subject.value)
+    plan = StatefulSetPlan(
+        name=subject.name,
+        start=written.start,
+        partition=written.partition,
+        is_parallel=_find(subject, "podManagementPolicy") == "Parallel",
+        on_delete=_find(subject, "updateStrategy", "type") == "OnDelete",
+    )
+    if version < HONORS_UNAVAILABLE:
+        return lambda _: plan
+    limit = _find(subject, "updateStrategy", "rollingUpdate", "maxUnavailable")
+    most = limit if is_limit(limit) else 1
+    return lambda replicas: replace(plan, unavailable=max(1, scale(most, replicas)))
+
+
+def _read_argo_rollout(subject: subjects.ExplainSubject) -> ChooseStrategy:
+    canary = _find(subject, "strategy", "canary")
+    if not is_object(canary):
+        return BlueGreen
+    limits, steps = read_limits(canary), canary.get("steps")
+    weights = [find_value(step, ("setWeight",)) for step in (steps if is_array(steps) else ())]
+    known = [weight for weight in weights if isinstance(weight, int) and 0 <= weight < ALL]
+    return lambda replicas: Canary(replicas, limits.resolve(replicas), (*known, ALL))
+
+
+def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> tuple[str, ...]:
+    """List the ReplicaSets of a workload by their age."""
+    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
+    owned = [value for value in found if subjects.is_controlled_by(value, subject)]
+    return tuple(subjects.name_of(value) for value in sorted(owned, key=_created_at))
+
+
+def _created_at(value: Json) -> tuple[str, str]:
+    written = find_value(value, ("metadata", "creationTimestamp"))
+    return (written if isinstance(written, str) else ""), subjects.name_of(value)
+
+
+def _find_obstacle(subject: subjects.ExplainSubject) -> str:
+    if subject.kind != ROLLOUT:
+        return ""
+    strategy = _find(subject, "strategy")
+    if find_value(strategy, ("canary", "trafficRouting")) is not None:
+        return "a canary with trafficRouting is scaled by the weights of its traffic router"
+    known = ("canary", "blueGreen")
+    has_one = any(is_object(find_value(strategy, (name,))) for name in known)
+    return "" if has_one else "it has no strategy: write canary or blueGreen"
+
+
+def _list_notes(
+    subject: subjects.ExplainSubject, version: Version, volumes: SetVolumes
+) -> Iterator[str]:
+    if _find(subject, "paused") is True:
+        yield "it is paused: the rollout begins after it is resumed"
+    if subject.kind == ROLLOUT:
+        yield "pauses, analyses and experiments of the Rollout are taken to end well"
+    if _find(subject, "updateStrategy", "type") == "OnDelete":
+        yield "updateStrategy OnDelete: the controller replaces no pod that nobody deletes"
+    if volumes.are_unknown:
+        yield (
+            "the volumes of its claims are not known: a pod returns to the zone of its volume, and "
+            "stays Pending if a hard constraint rejects it there"
+        )
+    limit = _find(subject, "updateStrategy", "rollingUpdate", "maxUnavailable")
+    if subject.kind == STATEFUL_SET and limit is not None and version < HONORS_UNAVAILABLE:
+        yield (
+            "maxUnavailable has no effect unless the feature gate MaxUnavailableStatefulSet is on; "
+            f"before {HONORS_UNAVAILABLE} it is off by default"
+        )

@@ -1,0 +1,222 @@
+"""
+Prepare a rolling update from the pods of a workload, with or without ReplicaSets.
+
+``prepare_sets`` and ``prepare_ordinals`` are the entry points. The pods of nodes that are gone are
+missing, and are created again as pods of the old revision before the rolling update.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from webhook.explain.newpods import NewPod
+from webhook.explain.removal import WorkloadPods
+from webhook.explain.removalorder import find_readiness, order_pods, removal_key
+from webhook.explain.rollingupdate.replicasets import ReplicaSetController
+from webhook.explain.rollingupdate.simulation import RolloutSetup
+from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
+from webhook.explain.rollingupdate.statefulsets import (
+    StatefulSetController,
+    StatefulSetPlan,
+)
+from webhook.explain.scenario import Scenario
+from webhook.policy.advice.findings import count_of
+from webhook.policy.placement.census import ObservedPod
+
+_RUNNING = (2, 1, 0)  # the ``removal_key`` of a pod that runs, is ready, and has no deletion cost
+
+
+class Filling(RolloutStrategy, frozen=True):
+    """Leave the sizes as they are: the ReplicaSets create what is missing."""
+
+    def __str__(self) -> str:
+        return ""
+
+    def decide(self, sizes: SetSizes) -> SetSizes:
+        """Return the sizes themselves."""
+        return sizes
+
+
+class Revisions(msgspec.Struct, frozen=True):
+    """
+    The pods that a workload creates.
+
+    Attributes:
+        old: Builds a pod of the present revision, by its index among the ordinals.
+        new: Builds one of the new revision.
+    """
+
+    old: Callable[[int], NewPod]
+    new: Callable[[int], NewPod]
+
+
+def prepare_sets(
+    scenario: Scenario,
+    pods: WorkloadPods,
+    strategy: RolloutStrategy,
+    revisions: Revisions,
+    sets: Sequence[str] = (),
+) -> RolloutSetup:
+    """
+    Prepare the rolling update of a workload with ReplicaSets.
+
+    Args:
+        scenario: The cluster with all pods.
+        pods: Those of the workload.
+        sets: Names of its ReplicaSets, the first created first; others come before them.
+    """
+    kept = _list_kept(scenario, pods.pods)
+    names = _order_sets(kept, sets)
+    old, new = revisions.old(0), revisions.new(0)
+    kinds: list[ReplicaKind] = []
+    numbers: dict[object, int] = {}
+    found: list[tuple[int, str]] = []  # kind and node of each pod
+    for pod in kept:
+        kind = _describe_pod(pod, names.index(_owner_of(pod)), old)
+        number = numbers.setdefault(_identify(kind), len(kinds))
+        if number == len(kinds):
+            kinds.append(replace(kind, number=number))
+        found.append((number, pod.spec.node_name or ""))
+    missing = max(0, strategy.replicas - len(kept))
+    owners = max(1, len(names))
+    lost = _make_kind(len(kinds), owners - 1, old, is_new=False)
+    kinds += [lost, replace(_make_kind(0, owners, new, is_new=True), number=len(kinds) + 1)]
+    sizes = [0] * (owners + 1)
+    for number, _ in found:
+        sizes[kinds[number].owner] += 1
+    sizes[owners - 1] += missing
+    start = _start(tuple(sizes), [*found, *[(lost.number, "")] * missing])
+    ages = _find_ages(kept, [number for number, _ in found], pods)
+    return RolloutSetup(
+        scenario=leave_out_pods(scenario, pods.pods),
+        kinds=kinds,
+        start=start,
+        filling=ReplicaSetController(Filling(strategy.replicas), kinds, ages),
+        updating=ReplicaSetController(strategy, kinds, ages),
+        strategy=str(strategy),
+        replicas=strategy.replicas,
+        notes=_describe_missing(missing),
+    )
+
+
+def prepare_ordinals(
+    scenario: Scenario,
+    pods: WorkloadPods,
+    plan: StatefulSetPlan,
+    revisions: Revisions,
+    replicas: int,
+) -> RolloutSetup:
+    """Prepare the rolling update of a StatefulSet; the arguments are as for ``prepare_sets``."""
+    present = {pods.find_ordinal(pod) - plan.start: pod for pod in _list_kept(scenario, pods.pods)}
+    old: list[ReplicaKind] = []
+    for index in range(replicas):
+        pod, new = present.get(index), revisions.old(plan.start + index)
+        kind = _make_kind(index, index, new, is_new=False)
+        old.append(kind if pod is None else replace(_describe_pod(pod, index, new), number=index))
+    new_kinds = [
+        _make_kind(replicas + index, index, revisions.new(plan.start + index), is_new=True)
+        for index in range(replicas)
+    ]
+    found = [
+        (index, present[index].spec.node_name or "")
+        for index in range(replicas)
+        if index in present
+    ]
+    filling = replace(plan, partition=replicas, unavailable=0)
+    return RolloutSetup(
+        scenario=leave_out_pods(scenario, pods.pods),
+        kinds=[*old, *new_kinds],
+        start=_start((), found),
+        filling=StatefulSetController(filling, old, new_kinds),
+        updating=StatefulSetController(plan, old, new_kinds),
+        strategy=str(plan),
+        replicas=replicas,
+        notes=_describe_missing(replicas - len(found)),
+    )
+
+
+def _list_kept(scenario: Scenario, pods: Iterable[ObservedPod]) -> list[ObservedPod]:
+    """List the pods that are not on a node that is gone."""
+    names = {"", *(node.name for node in scenario.topology.nodes)}
+    return [pod for pod in pods if (pod.spec.node_name or "") in names]
+
+
+def leave_out_pods(scenario: Scenario, pods: Iterable[ObservedPod]) -> Scenario:
+    """Return the scenario of a cluster without pods of the namespace."""
+    counted = (
+        (pod.metadata.labels or {}, {pod.spec.node_name or "": 1}) for pod in pods if pod.counts
+    )
+    census = scenario.census.leave_out(scenario.pod.namespace, counted)
+    return replace(scenario, census=census)
+
+
+def _owner_of(pod: ObservedPod) -> str:
+    return pod.controller.name if pod.controller else ""
+
+
+def _order_sets(pods: Iterable[ObservedPod], sets: Sequence[str]) -> list[str]:
+    """Order the ReplicaSets that have pods by their age; unknown ones come first."""
+    owners = set(map(_owner_of, pods))
+    return [*sorted(owners.difference(sets)), *(name for name in sets if name in owners)]
+
+
+def _describe_pod(pod: ObservedPod, owner: int, new: NewPod) -> ReplicaKind:
+    labels = pod.metadata.labels or {}
+    return ReplicaKind(
+        number=0,
+        owner=owner,
+        namespace=pod.metadata.namespace or "",
+        labels=labels,
+        new=new if labels == new.pod.labels else None,
+        is_new=False,
+        removal=removal_key(pod),
+        is_ready=find_readiness(pod) is not False,
+    )
+
+
+def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> ReplicaKind:
+    return ReplicaKind(
+        number=number,
+        owner=owner,
+        namespace=new.pod.namespace,
+        labels=new.pod.labels,
+        new=new,
+        is_new=is_new,
+        removal=_RUNNING,
+    )
+
+
+def _identify(kind: ReplicaKind) -> object:
+    return kind.owner, frozenset(kind.labels.items()), kind.removal, kind.is_ready
+
+
+def _start(sizes: tuple[int, ...], pods: Iterable[tuple[int, str]]) -> RolloutState:
+    """Build the first state from the kinds and nodes of pods; pending ones have no node."""
+    placed: dict[str, list[int]] = {}
+    for number, node in pods:
+        placed.setdefault(node, []).append(number)
+    pending = placed.pop("", [])
+    nodes = tuple((node, tuple(sorted(kinds))) for node, kinds in sorted(placed.items()))
+    return RolloutState(sizes, 0, nodes, tuple(sorted(pending)), ())
+
+
+def _find_ages(
+    pods: Sequence[ObservedPod], numbers: Sequence[int], workload: WorkloadPods
+) -> Mapping[tuple[str, int], Sequence[int]]:
+    """Find the positions of pods in the order of removal, by their node and kind."""
+    kinds = {id(pod): number for pod, number in zip(pods, numbers, strict=True)}
+    ages: dict[tuple[str, int], list[int]] = {}
+    groups = order_pods(pods, (), workload.now)
+    ordered = [pod for group in groups for pod in group.pods]
+    for position, pod in enumerate(ordered):
+        ages.setdefault((pod.spec.node_name or "", kinds[id(pod)]), []).append(position)
+    return ages
+
+
+def _describe_missing(number: int) -> tuple[str, ...]:
+    if number <= 0:
+        return ()
+    has = "has no pod yet, and is" if number == 1 else "have no pod yet, and are"
+    return (f"{count_of(number, 'replica')} {has} placed before the rollout",)

@@ -1,0 +1,142 @@
+"""
+How many pods each ReplicaSet shall have next, as the controllers of its workload decide.
+
+A strategy is a value; its ``decide`` is one synchronization of the controller. Numbers alone are
+decided here. Which pods are created and deleted is the subject of ``replicasets``.
+
+Source: kubernetes pkg/controller/deployment/{rolling,recreate}.go; argo-rollouts
+rollout/{canary,bluegreen,replicaset}.go, utils/replicaset/canary.go.
+"""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+
+from webhook.policy.fenceposts import PodLimits
+
+
+class SetSizes(msgspec.Struct, frozen=True):
+    """
+    The ReplicaSets of a workload: old ones, the first created first, and the new one last.
+
+    Attributes:
+        desired: Number of pods of each.
+        available: Ready pods of each.
+        stage: Index of the step of a canary; 0 for others.
+    """
+
+    desired: tuple[int, ...]
+    available: tuple[int, ...]
+    stage: int = 0
+
+    @property
+    def new(self) -> int:
+        """Desired number of new pods."""
+        return self.desired[-1]
+
+    @property
+    def old(self) -> tuple[int, ...]:
+        """Desired numbers of old pods."""
+        return self.desired[:-1]
+
+
+class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
+    """Metaclass of structs with abstract methods."""
+
+
+class RolloutStrategy(msgspec.Struct, frozen=True, metaclass=_AbstractStructMeta):
+    """How a controller replaces the pods of a workload; ``replicas`` is their desired number."""
+
+    replicas: int
+
+    @abstractmethod
+    def decide(self, sizes: SetSizes) -> SetSizes:
+        """Decide the next sizes and stage; the same ones if there is nothing to do now."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Describe the strategy, as ``maxSurge 1, maxUnavailable 0``."""
+
+    def is_finished(self, sizes: SetSizes) -> bool:
+        """Whether all replicas are new and available, and no other pod is left."""
+        goal = (*(0 for _ in sizes.old), self.replicas)
+        return sizes.desired == goal and sizes.available[-1] >= self.replicas
+
+
+class Recreate(RolloutStrategy, frozen=True):
+    """Delete all old pods, and then create the new ones."""
+
+    def __str__(self) -> str:
+        return "Recreate"
+
+    def decide(self, sizes: SetSizes) -> SetSizes:
+        """Source: recreate.go ``rolloutRecreate``."""
+        goal = 0 if any(sizes.old) else self.replicas
+        return msgspec.structs.replace(sizes, desired=(*(0 for _ in sizes.old), goal))
+
+
+class RollingUpdate(RolloutStrategy, frozen=True):
+    """Create new pods and delete old ones in turn, within limits."""
+
+    limits: PodLimits
+
+    def __str__(self) -> str:
+        return f"maxSurge {self.limits.surge}, maxUnavailable {self.limits.unavailable}"
+
+    def decide(self, sizes: SetSizes) -> SetSizes:
+        """Source: rolling.go ``rolloutRolling``."""
+        grown = self._grow(sizes)
+        if grown != sizes.new:
+            return msgspec.structs.replace(sizes, desired=(*sizes.old, grown))
+        return msgspec.structs.replace(sizes, desired=(*self._shrink(sizes), sizes.new))
+
+    def _grow(self, sizes: SetSizes) -> int:
+        """Source: deployment_util.go ``NewRSNewReplicas``."""
+        room = self.replicas + self.limits.surge - sum(sizes.desired)
+        return sizes.new + max(0, min(room, self.replicas - sizes.new))
+
+    def _shrink(self, sizes: SetSizes) -> Sequence[int]:
+        """Source: rolling.go ``reconcileOldReplicaSets``."""
+        least = self.replicas - self.limits.unavailable
+        missing = sizes.new - sizes.available[-1]
+        most = sum(sizes.desired) - least - missing
+        if most <= 0:
+            return sizes.old
+        # Pods that are not available are deleted first, since that makes nothing unavailable.
+        cleaned = take(
+            sizes.old,
+            [size - ready for size, ready in zip(sizes.old, sizes.available, strict=False)],
+            most,
+        )
+        return take(cleaned, cleaned, sum(sizes.available) - least)
+
+
+class BlueGreen(RolloutStrategy, frozen=True):
+    """Create all new pods beside the old ones, and delete these once all new ones are available."""
+
+    def __str__(self) -> str:
+        return "blueGreen"
+
+    def decide(self, sizes: SetSizes) -> SetSizes:
+        """Source: bluegreen.go ``reconcileBlueGreenReplicaSets``, ``reconcileBlueGreenPause``."""
+        if sizes.new != self.replicas:
+            return msgspec.structs.replace(sizes, desired=(*sizes.old, self.replicas))
+        if sizes.available[-1] < self.replicas:
+            return sizes
+        return msgspec.structs.replace(sizes, desired=(*(0 for _ in sizes.old), sizes.new))
+
+
+def take(sizes: Sequence[int], candidates: Sequence[int], number: int) -> list[int]:
+    """
+    Reduce sizes, the first ones first, by at most ``number`` in all.
+
+    Args:
+        candidates: By how much each may be reduced, at most; negative for not at all.
+    """
+    reduced: list[int] = []
+    for size, most in zip(sizes, candidates, strict=True):
+        taken = max(0, min(most, number))
+        number -= taken
+        reduced.append(size - taken)
+    return reduced

@@ -1,0 +1,141 @@
+"""
+The rule about rollouts that cannot finish: TSC119.
+
+It reports only what no choice of kube-scheduler changes. If a replica may be missing, a new pod
+always fits where an old one was deleted, unless more pods run there than maxSkew allows and a
+volume keeps it there. What else can happen is for ``explain --what-if rollout``.
+"""
+
+from collections.abc import Iterator
+
+from webhook.policy.advice.capacity import must_add_pods
+from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.everyorder import list_counted
+from webhook.policy.advice.fields import (
+    counts_revisions_together,
+    suggest_revision,
+)
+from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.nextpod import accepts_pod
+from webhook.policy.advice.replicas import find_conflicts
+from webhook.policy.advice.restarts import suggest_moving
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.volumes import ZONES, list_zonal_classes
+from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.model import Node
+
+
+def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """TSC119: a rollout needs a place for a pod, beside the old ones or in their stead."""
+    if subject.is_bound or subject.is_shared:
+        return
+    if must_add_pods(subject) and subject.replicas:
+        yield from _judge_replicas(subject, context, subject.replicas)
+    elif context.cluster is not None and _replaces_all(subject):
+        yield from _judge_volumes(subject, context.cluster, context.gates)
+
+
+def _judge_replicas(
+    subject: Subject, context: AdviceContext, replicas: int
+) -> Iterator[RuleViolation]:
+    """
+    Judge a rollout that places one pod more before it deletes any.
+
+    TSC104, TSC105 and TSC116 report a single constraint that leaves it no place.
+    """
+    if _has_place_now(subject, context):
+        return
+    if any(find_conflicts(subject, context, replicas)):
+        return  # TSC109 reports them
+    for conflict in find_conflicts(subject, context, replicas + 1):
+        pair = conflict.outer.index, conflict.inner.index
+        together = [
+            counts_revisions_together(subject.constraints[index], subject) for index in pair
+        ]
+        if not all(together):
+            continue
+        yield RuleViolation(
+            subject.field(conflict.inner.index, "matchLabelKeys"),
+            f"no rollout can finish: maxUnavailable is 0 of {replicas} replicas, so the first new "
+            f"pod needs a place beside all old ones, and there is no way to place {replicas + 1} "
+            f"pods so that {conflict.describe()}",
+            _suggest(subject, conflict.inner.index, context),
+            f"no rollout can finish: no place for {replicas + 1} pods, old and new together",
+        )
+
+
+def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
+    """Whether the next pod has a node now, since running pods are not where they should be."""
+    cluster = context.cluster
+    if cluster is None or not any(group.placed for group in subject.running):
+        return False
+    pod = next_pod(subject)
+    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    return accepts_pod(tallies, pod.demands, cluster)
+
+
+def _replaces_all(subject: Subject) -> bool:
+    """Whether a rollout of a StatefulSet replaces each of its pods, which all run."""
+    is_held = subject.on_delete or subject.partitioned is not None
+    is_rolling = any(group.replaced or group.unordered for group in subject.running)
+    is_running = subject.has_all_pods and not subject.is_alone
+    return subject.kind == STATEFUL_SET and is_running and not (is_held or is_rolling)
+
+
+def _judge_volumes(
+    subject: Subject, cluster: ClusterState, gates: Gates
+) -> Iterator[RuleViolation]:
+    """
+    Judge a rollout whose pods return to the zones of their volumes.
+
+    In the end each zone has as many pods as now. A zone that then has too many rejects the last
+    ones, whether or not revisions are counted apart: the minimum was no larger before.
+    """
+    classes = list_zonal_classes(subject, cluster)
+    tallies = cluster.tally_known(next_pod(subject), subject.constraints, gates).hard
+    for tally in tallies if classes else ():
+        key, most = tally.spread.topology_key, tally.minimum + tally.spread.max_skew
+        own = {node.labels.get(key) for node in cluster.topology.nodes if _runs_on(subject, node)}
+        full = sorted(value for value, pods in tally.pods.items() if pods > most and value in own)
+        if key not in ZONES or not (full and tally.matches_pod):
+            continue
+        counts = join_names([f"{value} has {tally.pods[value]} pods" for value in full])
+        names = join_names([quote_value(found.name) for found in classes])
+        yield RuleViolation(
+            subject.field(tally.spread.index, "maxSkew"),
+            f"no rollout can finish: the volumes of StorageClass {names} keep the pods in their "
+            f"zones, and maxSkew {tally.spread.max_skew} lets no zone take back more than "
+            f"{count_of(most, 'pod')}: {counts}, the minimum is {tally.minimum} "
+            f"({tally.minimum_reason})",
+            suggest_moving(is_hard=True),
+            "no rollout can finish: a new pod cannot return to the zone of its volume",
+        )
+
+
+def _runs_on(subject: Subject, node: Node) -> bool:
+    return any(node.name in group.nodes for group in subject.running)
+
+
+def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:
+    """Suggest to count each revision apart."""
+    if Gate.MATCH_LABEL_KEYS not in context.gates:
+        return "# let one pod be missing during a rollout: maxUnavailable: 1"
+    return suggest_revision(subject.constraints[index], subject)
+
+
+def list_apart(subject: Subject, context: AdviceContext) -> dict[int, str]:
+    """
+    List what counts each revision apart, for the hard constraints that count them together.
+
+    Constraints that also count the pods of other workloads would no longer do so, and are left out.
+
+    Returns:
+        Index of a constraint -> YAML to write in it, or a comment if that is not possible.
+    """
+    return {
+        spread.index: _suggest(subject, spread.index, context)
+        for spread, own, others in list_counted(subject, context)
+        if own and not others and counts_revisions_together(spread.constraint, subject)
+    }
