@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario, scenarios
-from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.policy.placement.clusters import GPU, node, reject_others, spread_over
 from webhook.explain.daemons import (
     DaemonPods,
     MissingPod,
@@ -24,7 +24,7 @@ from webhook.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, Constraint, Node, Taint
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_mismatch
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import place_pod, tally_constraints
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("g1", "b", taints=[GPU]))
 DEMANDS = daemon_demands(Demands(), host_network=False)
@@ -136,9 +136,9 @@ def test_what_ifs_work_by_node() -> None:
 def is_placed_among_all(question: Scenario, name: str) -> bool:
     """Whether kube-scheduler would place the pod pinned to a node, with all nodes in view."""
     found = next(item for item in question.topology.nodes if item.name == name)
-    pinned = replace(pin(question, found), topology=question.topology)
+    pinned = pin(question, found).with_nodes(question.topology.nodes)
     tallies = tally_constraints(pinned.pod, pinned.spreads, pinned.topology, pinned.census)
-    rejections = find_rejections(pinned.topology, pinned.pod.demands)
+    rejections = reject_others(pinned.topology, pinned.pod.demands)
     return name in place_pod(tallies, pinned.topology, rejections).passing
 
 

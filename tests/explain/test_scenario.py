@@ -27,8 +27,9 @@ from webhook.policy.model import (
     LabelSelectorRequirement,
     Taint,
 )
+from webhook.policy.placement.filters import nodefilters
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
-from webhook.policy.placement.nodes import Demands, RejectionReason, Toleration
+from webhook.policy.placement.nodes import Demands, Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
 ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
@@ -188,8 +189,8 @@ def test_all_modelled_filters_are_applied() -> None:
     ).placement()
 
     assert placement.passing == ("n1",)
-    assert {name: found.reason for name, found in placement.refused.items()} == {
-        "n2": RejectionReason.TAINT, "n3": RejectionReason.CORDON, "n4": RejectionReason.AFFINITY
+    assert placement.refused == {
+        "n2": nodefilters.TAINT, "n3": nodefilters.CORDON, "n4": nodefilters.NODE_AFFINITY
     }  # fmt: skip
     assert not placement.statuses["n5"].passes
 

@@ -174,4 +174,4 @@ OBSTACLES = {
 
 @pytest.mark.parametrize(("name", "sentence"), OBSTACLES.values(), ids=OBSTACLES.keys())
 def test_why_a_node_does_not_pass(name: str, sentence: str) -> None:
-    assert rejection_reason(name, REASONS.placement(), SHORT_NAMES) == sentence
+    assert rejection_reason(name, REASONS, REASONS.placement()) == sentence

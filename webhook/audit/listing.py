@@ -18,9 +18,9 @@ from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 
 LISTED_CLUSTER_SCOPED: tuple[KindRow, ...] = tuple(
-    row for row in BUILT_IN_KINDS.values() if not row.namespaced
+    row for row in BUILT_IN_KINDS.values() if row.audited and not row.namespaced
 )
-"""Kinds that are not namespaced."""
+"""Kinds that are not namespaced, and that every audit lists."""
 
 LISTED_PODS = BUILT_IN_KINDS[POD]
 """Pods; listed last, so that almost every pod has its controller in the snapshot."""

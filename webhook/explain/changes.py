@@ -15,6 +15,7 @@ import msgspec
 
 from webhook.explain import remedies
 from webhook.explain.keynames import KeyNames
+from webhook.explain.podedits import LowerRequest
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
 from webhook.policy.placement.place import PodPlacement
 
@@ -55,10 +56,13 @@ CHANGE_SEARCHES: Searches = (
     (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
+    (remedies.lower_requests, 3),
+    (remedies.drop_ports, 1),
     (remedies.tolerate, 3),
     (remedies.uncordon, 1),
     (remedies.label_nodes, 1),
     (remedies.loosen_selector, 3),
+    (remedies.loosen_pod_affinity, 1),
     (remedies.add_nodes, 1),
     (remedies.soften, 3),
 )
@@ -73,7 +77,7 @@ def find_changes(
     scenario: Scenario, placement: PodPlacement, searches: Searches = CHANGE_SEARCHES
 ) -> tuple[SuggestedChange, ...]:
     """
-    Find at most 19 changes that let a pod be placed; none if it can be or none helps.
+    Find at most 24 changes that let a pod be placed; none if it can be or none helps.
 
     Args:
         searches: The kinds of changes to try. Only if these are all, they are combined.
@@ -112,6 +116,8 @@ def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> boo
 def _covers(edit: ScenarioEdit, other: ScenarioEdit) -> bool:
     if isinstance(edit, RaiseMaxSkew) and isinstance(other, RaiseMaxSkew):
         return edit.index == other.index and edit.after >= other.after
+    if isinstance(edit, LowerRequest) and isinstance(other, LowerRequest):
+        return edit.resource == other.resource and edit.after <= other.after
     return edit == other
 
 

@@ -25,6 +25,7 @@ from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.policy.advice.findings import count_of
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
@@ -148,7 +149,7 @@ def roll_out(
     left = {node.name for node in changed.topology.nodes}
     surplus = pods.find_surplus(replicas, left) if pods else Surplus()
     bound = [pod for pod in surplus.pods if pod.spec.node_name]
-    changed = _remove(changed, bound)
+    changed = _remove(changed, bound, pods.placed if pods else {})
     remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
     missing = max(0, replicas - remaining)
     new_pods = pods.find_new_pods(surplus, left) if pods else ALIKE
@@ -190,15 +191,24 @@ def count_lost(
     return sum(pods for node, pods in running.items() if node in known - left)
 
 
-def _remove(scenario: Scenario, pods: Sequence[ObservedPod]) -> Scenario:
-    """Remove pods from the census of a scenario; all of them have a node."""
+def _remove(
+    scenario: Scenario, pods: Sequence[ObservedPod], placed: Mapping[str, FilterPod]
+) -> Scenario:
+    """
+    Remove pods of a workload from the cluster of a scenario; all of them have a node.
+
+    Args:
+        placed: The name of a pod -> what it takes of its node; one that is absent takes nothing.
+    """
     if not pods:
         return scenario
-    census = scenario.census.copy()
+    changed = scenario.copy_pods()
     for pod in pods:
         metadata = pod.metadata
-        census.remove(metadata.namespace or "", metadata.labels or {}, pod.spec.node_name or "")
-    return msgspec.structs.replace(scenario, census=census)
+        known = placed.get(metadata.name or "")
+        taken = known or FilterPod(metadata.namespace or "", metadata.labels or {})
+        changed.cluster.placed.remove(taken, pod.spec.node_name or "")
+    return changed
 
 
 def compare_skews(

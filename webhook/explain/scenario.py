@@ -5,21 +5,26 @@ An edit is a change that the pod's author could make, with its sentence. It turn
 another one; whether that helps is decided in ``changes``.
 """
 
+import dataclasses
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.advice.findings import count_of
-from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Taint
+from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Node, Taint
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
-from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 
@@ -27,27 +32,60 @@ class Scenario(msgspec.Struct, frozen=True):
     """
     A pod with its constraints, and a cluster; edits return another scenario.
 
-    The census has the other pods, without the pod itself.
-
     Attributes:
+        cluster: The nodes, and the other pods without the pod itself.
         node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
         names: The names of label keys in sentences.
     """
 
-    pod: IncomingPod
+    pod: FilterPod
     spreads: SpreadConstraints
-    topology: Topology
-    census: Census
+    cluster: SchedulingCluster
     node_policies: bool = True
     names: KeyNames = SHORT_NAMES
 
+    @property
+    def topology(self) -> Topology:
+        """The nodes."""
+        return self.cluster.topology
+
+    @property
+    def census(self) -> Census:
+        """The pods that constraints count."""
+        return self.cluster.placed.census
+
     def placement(self) -> place.PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
-        return place.place_pod(
-            place.tally_constraints(self.pod, self.spreads, self.topology, self.census),
-            self.topology,
-            place.find_rejections(self.topology, self.pod.demands),
-        )
+        return place.place_in_cluster(self.pod, self.spreads, self.cluster)
+
+    def with_nodes(self, nodes: Iterable[Node]) -> "Scenario":
+        """Return the scenario with other nodes; new ones have the resources that most have."""
+        topology, allocatable = Topology(nodes), self.cluster.allocatable
+        new = [node.name for node in topology.nodes if node.name not in self.cluster.nodes]
+        if new and allocatable:
+            allocatable = {**allocatable, **dict.fromkeys(new, _find_usual(allocatable.values()))}
+        changed = dataclasses.replace(self.cluster, topology=topology, allocatable=allocatable)
+        return replace(self, cluster=changed)
+
+    def change_pod(self, **changes: Any) -> "Scenario":
+        """Return the scenario with other values of attributes of the pod."""
+        return replace(self, pod=replace(self.pod, **changes))
+
+    def copy_pods(self) -> "Scenario":
+        """Return the scenario with pods that ``put`` can be called on without changing these."""
+        placed = self.cluster.placed.copy()
+        return replace(self, cluster=dataclasses.replace(self.cluster, placed=placed))
+
+    def put(self, node: str) -> None:
+        """Put the pod on a node, so that it counts for the next one like it."""
+        self.cluster.placed.add(self.pod, node)
+
+
+def _find_usual(resources: Collection[Resources]) -> Resources:
+    """Find the resources that most nodes have; at least one has some."""
+    by_value = {msgspec.json.encode(one, order="sorted"): one for one in resources}
+    counts = Counter(msgspec.json.encode(one, order="sorted") for one in resources)
+    return by_value[counts.most_common(1)[0][0]]
 
 
 def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str]:
@@ -213,7 +251,7 @@ class Tolerate(PodEdit, frozen=True):
         demands, taint = scenario.pod.demands, self.taint
         added = Toleration(taint.key, "Equal", taint.value, taint.effect)
         tolerations = (*(demands.tolerations or ()), added)
-        return _with_demands(scenario, replace(demands, tolerations=tolerations))
+        return scenario.change_pod(demands=replace(demands, tolerations=tolerations))
 
 
 class DropSelector(PodEdit, frozen=True):
@@ -231,7 +269,7 @@ class DropSelector(PodEdit, frozen=True):
         """Apply the edit."""
         demands = scenario.pod.demands
         pairs = tuple(pair for pair in demands.pairs if pair != (self.key, self.value))
-        return _with_demands(scenario, replace(demands, pairs=pairs))
+        return scenario.change_pod(demands=replace(demands, pairs=pairs))
 
 
 class DropAffinity(PodEdit, frozen=True):
@@ -244,7 +282,8 @@ class DropAffinity(PodEdit, frozen=True):
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
-        return _with_demands(scenario, replace(scenario.pod.demands, terms=None))
+        demands = replace(scenario.pod.demands, terms=None)
+        return scenario.change_pod(demands=demands, required_names=None)
 
 
 def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
@@ -258,7 +297,3 @@ def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
         for spread in scenario.spreads.hard
     )
     return replace(scenario, spreads=replace(scenario.spreads, hard=hard))
-
-
-def _with_demands(scenario: Scenario, demands: Demands) -> Scenario:
-    return replace(scenario, pod=replace(scenario.pod, demands=demands))

@@ -5,7 +5,8 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import ClusterReader, open_cluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError

@@ -12,6 +12,7 @@ from webhook.cli.views.explanation import (
     describe_placed,
     show,
 )
+from webhook.explain.caveats import ALWAYS_IGNORED
 from webhook.explain.changes import SuggestedChange
 from webhook.explain.daemons import DaemonReport, MissingPod
 from webhook.explain.explanation import (
@@ -61,7 +62,7 @@ def test_a_hard_constraint_shows_its_domains_and_their_skew(
         "1 of 1 node can take it",
         "  node  score  raw",
         "  n1    100    7    best",
-        "not considered: resources, anti-affinity of other pods",
+        f"not considered: {ALWAYS_IGNORED[0]}",
     ]
 
 
@@ -227,7 +228,7 @@ def test_missing_pods_of_a_daemon_set_are_listed_and_counted(
 def test_a_daemon_set_with_all_pods_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = text_of(explanation(daemon=DaemonReport(1, 1, (), ())), capsys)
 
-    assert lines[2:] == ["not considered: resources, anti-affinity of other pods"]
+    assert lines[2:] == [f"not considered: {ALWAYS_IGNORED[0]}"]
 
 
 def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

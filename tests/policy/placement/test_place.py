@@ -19,21 +19,21 @@ from tests.policy.placement.clusters import (
     node,
     node_lists,
     placed_pods,
+    reject_others,
     running,
     spread_over,
 )
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.nodefilters import NODE_AFFINITY, TAINT
+from webhook.policy.placement.filters.run import FilterResult
 from webhook.policy.placement.nodes import (
     Demands,
-    NodeRejection,
-    RejectionReason,
     SchedulingPod,
     find_mismatch,
 )
 from webhook.policy.placement.place import (
     PodPlacement,
-    find_rejections,
     place_pod,
     tally_constraints,
 )
@@ -60,9 +60,7 @@ def placed(
     measured = tally_constraints(
         pod, resolve_constraints(own, pod.labels, IN_FORCE), topology, census
     )
-    return place_pod(
-        measured, topology, dict.fromkeys(infeasible, NodeRejection(RejectionReason.TAINT))
-    )
+    return place_pod(measured, topology, FilterResult((), dict.fromkeys(infeasible, TAINT)))
 
 
 HARD_1 = spread_over()
@@ -150,12 +148,12 @@ def test_a_zone_that_the_node_selector_excludes_is_no_domain() -> None:
     tiers = {"1": "front", "2": "front", "3": "back"}
     topology = Topology(node(zone, zone, tier=tier) for zone, tier in tiers.items())
     pod = IncomingPod("shop", WEB, Demands(pairs=(("tier", "front"),)))
-    refused = find_rejections(topology, pod.demands)
+    refused = reject_others(topology, pod.demands).rejections
 
     found = placed(topology, running({"1": 1, "2": 1}), HARD_1, pod=pod, infeasible=refused)
 
     assert found.passing == ("1", "2")
-    assert refused == {"3": NodeRejection(RejectionReason.AFFINITY)}
+    assert refused == {"3": NODE_AFFINITY}
 
 
 def replicas(topology: Topology, number: int, constraint: Constraint) -> dict[str, int]:
@@ -204,9 +202,7 @@ def test_scores_are_empty_where_no_node_passes() -> None:
 def test_other_filters_refuse_nodes_with_a_reason() -> None:
     topology = Topology([node("1", taints=[GPU]), node("2")])
 
-    assert find_rejections(topology, Demands()) == {
-        "1": NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
-    }
+    assert reject_others(topology, Demands()).rejections == {"1": TAINT}
 
 
 # metadata, namespace of the workload, namespace of the pod
