@@ -12,6 +12,7 @@ from webhook.explain.daemons import (
     DaemonPods,
     MissingPod,
     WaitingPod,
+    describe_pinned,
     find_missing,
     pin,
     pin_after_others,
@@ -199,3 +200,14 @@ def test_a_pod_that_cannot_be_placed_after_the_others_is_pinned_after_them() -> 
     assert [pod.node for pod in report.missing if pod.reason_after] == ["a3"]
     assert first is not None
     assert not first.placement().passing
+
+
+def test_the_failure_of_a_pinned_pod_names_all_nodes() -> None:
+    nodes = [replace(node("n1", "a"), unschedulable=True), node("n2", "b")]
+    asked = scenario(nodes)
+
+    assert describe_pinned(pin(asked, nodes[0]), nodes) == (
+        "0/2 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], "
+        "1 node(s) were unschedulable."
+    )
+    assert describe_pinned(None, nodes) == ""

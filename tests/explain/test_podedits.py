@@ -97,6 +97,18 @@ def test_an_edit_changes_the_pod(
     assert look(edit.apply(before)) == after
 
 
+LIFTS: dict[PodEdit, str] = {
+    LowerRequest("cpu", 2000, 1500): "NodeResourcesFit",
+    DropHostPort(80, "TCP"): "NodePorts",
+    DropPodAffinity(AffinityKind.AFFINITY): "InterPodAffinity",
+}
+
+
+@pytest.mark.parametrize(("edit", "name"), LIFTS.items(), ids=map(str, LIFTS))
+def test_an_edit_names_the_filter_that_it_may_lift(edit: PodEdit, name: str) -> None:
+    assert edit.lifts == {name}
+
+
 # what the pod requests, what the other one requests, the lowered requests
 EXCESS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, tuple[int, int]]]] = {
     "nothing": ({"cpu": "1500m"}, {}, {}),

@@ -7,6 +7,7 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.scenario import Scenario
 from webhook.explain.sentences import explain_minimum, rejection_reason, summarize
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.policy.placement.nodes import Demands
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
@@ -128,6 +129,14 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
 )
 def test_headline(question: Scenario, runs_on: str, sentence: str) -> None:
     assert summarize(question, question.placement(), runs_on) == sentence
+
+
+def test_what_keeps_a_pod_off_every_node_is_said_once() -> None:
+    claimed = scenario(TWO).change_pod(volumes=(PodVolume(CLAIM, "data", "shop"),))
+
+    assert summarize(claimed, claimed.placement(), "") == (
+        'cannot be placed: no node takes it: persistentvolumeclaim "data" not found'
+    )
 
 
 # scenario, what makes its minimum

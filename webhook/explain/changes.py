@@ -16,7 +16,8 @@ import msgspec
 from webhook.explain import remedies
 from webhook.explain.keynames import KeyNames
 from webhook.explain.podedits import LowerRequest
-from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit, apply_all
+from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit
+from webhook.explain.trials import ChangeTrials
 from webhook.policy.placement.place import PodPlacement
 
 MOST_TRIALS = 20  # trials for one kind of change; a trial takes 10 ms with 5 000 nodes
@@ -99,13 +100,14 @@ def _try_candidates(
 ) -> Iterator[SuggestedChange]:
     """Yield the candidates that work, without those that contain a smaller one."""
     found: list[remedies.Edits] = []
+    trials = ChangeTrials(scenario, placement)
     for edits in islice(candidates(scenario, placement), MOST_TRIALS):
-        if not edits or _contains_one(edits, found) or not _passing_nodes(edits, scenario):
+        if not edits or _contains_one(edits, found) or not trials.find_passing(edits):
             continue
-        least = _minimize(edits, scenario)
+        least = _minimize(edits, trials)
         found.append(least)
         sentence = describe_change(least, scenario.names)
-        yield SuggestedChange(sentence, least, _passing_nodes(least, scenario))
+        yield SuggestedChange(sentence, least, trials.find_passing(least))
 
 
 def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:
@@ -121,13 +123,9 @@ def _covers(edit: ScenarioEdit, other: ScenarioEdit) -> bool:
     return edit == other
 
 
-def _passing_nodes(edits: remedies.Edits, scenario: Scenario) -> tuple[str, ...]:
-    return apply_all(edits, scenario).placement().passing
-
-
-def _minimize(edits: remedies.Edits, scenario: Scenario) -> remedies.Edits:
+def _minimize(edits: remedies.Edits, trials: ChangeTrials) -> remedies.Edits:
     for edit in edits:
         fewer = tuple(other for other in edits if other is not edit)
-        if fewer and _passing_nodes(fewer, scenario):
-            return _minimize(fewer, scenario)
+        if fewer and trials.find_passing(fewer):
+            return _minimize(fewer, trials)
     return edits

@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import PodEdit, Scenario
 from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS
+from webhook.policy.placement.filters.nodefilters import PORTS, RESOURCES
 from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.filters.run import LAST
 
 CPU = "cpu"
 
@@ -34,6 +36,11 @@ class LowerRequest(PodEdit, frozen=True):
     resource: str
     before: int
     after: int
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({RESOURCES})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -57,6 +64,11 @@ class DropHostPort(PodEdit, frozen=True):
     port: int
     protocol: str
     address: str = EVERY_ADDRESS
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({PORTS.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -84,6 +96,11 @@ class DropPodAffinity(PodEdit, frozen=True):
     """Remove the required affinity, or anti-affinity, of a pod to other pods."""
 
     kind: AffinityKind
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({LAST})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""

@@ -22,6 +22,7 @@ from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
@@ -83,8 +84,13 @@ class Scenario(msgspec.Struct, frozen=True):
 
 def _find_usual(resources: Collection[Resources]) -> Resources:
     """Find the resources that most nodes have; at least one has some."""
-    by_value = {msgspec.json.encode(one, order="sorted"): one for one in resources}
-    counts = Counter(msgspec.json.encode(one, order="sorted") for one in resources)
+    by_value = dict[object, Resources]()
+    counts = Counter[object]()
+    for one in resources:
+        scalars = tuple(sorted(one.scalars.items()))
+        value = (one.milli_cpu, one.memory, one.ephemeral_storage, one.pods, scalars)
+        by_value[value] = one
+        counts[value] += 1
     return by_value[counts.most_common(1)[0][0]]
 
 
@@ -129,6 +135,11 @@ class ScenarioEdit(
         """Whether the edit changes the pod of a scenario, and not its cluster."""
         del scenario
         return False
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters besides PodTopologySpread whose rejections an edit of the pod may lift."""
+        return frozenset()
 
 
 class Scale(ScenarioEdit, frozen=True):
@@ -241,6 +252,11 @@ class Tolerate(PodEdit, frozen=True):
 
     taint: Taint
 
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({CORDON.plugin, TAINT.plugin})
+
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
         del names
@@ -260,6 +276,11 @@ class DropSelector(PodEdit, frozen=True):
     key: str
     value: str
 
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({NODE_AFFINITY.plugin})
+
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
         del names
@@ -274,6 +295,11 @@ class DropSelector(PodEdit, frozen=True):
 
 class DropAffinity(PodEdit, frozen=True):
     """Remove the pod's required node affinity."""
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({NODE_AFFINITY.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""

@@ -99,8 +99,9 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     nodes = scenario.topology.nodes
     if not nodes:
         return "there is no node"
-    if placement.pod_rejection is not None:
-        return f"no node takes it: {', '.join(placement.pod_rejection.reasons)}"
+    rejection = placement.others.pod_rejection
+    if rejection is not None:
+        return f"no node takes it: {', '.join(rejection.reasons)}"
     refused = {name: _describe_refusal(name, scenario, placement) for name in placement.refused}
     if len(refused) == len(nodes):
         return f"no node takes it: {_count_reasons(refused.values())}"

@@ -3,7 +3,7 @@
 from tests.cli.inputs.test_cluster import OBJECTS, manifest_cluster
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.snapshot import ApiNode
-from webhook.policy.kinds import NODE, POD
+from webhook.policy.kinds import DEPLOYMENT, NODE, POD
 
 
 def test_objects_are_decoded_with_their_namespace() -> None:
@@ -31,3 +31,32 @@ def test_a_type_error_that_only_filters_read_is_reported_too() -> None:
 
     assert (len(cluster.pods("shop")), cluster.decode_objects(POD, ApiPod)) == (1, [])
     assert "containers[0].resources: expected an object" in str(inputs.problems[0])
+
+
+def test_objects_are_found_by_kind_namespace_and_name() -> None:
+    cluster, _ = manifest_cluster(OBJECTS)
+
+    found = cluster.find(DEPLOYMENT, "shop", "web")
+
+    assert found is not None
+    assert cluster.list_objects_of(DEPLOYMENT, "shop") == [found]
+    assert cluster.list_objects_of(DEPLOYMENT, "ops") == []
+    assert cluster.find(DEPLOYMENT, "ops", "web") is None
+    assert cluster.namespaces_of(DEPLOYMENT, "web") == ["shop"]
+
+
+def test_a_later_object_of_a_name_replaces_the_first() -> None:
+    cluster, _ = manifest_cluster(f"{OBJECTS}---\n{OBJECTS.replace('replicas: 2', 'replicas: 3')}")
+
+    replaced = cluster.find_replaced(DEPLOYMENT, "shop", "web")
+
+    assert replaced is not None
+    assert replaced["spec"] == {"replicas": 2}
+
+
+def test_namespaces_are_those_of_objects_and_namespaces() -> None:
+    ops = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops}\n"
+    cluster, _ = manifest_cluster(OBJECTS + ops)
+
+    assert cluster.namespaces() == {"shop", "ops"}
+    assert [node.name for node in cluster.facts("ops").node_store] == ["n1"]

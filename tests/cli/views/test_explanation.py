@@ -297,3 +297,11 @@ ABSENCES: dict[str, tuple[dict[str, str], str]] = {
 @pytest.mark.parametrize(("changes", "words"), ABSENCES.values(), ids=ABSENCES)
 def test_the_absence_of_constraints_is_described(changes: dict[str, str], words: str) -> None:
     assert words in describe_absence(explanation(**changes))
+
+
+def test_the_message_of_the_event_follows_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    event = "0/1 nodes are available: 1 Insufficient cpu."
+
+    lines = text_of(explanation(failed_scheduling=event), capsys)
+
+    assert lines[1] == f"FailedScheduling: {event}"

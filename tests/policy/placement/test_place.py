@@ -23,10 +23,19 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
+from tests.policy.placement.filters.objects import anti_affinity, node_object, pod_object, term
+from tests.policy.placement.filters.objects import cluster as filter_cluster
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.pods import read_pod
+from webhook.policy.api.versions import Version
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.filters.nodefilters import NODE_AFFINITY, TAINT
-from webhook.policy.placement.filters.run import FilterResult
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
+from webhook.policy.placement.filters.placedpods import PlacedPods
+from webhook.policy.placement.filters.podaffinity import ANTI_AFFINITY
+from webhook.policy.placement.filters.run import EXCEEDED_SKEW, FilterResult, filter_nodes
 from webhook.policy.placement.nodes import (
     Demands,
     SchedulingPod,
@@ -34,6 +43,8 @@ from webhook.policy.placement.nodes import (
 )
 from webhook.policy.placement.place import (
     PodPlacement,
+    find_passing,
+    place_in_cluster,
     place_pod,
     tally_constraints,
 )
@@ -368,3 +379,39 @@ def test_tallies_are_listed_in_the_order_of_the_constraints() -> None:
 def test_a_pod_without_a_namespace_has_none() -> None:
     assert incoming_of(SchedulingPod()).namespace == ""
     assert incoming_of(SchedulingPod(), "shop").namespace == "shop"
+
+
+def test_all_filters_place_a_pod_in_their_order() -> None:
+    """The affinity to pods comes after the constraints, everything else before them."""
+    avoiding = pod_object("web", labels=WEB, affinity=anti_affinity(term(HOSTNAME, app="db")))
+    zones = {"n1": "a", "n2": "a", "n3": "b", "n4": "b", "n5": "b"}
+    nodes = [node_object(name, None, {ZONE: zone}) for name, zone in zones.items()]
+    nodes[1]["spec"] = {"unschedulable": True}
+    pods = [
+        pod_object("web-1", labels=WEB, nodeName="n1"),
+        pod_object("db-1", labels={"app": "db"}, nodeName="n1"),
+        pod_object("db-2", labels={"app": "db"}, nodeName="n4"),
+    ]
+    scene = filter_cluster(nodes, pods)
+    incoming = read_pod(msgspec.convert(avoiding, ApiPod), Version(1, 36))
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    found = place_in_cluster(incoming, spreads, scene)
+
+    assert found.passing == ("n3", "n5")
+    assert found.refused == {"n1": ANTI_AFFINITY, "n2": CORDON, "n4": ANTI_AFFINITY}
+    assert found.result.rejections == {"n1": EXCEEDED_SKEW, "n2": CORDON, "n4": ANTI_AFFINITY}
+    assert found.result == filter_nodes(incoming, spreads.hard, scene)
+    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+
+
+def test_without_a_node_for_the_other_filters_nothing_passes() -> None:
+    topology, census = cluster({"1": 0})
+    placed_pods = PlacedPods()
+    placed_pods.census = census
+    scene = SchedulingCluster(topology, placed=placed_pods)
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    others = FilterResult((), {"1": TAINT})
+
+    assert find_passing(FilterPod("shop", WEB), spreads, scene, others) == ()

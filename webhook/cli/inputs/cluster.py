@@ -225,11 +225,9 @@ ClusterReader: TypeAlias = ManifestCluster | LayeredCluster
 
 def _identify(kind: GroupKind, found: ApiObject) -> tuple[str, str]:
     """Return the namespace and the name of an object; a cluster-scoped one has no namespace."""
-    metadata = found.metadata
-    if metadata is None:
-        return "", ""
-    is_inside = BUILT_IN_KINDS[kind].namespaced
-    return (metadata.namespace or "") if is_inside else "", metadata.name or ""
+    metadata, is_inside = found.metadata, BUILT_IN_KINDS[kind].namespaced
+    name = "" if metadata is None else metadata.name or ""
+    return "" if metadata is None or not is_inside else metadata.namespace or "", name
 
 
 def _name_of(value: Json) -> str:

@@ -233,6 +233,8 @@ def admits_node(demands: Demands, node: Node) -> bool:
 
     Source: nodeaffinity.go ``RequiredNodeAffinity.Match``.
     """
-    if any(node.labels.get(key) != value for key, value in demands.pairs):
-        return False
+    labels = node.labels
+    for key, value in demands.pairs:  # a generator would take twice as long
+        if labels.get(key) != value:
+            return False
     return demands.terms is None or any(term_matches(term, node) for term in demands.terms)

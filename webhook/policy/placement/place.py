@@ -1,7 +1,8 @@
 """
 Place one pod as kube-scheduler does, with all figures of its PodTopologySpread plugin.
 
-``place_in_cluster`` is the entry point: it runs all filters. ``tally_constraints`` and
+``place_in_cluster`` is the entry point: it runs all filters, ``find_passing`` only
+finds names, if the result of the other filters is known. ``tally_constraints`` and
 ``place_pod`` are its parts, for the plugin alone. All are pure but for the cache in ``Topology``,
 so a what-if is the same call with other nodes, pods or constraints.
 
@@ -16,7 +17,12 @@ from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.rejections import FilterRejection
-from webhook.policy.placement.filters.run import LAST, FilterResult, filter_nodes, reject_status
+from webhook.policy.placement.filters.run import (
+    LAST,
+    FilterResult,
+    filter_nodes,
+    reject_status,
+)
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.scoring import FilterStatus, Scores, filter_node, score_nodes
 from webhook.policy.placement.spreads import SpreadConstraints
@@ -46,17 +52,19 @@ class PodPlacement(msgspec.Struct, frozen=True):
 
     Attributes:
         statuses: Node name -> result of the plugin's filter, in the order of the nodes.
-        refused: Name of each node that another filter rejects -> why.
+        others: The result of the other filters.
         scores: Scores of the nodes that pass; None without soft constraints, or without nodes.
-        pod_rejection: Why another filter rejects the pod whatever the node; then ``refused`` has
-            all nodes.
     """
 
     tallies: ConstraintTallies
     statuses: Mapping[str, FilterStatus]
-    refused: Mapping[str, FilterRejection]
+    others: FilterResult
     scores: Scores | None
-    pod_rejection: FilterRejection | None = None
+
+    @property
+    def refused(self) -> Mapping[str, FilterRejection]:
+        """Name of each node that another filter rejects -> why."""
+        return self.others.rejections
 
     @property
     def passing(self) -> tuple[str, ...]:
@@ -77,7 +85,7 @@ class PodPlacement(msgspec.Struct, frozen=True):
             found = other if is_before else reject_status(status) or other
             if found is not None:
                 rejections[name] = found
-        return FilterResult(self.passing, rejections, self.pod_rejection)
+        return FilterResult(self.passing, rejections, self.others.pod_rejection)
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -138,7 +146,21 @@ def place_pod(
     scores = None
     if tallies.soft and topology.nodes:
         scores = score_nodes(tallies.soft, passing, requires_keys=tallies.spreads.requires_keys)
-    return PodPlacement(tallies, statuses, refused, scores, others.pod_rejection)
+    return PodPlacement(tallies, statuses, others, scores)
+
+
+def find_passing(
+    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster, others: FilterResult
+) -> tuple[str, ...]:
+    """
+    Find the names of the nodes that pass all filters, in order.
+
+    Args:
+        others: The result of the filters other than PodTopologySpread.
+    """
+    left = [node for node in cluster.topology.nodes if node.name not in others.rejections]
+    tallies = tally_pods(pod, spreads.hard, cluster.topology, cluster.placed.census) if left else ()
+    return tuple(node.name for node in left if filter_node(node, tallies).passes)
 
 
 def place_in_cluster(

@@ -175,17 +175,31 @@ class FilterResult(msgspec.Struct, frozen=True):
     pod_rejection: FilterRejection | None = None
 
 
+NodeResults: TypeAlias = Mapping[str, FilterRejection | None]
+"""Name of a node -> why it is rejected; None if it passes."""
+
+NOTHING_KNOWN: NodeResults = MappingProxyType({})
+
+
 def filter_nodes(
-    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+    known: NodeResults = NOTHING_KNOWN,
 ) -> FilterResult:
     """
     Filter all nodes of a cluster for a pod, which is not among the placed ones; O(nodes).
 
     Args:
         hard: The pod's constraints with DoNotSchedule, from ``resolve_constraints``.
+        known: Results of nodes that need not be filtered again.
     """
     filters = prepare_filters(pod, hard, cluster)
-    results = {node.name: filters.reject(node) for node in cluster.topology.nodes}
+    known = NOTHING_KNOWN if filters.rejection else known
+    results = {
+        node.name: known[node.name] if node.name in known else filters.reject(node)
+        for node in cluster.topology.nodes
+    }
     return FilterResult(
         tuple(name for name, rejection in results.items() if rejection is None),
         {name: rejection for name, rejection in results.items() if rejection is not None},

@@ -1,90 +1,51 @@
 """The smallest changes over all filters together: each is verified against all of them."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import msgspec
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.policy.placement.clusters import gates
+from tests.explain.filterscenarios import (
+    PORT_80,
+    SPREAD,
+    TWO,
+    cpu,
+    filter_scenario,
+    filter_scenarios,
+    node,
+    running,
+    taking,
+)
 from tests.policy.placement.filters.objects import (
-    Json,
     anti_affinity,
-    cluster,
-    container,
-    node_object,
     pod_affinity,
-    pod_object,
     term,
 )
-from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.cluster.scheduling.pods import read_pod
 from webhook.explain.changes import find_changes
 from webhook.explain.explanation import explain
 from webhook.explain.newpods import place_pods
 from webhook.explain.scenario import Scenario, apply_all
-from webhook.policy.api.versions import Version
 from webhook.policy.model import HOSTNAME, ZONE
 from webhook.policy.placement.filters.failure import describe_failure
 from webhook.policy.placement.filters.run import filter_nodes
-from webhook.policy.placement.spreads import resolve_constraints
-
-WEB = {"app": "web"}
-SPREAD = {
-    "maxSkew": 1,
-    "topologyKey": ZONE,
-    "whenUnsatisfiable": "DoNotSchedule",
-    "labelSelector": {"matchLabels": WEB},
-}
-
-
-def scenario(nodes: Sequence[Json], pods: Sequence[Json] = (), **spec: Any) -> Scenario:
-    """Make that of a pod with this specification."""
-    written = msgspec.convert(pod_object("web-9", labels=WEB, **spec), ApiPod)
-    spreads = resolve_constraints(written.constraints, written.labels, gates())
-    return Scenario(read_pod(written, Version(1, 36)), spreads, cluster(nodes, pods))
-
-
-def node(name: str, zone: str, cpu: str = "4", pods: str = "10") -> Json:
-    return node_object(name, {"cpu": cpu, "pods": pods}, {ZONE: zone})
-
-
-def running(name: str, at: str, cpu: str = "1", **spec: Any) -> Json:
-    return pod_object(name, labels=WEB, nodeName=at, containers=[container({"cpu": cpu})], **spec)
-
-
-def cpu(amount: str, **members: Any) -> Mapping[str, Any]:
-    return {"containers": [container({"cpu": amount}, **members)]}
-
-
-def taking(name: str, at: str, spec: Mapping[str, Any]) -> Json:
-    return pod_object(name, labels=WEB, nodeName=at, **spec)
-
-
-PORT_80 = [{"hostPort": 80}]
-TWO = (node("n1", "a"), node("n2", "b"))
 
 # the scenario, kube-scheduler's sentence, the changes
 FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
     "too large for what is left": (
-        scenario(TWO, [running("x", "n1", "2"), running("y", "n2", "3")], **cpu("3")),
+        filter_scenario(TWO, [running("x", "n1", "2"), running("y", "n2", "3")], **cpu("3")),
         "0/2 nodes are available: 2 Insufficient cpu.",
         ["lower the request for cpu from 3 to 2", "add 1 node"],
     ),
     "too large for any node": (
-        scenario(TWO, **cpu("5")),
+        filter_scenario(TWO, **cpu("5")),
         "0/2 nodes are available: 2 Insufficient cpu.",
         ["lower the request for cpu from 5 to 4"],
     ),
     "no room for any pod": (
-        scenario([node("n1", "a", pods="1")], [running("x", "n1")]),
+        filter_scenario([node("n1", "a", pods="1")], [running("x", "n1")]),
         "0/1 nodes are available: 1 Too many pods.",
         ["add 1 node"],
     ),
     "a host port": (
-        scenario(
+        filter_scenario(
             [node("n1", "a")],
             [taking("x", "n1", cpu("1", ports=PORT_80))],
             **cpu("1", ports=[{"hostPort": 80}, {"hostPort": 81}]),
@@ -93,24 +54,26 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
         ["take host port 80/TCP out of the pod", "add 1 node"],
     ),
     "pods that it avoids": (
-        scenario(TWO[:1], [running("x", "n1")], affinity=anti_affinity(term(ZONE, app="web"))),
+        filter_scenario(
+            TWO[:1], [running("x", "n1")], affinity=anti_affinity(term(ZONE, app="web"))
+        ),
         "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
         ["take the required podAntiAffinity out of the pod", "add 1 node with zone=new-zone-1"],
     ),
     "pods that it looks for": (
-        scenario(TWO[:1], affinity=pod_affinity(term(ZONE, app="db"))),
+        filter_scenario(TWO[:1], affinity=pod_affinity(term(ZONE, app="db"))),
         "0/1 nodes are available: 1 node(s) didn't match pod affinity rules.",
         ["take the required podAffinity out of the pod"],
     ),
     "pods that avoid it": (
-        scenario(
+        filter_scenario(
             TWO[:1], [running("x", "n1", affinity=anti_affinity(term(HOSTNAME, app="web")))]
         ),
         "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules.",
         ["add 1 node"],
     ),
     "a constraint and resources": (
-        scenario(
+        filter_scenario(
             TWO, [running("x", "n1"), running("y", "n2", "4") | {"metadata": {"name": "y"}}],
             **cpu("1"), topologySpreadConstraints=[SPREAD],
         ),
@@ -125,7 +88,7 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
         ],
     ),
     "a volume that does not exist": (
-        scenario(TWO, volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]),
+        filter_scenario(TWO, volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]),
         '0/2 nodes are available: persistentvolumeclaim "d" not found.',
         [],
     ),
@@ -144,7 +107,7 @@ def test_one_node_needs_several_kinds_of_changes() -> None:
     """The only node is too small, has the port, and its zone is full and avoided."""
     avoided = anti_affinity(term(HOSTNAME, app="web"))
     taken = taking("x", "n1", cpu("3", ports=PORT_80))
-    failed = scenario(
+    failed = filter_scenario(
         [node("n1", "a") | {"spec": {"unschedulable": True}}], [taken],
         **cpu("9", ports=[{"hostPort": 80}]), affinity=avoided,
         topologySpreadConstraints=[{**SPREAD, "minDomains": 2}],
@@ -160,7 +123,7 @@ def test_one_node_needs_several_kinds_of_changes() -> None:
 
 
 def test_replicas_are_placed_until_the_resources_are_used_up() -> None:
-    question = scenario(TWO, [running("x", "n1", "2")], **cpu("1500m"))
+    question = filter_scenario(TWO, [running("x", "n1", "2")], **cpu("1500m"))
 
     found = place_pods(question, 9)
 
@@ -171,44 +134,8 @@ def test_replicas_are_placed_until_the_resources_are_used_up() -> None:
     assert question.cluster.placed.usage("n2").pods == 0
 
 
-amounts = st.sampled_from(["0", "1", "2", "5"])
-
-
-some_ports = st.lists(st.sampled_from([80, 81]), max_size=2, unique=True).map(
-    lambda ports: [{"hostPort": port} for port in ports]
-)
-apps = st.sampled_from(["web", "db"])
-
-
-@st.composite
-def scenarios(draw: st.DrawFn) -> Scenario:
-    """Draw a pod with requests, ports, affinity and a constraint, and a small cluster."""
-    nodes = [
-        node(f"n{number}", draw(st.sampled_from("ab")), draw(amounts), draw(st.sampled_from("13")))
-        for number in range(draw(st.integers(1, 4)))
-    ]
-    found = term(draw(st.sampled_from([ZONE, HOSTNAME])), app=draw(apps))
-    pods = [
-        pod_object(
-            f"p{number}",
-            labels={"app": draw(apps)},
-            nodeName=f"n{draw(st.integers(0, len(nodes) - 1))}",
-            affinity=draw(st.sampled_from([{}, {}, anti_affinity(found)])),
-            **cpu(draw(amounts), ports=draw(some_ports)),
-        )
-        for number in range(draw(st.integers(0, 4)))
-    ]
-    return scenario(
-        nodes,
-        pods,
-        affinity=draw(st.sampled_from([{}, anti_affinity(found), pod_affinity(found)])),
-        topologySpreadConstraints=draw(st.sampled_from([[], [SPREAD]])),
-        **cpu(draw(amounts), ports=draw(some_ports)),
-    )
-
-
 @settings(max_examples=200)
-@given(scenarios())
+@given(filter_scenarios())
 def test_the_result_is_that_of_the_filters_in_their_order(question: Scenario) -> None:
     expected = filter_nodes(question.pod, question.spreads.hard, question.cluster)
 
@@ -216,7 +143,7 @@ def test_the_result_is_that_of_the_filters_in_their_order(question: Scenario) ->
 
 
 @settings(max_examples=200)
-@given(scenarios().filter(lambda question: not question.placement().passing))
+@given(filter_scenarios().filter(lambda question: not question.placement().passing))
 def test_every_change_lets_all_filters_pass_and_has_no_unnecessary_part(question: Scenario) -> None:
     for change in find_changes(question, question.placement()):
         changed = apply_all(change.edits, question)
