@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import pytest
 from msgspec.structs import replace
@@ -51,6 +52,15 @@ Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
+    "a new node is away from pods that avoid the pod, or that it avoids": (
+        lambda asked, placed: islice(add_nodes(asked, placed), 1),
+        filter_scenario(
+            HIGH[:1],
+            [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],
+            affinity=anti_affinity(term(ZONE, app="web"), term(HOSTNAME, app="web")),
+        ),
+        [["add 1 node with zone=new-zone-1, rack=new-rack-1"]],
+    ),
     "requests are lowered to what is free, by little first": (
         lower_requests,
         filter_scenario(

@@ -16,7 +16,7 @@ import msgspec
 
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.manifestcluster import ApiObject, Json, ManifestCluster, Model
+from webhook.cli.inputs.manifestcluster import Json, ManifestCluster, Model, NamedManifest
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
@@ -223,7 +223,7 @@ ClusterReader: TypeAlias = ManifestCluster | LayeredCluster
 """Objects of a cluster at one moment."""
 
 
-def _identify(kind: GroupKind, found: ApiObject) -> tuple[str, str]:
+def _identify(kind: GroupKind, found: NamedManifest) -> tuple[str, str]:
     """Return the namespace and the name of an object; a cluster-scoped one has no namespace."""
     metadata, is_inside = found.metadata, BUILT_IN_KINDS[kind].namespaced
     name = "" if metadata is None else metadata.name or ""

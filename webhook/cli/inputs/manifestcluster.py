@@ -36,8 +36,8 @@ class ObjectName(Protocol):
         ...
 
 
-class ApiObject(Protocol):
-    """An object of the API."""
+class NamedManifest(Protocol):
+    """An object of the API, with its name."""
 
     @property
     def metadata(self) -> ObjectName | None:
@@ -45,7 +45,7 @@ class ApiObject(Protocol):
         ...
 
 
-Model = TypeVar("Model", bound=ApiObject)
+Model = TypeVar("Model", bound=NamedManifest)
 """An object of the API, as far as it is read."""
 
 
