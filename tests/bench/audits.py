@@ -25,6 +25,9 @@ from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.model import Node
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.run import filter_nodes
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
@@ -131,9 +134,12 @@ def place_anew(
     for pod in pods:
         census.add(subject.namespace, pod.labels, pod.spec.node_name if pod.spec else "")
     incoming = place.incoming_pod(subject.pod, subject.namespace)
+    next_pod = FilterPod(incoming.namespace, incoming.labels, incoming.demands)
     spreads = resolve_constraints(subject.constraints, subject.next_labels, gates)
     measured = place.tally_constraints(incoming, spreads, topology, census)
-    placed = place.place_pod(measured, topology, place.find_rejections(topology, incoming.demands))
+    placed = place.place_pod(
+        measured, topology, filter_nodes(next_pod, (), SchedulingCluster(topology))
+    )
     took = time.thread_time() - start
     assert placed.passing, "there is room for it"
     return took

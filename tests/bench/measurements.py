@@ -19,6 +19,7 @@ from tests.bench import cpu, filling, fleet, peer, reviews, servers
 from tests.bench.audits import LargeCluster, Used
 from tests.bench.bindings import BindingBench, binding_steps
 from tests.bench.dumps import DumpStep, PodDumps, dump_steps
+from tests.bench.explanations import measure_explanation
 from tests.bench.live import LiveCluster
 from tests.bench.liverows import LiveStep, Observed, live_steps
 from tests.bench.load import REFUSED, Load, LoadError, ask
@@ -175,6 +176,9 @@ def all_steps(*, with_peer: bool, with_plane: bool) -> dict[str, Step]:
         "evenspread --help": help_shown,
         "audit of 150,000 pods": audit,
         "placing one of 150,000 pods": placement,
+        "explaining one of 150,000 pods": lambda what, bench: measure_explanation(
+            what, bench.options.rounds
+        ),
         "memory of that audit": audit_memory,
         "evictions of 500 pods on 300 nodes": rebalance,
     }

@@ -71,6 +71,8 @@ PODS = POD % (1, "n1") + POD % (2, "n2")
 BLOCKED = """\
 the next pod of Deployment shop/web cannot be placed: zone (maxSkew 1) allows only us-1c, where no \
 node takes it: 1 node(s) were unschedulable
+FailedScheduling: 0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) didn't match \
+pod topology spread constraints.
 
 constraint 0: zone, maxSkew 1, DoNotSchedule, pods app=web
   global minimum 0: no pod in us-1c
@@ -88,6 +90,7 @@ any one of these changes makes it schedulable, as simulated:
   - uncordon node n3 (then n3)
   - add 1 node with zone=us-1c (then new-1)
   - make constraint 0 (zone) ScheduleAnyway (then n1, n2)
-not considered: resources, anti-affinity of other pods
+not considered: extenders, out-of-tree plugins and added affinity of the scheduler's profile, \
+resources of nodes without status.allocatable
 """
 """The explanation of the Deployment, of which two pods run."""

@@ -172,6 +172,8 @@ missing pods, each of which is pinned to its node
   n3         not created  can be placed
 
 for the pod of node n2
+FailedScheduling: 0/3 nodes are available: 1 node(s) didn't match pod topology spread constraints \
+(missing required label), 2 node(s) didn't satisfy plugin(s) [NodeAffinity].
 
 constraint 0: example.com/rack, """)
 

@@ -170,8 +170,7 @@ RETURNS: dict[str, tuple[str, int, str]] = {
     "a zone that was added": (
         "aab", 1,
         ("stops at step 2, with 1 of 3 new pods: a new pod cannot be placed: zone (maxSkew 1) "
-        "allows only c, where no node takes it: 1 node(s) didn't match PersistentVolume's node "
-        "affinity"),
+        "allows only c, where no node takes it: 1 node(s) had no available volume zone"),
     ),
     "even zones": ("abc", 0, "finishes in 3 steps"),
 }  # fmt: skip

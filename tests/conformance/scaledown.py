@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tests.conformance.case import Answer, Case
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas

@@ -7,6 +7,7 @@ scheduler sees. Every change that is suggested for a Pending pod is made by itse
 """
 
 import json
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ import pytest
 
 from tests.controlplane import kubelet
 from tests.controlplane.api import Json
+from tests.controlplane.assets import chosen_version
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
@@ -167,9 +169,9 @@ class RandomCluster:
 
     def explain(self, capsys: pytest.CaptureFixture[str], *subject: str) -> Json:
         kubeconfig = str(self._plane.apiserver.kubeconfig)
-        code = main(
-            ["explain", *subject, "-n", self.namespace, "--kubeconfig", kubeconfig, "-o", "json"]
-        )
+        options = ["-n", self.namespace, "--kubeconfig", kubeconfig, "-o", "json"]
+        version = chosen_version(os.environ)
+        code = main(["explain", *subject, *options, "--kube-version", version])
         out, err = capsys.readouterr()
         assert err == ""
         answer: Json = json.loads(out)["explanation"]
@@ -294,6 +296,7 @@ def test_explain_predicts_what_the_scheduler_does(
             fates["pending"] += 1
             assert not before["placeable"]
             assert explained(before) == count_rejections(message)
+            assert message.startswith(before["failedScheduling"])
             assert after["sentence"] == before["sentence"]
             cluster.api.delete(pod)
             if (fates["pending"] - 1) % MADE == 0:

@@ -10,6 +10,9 @@ from tests.policy.placement.clusters import WEB_POD, gates, running
 from webhook.explain.scenario import Scenario
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
@@ -22,19 +25,28 @@ def scenario(
     demands: Demands | None = None,
 ) -> Scenario:
     """Make that of the next web pod."""
-    pod = replace(WEB_POD, demands=demands or Demands())
-    return Scenario(
-        pod,
-        resolve_constraints(constraints, pod.labels, gates()),
-        Topology(nodes),
-        running(pods or {}),
-    )
+    pod = FilterPod(WEB_POD.namespace, WEB_POD.labels, demands or Demands())
+    spreads = resolve_constraints(constraints, pod.labels, gates())
+    return Scenario(pod, spreads, cluster_of(nodes, running(pods or {})))
+
+
+def cluster_of(nodes: Iterable[Node], census: Census) -> SchedulingCluster:
+    """Make a cluster whose nodes have room for any pod, from nodes and the pods that count."""
+    placed = PlacedPods()
+    placed.census = census
+    return SchedulingCluster(Topology(nodes), placed=placed)
+
+
+def with_census(scenario: Scenario, census: Census) -> Scenario:
+    """Return a scenario with other pods."""
+    return replace(scenario, cluster=cluster_of(scenario.topology.nodes, census))
 
 
 @st.composite
 def scenarios(draw: st.DrawFn) -> Scenario:
     """Draw a pod with hard constraints and a small cluster, some of whose nodes are cordoned."""
-    pod = draw(clusters.incoming)
+    drawn = draw(clusters.incoming)
+    pod = FilterPod(drawn.namespace, drawn.labels, drawn.demands)
     some = st.lists(
         clusters.constraints, max_size=3, unique_by=lambda constraint: constraint.topology_key
     )
@@ -47,9 +59,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     census = Census()
     for namespace, labels, name in draw(clusters.placed_pods):
         census.add(namespace, labels, name)
-    return Scenario(
-        pod, resolve_constraints(constraints, pod.labels, gates()), Topology(nodes), census
-    )
+    spreads = resolve_constraints(constraints, pod.labels, gates())
+    return Scenario(pod, spreads, cluster_of(nodes, census))
 
 
 blocked = scenarios().filter(lambda scenario: not scenario.placement().passing)

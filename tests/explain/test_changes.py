@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from tests.explain.scenarios import blocked, scenario, scenarios
-from tests.policy.placement.clusters import GPU, gates, node, spread_over
+from tests.policy.placement.clusters import GPU, gates, node, reject_others, spread_over
 from webhook.explain.changes import find_changes
 from webhook.explain.scenario import (
     HonorPolicy,
@@ -18,7 +18,7 @@ from webhook.explain.scenario import (
 )
 from webhook.policy.model import HONOR, HOSTNAME, IGNORE, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.nodes import Demands
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import place_pod, tally_constraints
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
 
@@ -187,7 +187,7 @@ def passing(question: Scenario) -> tuple[str, ...]:
     """Place anew, with nothing of what was remembered."""
     topology = Topology(question.topology.nodes)
     measured = tally_constraints(question.pod, question.spreads, topology, question.census.copy())
-    return place_pod(measured, topology, find_rejections(topology, question.pod.demands)).passing
+    return place_pod(measured, topology, reject_others(topology, question.pod.demands)).passing
 
 
 def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario, scenarios
-from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.policy.placement.clusters import GPU, node, reject_others, spread_over
 from webhook.explain.daemons import (
     DaemonPods,
     MissingPod,
     WaitingPod,
+    describe_pinned,
     find_missing,
     pin,
     pin_after_others,
@@ -24,7 +25,7 @@ from webhook.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, Constraint, Node, Taint
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_mismatch
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import place_pod, tally_constraints
 
 NODES = (node("a1", "a"), node("a2", "a"), node("b1", "b"), node("g1", "b", taints=[GPU]))
 DEMANDS = daemon_demands(Demands(), host_network=False)
@@ -136,9 +137,9 @@ def test_what_ifs_work_by_node() -> None:
 def is_placed_among_all(question: Scenario, name: str) -> bool:
     """Whether kube-scheduler would place the pod pinned to a node, with all nodes in view."""
     found = next(item for item in question.topology.nodes if item.name == name)
-    pinned = replace(pin(question, found), topology=question.topology)
+    pinned = pin(question, found).with_nodes(question.topology.nodes)
     tallies = tally_constraints(pinned.pod, pinned.spreads, pinned.topology, pinned.census)
-    rejections = find_rejections(pinned.topology, pinned.pod.demands)
+    rejections = reject_others(pinned.topology, pinned.pod.demands)
     return name in place_pod(tallies, pinned.topology, rejections).passing
 
 
@@ -199,3 +200,14 @@ def test_a_pod_that_cannot_be_placed_after_the_others_is_pinned_after_them() -> 
     assert [pod.node for pod in report.missing if pod.reason_after] == ["a3"]
     assert first is not None
     assert not first.placement().passing
+
+
+def test_the_failure_of_a_pinned_pod_names_all_nodes() -> None:
+    nodes = [replace(node("n1", "a"), unschedulable=True), node("n2", "b")]
+    asked = scenario(nodes)
+
+    assert describe_pinned(pin(asked, nodes[0]), nodes) == (
+        "0/2 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], "
+        "1 node(s) were unschedulable."
+    )
+    assert describe_pinned(None, nodes) == ""

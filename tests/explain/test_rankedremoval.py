@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.explain.observed import NOW, make_pod
-from tests.explain.scenarios import scenario
+from tests.explain.scenarios import scenario, with_census
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.rankedremoval import report_ranks
 from webhook.explain.removal import RemovalOrder, WorkloadPods
@@ -37,7 +37,7 @@ def report(
     **changes: Any,
 ) -> ScaleDownReport | None:
     running = Counter(pod.spec.node_name or "" for pod in pods if pod.spec.node_name)
-    before = replace(scenario(NODES, spread_over(ZONE)), census=Census(pods), **changes)
+    before = replace(with_census(scenario(NODES, spread_over(ZONE)), Census(pods)), **changes)
     workload = WorkloadPods(name="web", pods=tuple(pods), related=tuple(pods), order=order, now=NOW)
     rollout, *_ = roll_out(before, [Scale(replicas)], replicas, running, workload)
     return report_ranks(rollout, before, running, workload, configured=configured).scale_down

@@ -1,20 +1,28 @@
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import pytest
 from msgspec.structs import replace
 
+from tests.explain.filterscenarios import PORT_80, cpu, filter_scenario, running, taking
+from tests.explain.filterscenarios import TWO as HIGH
+from tests.explain.filterscenarios import node as filternode
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.policy.placement.filters.objects import anti_affinity, pod_affinity, term
 from webhook.explain.remedies import (
     MOST_TOGETHER,
     Edits,
     add_nodes,
     alone_and_together,
     combine_changes,
+    drop_ports,
     honor,
     label_nodes,
+    loosen_pod_affinity,
     loosen_selector,
     lower_min_domains,
+    lower_requests,
     raise_max_skew,
     soften,
     tolerate,
@@ -44,6 +52,64 @@ Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
+    "a new node is away from pods that avoid the pod, or that it avoids": (
+        lambda asked, placed: islice(add_nodes(asked, placed), 1),
+        filter_scenario(
+            HIGH[:1],
+            [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],
+            affinity=anti_affinity(term(ZONE, app="web"), term(HOSTNAME, app="web")),
+        ),
+        [["add 1 node with zone=new-zone-1, rack=new-rack-1"]],
+    ),
+    "requests are lowered to what is free, by little first": (
+        lower_requests,
+        filter_scenario(
+            [*HIGH, filternode("n3", "c", "3")],
+            [running("x", "n1", "2"), running("y", "n2", "3500m")],
+            **cpu("4"),
+        ),
+        [
+            ["lower the request for cpu from 4 to 3"],
+            ["lower the request for cpu from 4 to 2"],
+            ["lower the request for cpu from 4 to 500m"],
+        ],
+    ),
+    "no request is lowered to nothing": (
+        lower_requests, filter_scenario(HIGH[:1], [running("x", "n1", "4")], **cpu("1")), [],
+    ),
+    "ports are dropped one by one": (
+        drop_ports,
+        filter_scenario(
+            HIGH, [taking("x", "n1", cpu("1", ports=PORT_80))],
+            **cpu("1", ports=[*PORT_80, {"hostPort": 81}]),
+        ),
+        [
+            ["take host port 80/TCP out of the pod"],
+            ["take host port 81/TCP out of the pod"],
+            ["take host port 80/TCP out of the pod", "take host port 81/TCP out of the pod"],
+        ],
+    ),
+    "ports that no node has taken stay": (
+        drop_ports, filter_scenario(HIGH, **cpu("1", ports=PORT_80)), []
+    ),
+    "affinity to pods is dropped before both are": (
+        loosen_pod_affinity,
+        filter_scenario(
+            HIGH,
+            affinity={**anti_affinity(term("zone", app="x")), **pod_affinity(term(ZONE, a="b"))},
+        ),
+        [
+            ["take the required podAffinity out of the pod"],
+            ["take the required podAntiAffinity out of the pod"],
+            [
+                "take the required podAffinity out of the pod",
+                "take the required podAntiAffinity out of the pod",
+            ],
+        ],
+    ),
+    "affinity that rejects no node stays": (
+        loosen_pod_affinity, filter_scenario(HIGH, affinity=anti_affinity(term(ZONE, app="x"))), []
+    ),
     "a skew is raised as far as the emptiest open domain requires": (
         raise_max_skew,
         scenario(RACKED, spread_over(), pods={"n1": 3, "n2": 2}),

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from tests.explain.scenarios import scenario, scenarios
+from tests.explain.scenarios import scenario, scenarios, with_census
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.newpods import TRIED_TWICE
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
@@ -18,7 +17,6 @@ from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.tallies import PodTally
-from webhook.policy.placement.topology import Topology
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
 EVEN = {"n1": 2, "n2": 2, "n3": 2}
@@ -190,7 +188,7 @@ def count_anew(question: Scenario, nodes: Sequence[Node], names: Sequence[str]) 
     census = question.census.copy()
     for name in names:
         census.add("shop", question.pod.labels, name)
-    return replace(question, topology=Topology(nodes), census=census)
+    return with_census(question.with_nodes(nodes), census)
 
 
 def skew_of(tally: PodTally) -> int:

@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Callable
 
 import msgspec
@@ -27,8 +28,10 @@ from webhook.policy.model import (
     LabelSelectorRequirement,
     Taint,
 )
+from webhook.policy.placement.filters import nodefilters
+from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
-from webhook.policy.placement.nodes import Demands, RejectionReason, Toleration
+from webhook.policy.placement.nodes import Demands, Toleration
 
 TAINT = Taint(key="spot", value="yes", effect="NoExecute")
 ASKING = Demands(pairs=(("disk", "ssd"), ("tier", "x")), terms=())
@@ -188,8 +191,8 @@ def test_all_modelled_filters_are_applied() -> None:
     ).placement()
 
     assert placement.passing == ("n1",)
-    assert {name: found.reason for name, found in placement.refused.items()} == {
-        "n2": RejectionReason.TAINT, "n3": RejectionReason.CORDON, "n4": RejectionReason.AFFINITY
+    assert placement.refused == {
+        "n2": nodefilters.TAINT, "n3": nodefilters.CORDON, "n4": nodefilters.NODE_AFFINITY
     }  # fmt: skip
     assert not placement.statuses["n5"].passes
 
@@ -229,3 +232,49 @@ CHANGES: dict[str, tuple[ScenarioEdit, bool]] = {
 @pytest.mark.parametrize(("edit", "expected"), CHANGES.values(), ids=CHANGES.keys())
 def test_an_edit_changes_the_pod_or_not(edit: ScenarioEdit, *, expected: bool) -> None:
     assert edit.changes_pod(SCENARIO) is expected
+
+
+ROOMY, SMALL = Resources(4000, pods=10), Resources(1000, pods=5, scalars={"gpu": 1})
+
+
+def test_new_nodes_have_the_resources_that_most_nodes_have() -> None:
+    nodes = [node(name) for name in ("n1", "n2", "n3")]
+    allocatable = {"n1": SMALL, "n2": ROOMY, "n3": ROOMY}
+    before = scenario(nodes)
+    before = replace(before, cluster=dataclasses.replace(before.cluster, allocatable=allocatable))
+
+    after = before.with_nodes([*nodes[:1], node("n4")])
+
+    assert [one.name for one in after.topology.nodes] == ["n1", "n4"]
+    assert (after.cluster.allocatable["n1"], after.cluster.allocatable["n4"]) == (SMALL, ROOMY)
+    assert before.cluster.allocatable.keys() == {"n1", "n2", "n3"}
+
+
+def test_new_nodes_beside_unknown_resources_are_unknown_too() -> None:
+    assert scenario([node("n1")]).with_nodes([node("n2")]).cluster.allocatable == {}
+
+
+def test_a_pod_that_is_put_on_a_node_counts_in_the_copy_alone() -> None:
+    requesting = SCENARIO.change_pod(requests=Resources(500))
+    copy = requesting.copy_pods()
+
+    copy.put("n1")
+
+    selector = SCENARIO.spreads.hard[0].selector
+    assert copy.census.count("shop", selector) == {"n1": 1}
+    assert copy.cluster.placed.usage("n1").requests.milli_cpu == 500
+    assert requesting.census.count("shop", selector) == {}
+
+
+# edit, the filters that it may lift
+LIFTS: dict[ScenarioEdit, set[str]] = {
+    Tolerate(TAINT): {"NodeUnschedulable", "TaintToleration"},
+    DropSelector("disk", "ssd"): {"NodeAffinity"},
+    DropAffinity(): {"NodeAffinity"},
+    Soften(0, ZONE): set(),
+}
+
+
+@pytest.mark.parametrize(("edit", "filters"), LIFTS.items(), ids=map(str, LIFTS))
+def test_an_edit_names_the_filters_that_it_may_lift(edit: ScenarioEdit, filters: set[str]) -> None:
+    assert edit.lifts == filters

@@ -7,6 +7,7 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.scenario import Scenario
 from webhook.explain.sentences import explain_minimum, rejection_reason, summarize
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.policy.placement.nodes import Demands
 
 TWO = (node("n1", "us-1a"), node("n2", "us-1b"))
@@ -130,6 +131,14 @@ def test_headline(question: Scenario, runs_on: str, sentence: str) -> None:
     assert summarize(question, question.placement(), runs_on) == sentence
 
 
+def test_what_keeps_a_pod_off_every_node_is_said_once() -> None:
+    claimed = scenario(TWO).change_pod(volumes=(PodVolume(CLAIM, "data", "shop"),))
+
+    assert summarize(claimed, claimed.placement(), "") == (
+        'cannot be placed: no node takes it: persistentvolumeclaim "data" not found'
+    )
+
+
 # scenario, what makes its minimum
 MINIMA: dict[str, tuple[Scenario, str]] = {
     "no domain": (scenario([node("n1")], spread_over()), "no node counts for zone"),
@@ -174,4 +183,4 @@ OBSTACLES = {
 
 @pytest.mark.parametrize(("name", "sentence"), OBSTACLES.values(), ids=OBSTACLES.keys())
 def test_why_a_node_does_not_pass(name: str, sentence: str) -> None:
-    assert rejection_reason(name, REASONS.placement(), SHORT_NAMES) == sentence
+    assert rejection_reason(name, REASONS, REASONS.placement()) == sentence

@@ -12,7 +12,7 @@ import msgspec
 from webhook.audit.renderers.names import format_reference
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
-from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.facts import (
     FactsSources,
     drop_project_files,
@@ -21,6 +21,7 @@ from webhook.cli.inputs.facts import (
     takes_sources,
 )
 from webhook.cli.inputs.labelselectors import selects
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout

@@ -16,7 +16,7 @@ from webhook.explain.remedies import Edits
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, apply_all
 
 MOST_PLACEMENTS = 20_000
-"""Nodes times replicas up to which all replicas are placed with each change; that takes 40 ms."""
+"""Nodes times replicas up to which all replicas are placed with each change; that takes 0.1 s."""
 
 MOST_RAISES = 8  # values of one maxSkew that are tried
 

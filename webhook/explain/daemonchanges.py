@@ -17,7 +17,10 @@ _SEARCHES = (
     (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
+    (remedies.lower_requests, 3),
+    (remedies.drop_ports, 1),
     (remedies.label_nodes, 1),
+    (remedies.loosen_pod_affinity, 1),
     (remedies.soften, 3),
 )
 """The kinds of changes that can help a pinned pod, with the most to report of each."""

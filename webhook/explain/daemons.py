@@ -19,10 +19,10 @@ from webhook.explain.replicaskew import describe_skews
 from webhook.explain.rollout import Rollout, compare_skews, describe_edits
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.policy.advice.findings import count_of
-from webhook.policy.model import LabelSelectorRequirement, Node
+from webhook.policy.model import HOSTNAME, LabelSelectorRequirement, Node
+from webhook.policy.placement.filters.failure import describe_failure
 from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
 from webhook.policy.placement.nodes import find_mismatch
-from webhook.policy.placement.topology import Topology
 from webhook.policy.selectors import IN
 
 
@@ -91,15 +91,17 @@ def pin(scenario: Scenario, node: Node) -> Scenario:
     """
     Return the scenario of the pod for one node.
 
-    Its required node affinity is replaced. If all constraints honor it, no other node is eligible
-    for them, and the scenario has this node only, which makes many pods cheap.
+    Its required node affinity is replaced. If all constraints honor it, and no affinity of pods
+    reaches beyond a node, no other node counts, and the scenario has this node only, which makes
+    many pods cheap.
 
     Source: daemonset_util.go ``ReplaceDaemonSetPodNodeNameNodeAffinity``.
     """
     field = LabelSelectorRequirement(key=NODE_NAME, operator=IN, values=(node.name,))
     demands = replace(scenario.pod.demands, terms=(NodeSelectorTerm(match_fields=(field,)),))
-    topology = scenario.topology if _is_interdependent(scenario) else Topology((node,))
-    return replace(scenario, pod=replace(scenario.pod, demands=demands), topology=topology)
+    pod = replace(scenario.pod, demands=demands, required_names=frozenset((node.name,)))
+    pinned = replace(scenario, pod=pod)
+    return pinned if _is_interdependent(scenario) else pinned.with_nodes((node,))
 
 
 def find_missing(scenario: Scenario, pods: DaemonPods) -> DaemonReport:
@@ -139,8 +141,13 @@ def _judge_together(
 
 def _is_interdependent(scenario: Scenario) -> bool:
     """Whether a pod on one node can matter for the pod of another node."""
-    spreads = (*scenario.spreads.hard, *scenario.spreads.soft)
-    return not all(spread.honors_affinity for spread in spreads)
+    pod, spreads = scenario.pod, (*scenario.spreads.hard, *scenario.spreads.soft)
+    placed = (one.term for one in scenario.cluster.placed.anti_affinity(pod.namespace))
+    return (
+        not all(spread.honors_affinity for spread in spreads)
+        or bool(pod.affinity)
+        or any(term.topology_key != HOSTNAME for term in (*pod.anti_affinity, *placed))
+    )
 
 
 def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Scenario:
@@ -160,9 +167,19 @@ def pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
     return None
 
 
+def describe_pinned(pinned: Scenario | None, nodes: Sequence[Node]) -> str:
+    """
+    Describe the failure of a pinned pod as kube-scheduler does; empty if there is none.
+
+    Args:
+        nodes: All nodes of the cluster.
+    """
+    return describe_failure(pinned.with_nodes(nodes).placement().result) if pinned else ""
+
+
 def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
     """Place missing pods in a copy; also return what ``_place_missing`` does."""
-    end = replace(scenario, census=scenario.census.copy())
+    end = scenario.copy_pods()
     return end, _place_missing(end, missing)
 
 
@@ -182,7 +199,8 @@ def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
 
 
 def _find_reason(scenario: Scenario, node: Node) -> str:
-    return sentences.rejection_reason(node.name, pin(scenario, node).placement(), scenario.names)
+    pinned = pin(scenario, node)
+    return sentences.rejection_reason(node.name, pinned, pinned.placement())
 
 
 def roll_out_daemons(
@@ -231,7 +249,7 @@ def _place_missing(scenario: Scenario, missing: Sequence[Node]) -> dict[str, str
             if _find_reason(scenario, node):
                 rest.append(node)
             else:
-                scenario.census.add(scenario.pod.namespace, scenario.pod.labels, node.name)
+                scenario.put(node.name)
                 placed[node.name] = ""
         if len(rest) in (0, len(left)):
             return placed

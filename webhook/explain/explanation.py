@@ -15,16 +15,17 @@ from webhook.explain.daemonchanges import find_daemon_changes
 from webhook.explain.daemons import (
     DaemonPods,
     DaemonReport,
+    describe_pinned,
     find_missing,
     pin_first,
     summarize_daemons,
 )
-from webhook.explain.keynames import KeyNames
 from webhook.explain.rollout import unevenness
 from webhook.explain.scenario import Scenario
 from webhook.explain.terms import NO_TERMS, PlacementTerms
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, IGNORE
+from webhook.policy.placement.filters.failure import describe_failure
 from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import PodTally
@@ -139,6 +140,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Why a pod can or cannot be placed.
 
     Attributes:
+        failed_scheduling: The message of the event FailedScheduling, without what preemption adds;
+            usually empty. For a DaemonSet, that of the first pod that cannot be placed.
         runs_on: The node that the pod runs on; empty if it does not run.
         defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
         rejected: Nodes that do not pass, the largest group first.
@@ -161,6 +164,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     subject: str
     sentence: str
     placeable: bool
+    failed_scheduling: str = ""
     runs_on: str = ""
     defaulted: bool = False
     constraints: tuple[ConstraintExplanation, ...] = ()
@@ -205,10 +209,7 @@ def explain(
     terms: PlacementTerms = NO_TERMS,
 ) -> Explanation:
     """
-    Explain the placement of a pod.
-
-    Takes O(nodes x constraints) for a pod that can be placed, and about a hundred times as long
-    for one that cannot, to search for changes.
+    Explain the placement of a pod; O(nodes x constraints), and longer to find changes.
 
     Args:
         subject: Name of the pod or workload, as ``Pod shop/web-1``.
@@ -219,13 +220,13 @@ def explain(
     placement = scenario.placement()
     sentence = sentences.summarize(scenario, placement, runs_on)
     best = frozenset(placement.best)
-    names = scenario.names
-    nodes = tuple(_explain_node(name, placement, best, names) for name in placement.statuses)
+    nodes = tuple(_explain_node(name, scenario, placement, best) for name in placement.statuses)
     constraints = _explain_constraints(scenario, placement)
     return Explanation(
         subject=subject,
         sentence=terms.describe(sentence, placement.statuses.keys()),
         placeable=bool(placement.passing),
+        failed_scheduling="" if terms.node else describe_failure(placement.result),
         runs_on=runs_on,
         defaulted=scenario.spreads.defaulted and bool(constraints),
         constraints=constraints,
@@ -260,6 +261,7 @@ def explain_daemons(
         subject=subject,
         sentence=summarize_daemons(report),
         placeable=pinned is None,
+        failed_scheduling=describe_pinned(pinned, nodes),
         constraints=_explain_constraints(pinned, pinned.placement()) if pinned else (),
         nodes=tuple(
             NodeExplanation(
@@ -280,9 +282,9 @@ def explain_daemons(
 
 
 def _explain_node(
-    name: str, placement: PodPlacement, best: frozenset[str], names: KeyNames
+    name: str, scenario: Scenario, placement: PodPlacement, best: frozenset[str]
 ) -> NodeExplanation:
-    reason, scores = sentences.rejection_reason(name, placement, names), placement.scores
+    reason, scores = sentences.rejection_reason(name, scenario, placement), placement.scores
     return NodeExplanation(
         name=name,
         passes=not reason,

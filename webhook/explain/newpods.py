@@ -21,9 +21,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraints
-from webhook.policy.placement.tallies import IncomingPod
 
 TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether other choices matter
 
@@ -31,7 +31,7 @@ TRIED_TWICE = 1000  # replicas that are placed a second time, to see whether oth
 class NewPod(msgspec.Struct, frozen=True):
     """A pod to create, with its constraints."""
 
-    pod: IncomingPod
+    pod: FilterPod
     spreads: SpreadConstraints
 
     def enter(self, scenario: Scenario) -> Scenario:
@@ -108,15 +108,14 @@ def _place_pods(
     choose: _Choice,
 ) -> NewPodPlacement:
     placed, taken = Counter[str](), set(succession.taken)
-    census = scenario.census.copy()
-    changed = apply_all(edits, replace(scenario, census=census))
+    changed = apply_all(edits, scenario.copy_pods())
     upcoming = ((at, _apply(edits, one, changed)) for at, one in succession.follow(changed))
     pending: Scenario | None = None
     for ordinal, following in islice(upcoming, number):
         placement = following.placement()
         if placement.passing:
             node = choose(placement)
-            census.add(following.pod.namespace, following.pod.labels, node)
+            following.put(node)
             placed[node] += 1
             taken.add(ordinal)
         else:

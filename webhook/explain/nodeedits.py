@@ -11,7 +11,6 @@ from webhook.explain.scenario import Scenario, ScenarioEdit
 from webhook.policy.advice.findings import count_of
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE, uncordon
-from webhook.policy.placement.topology import Topology
 
 
 class NodeEdit(ScenarioEdit, frozen=True):
@@ -23,7 +22,7 @@ class NodeEdit(ScenarioEdit, frozen=True):
         """Apply the edit."""
         nodes = scenario.topology.nodes
         changed = (self.change(node) if node.name == self.node else node for node in nodes)
-        return replace(scenario, topology=Topology(changed))
+        return scenario.with_nodes(changed)
 
     @abstractmethod
     def change(self, node: Node) -> Node:
@@ -73,7 +72,7 @@ class LabelNode(NodeEdit, frozen=True):
 
 class AddNodes(ScenarioEdit, frozen=True):
     """
-    Add nodes to the cluster, without taints.
+    Add nodes to the cluster, without taints, and with the resources that most nodes have.
 
     Attributes:
         labels: Labels of the nodes. They also get the labels that all nodes share, and every
@@ -95,7 +94,7 @@ class AddNodes(ScenarioEdit, frozen=True):
         names = islice(_free_names(nodes), self.number)
         shared = shared_labels(nodes)
         added = (Node(name, {**shared, **self.labels, HOSTNAME: name}) for name in names)
-        return replace(scenario, topology=Topology((*nodes, *added)))
+        return scenario.with_nodes((*nodes, *added))
 
 
 class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
@@ -111,7 +110,7 @@ class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit; pods on nodes that are gone no longer count."""
         left = (node for node in scenario.topology.nodes if node.labels.get(self.key) != self.value)
-        return replace(scenario, topology=Topology(left))
+        return scenario.with_nodes(left)
 
 
 def shared_labels(nodes: Sequence[Node]) -> dict[str, str]:

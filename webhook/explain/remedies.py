@@ -10,6 +10,14 @@ from typing import TypeAlias
 
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.nodeedits import AddNodes, LabelNode, Uncordon
+from webhook.explain.podedits import (
+    AffinityKind,
+    DropHostPort,
+    DropPodAffinity,
+    LowerRequest,
+    find_excess,
+    measure_excess,
+)
 from webhook.explain.scenario import (
     DropAffinity,
     DropSelector,
@@ -23,13 +31,15 @@ from webhook.explain.scenario import (
     apply_all,
 )
 from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
-from webhook.policy.placement.nodeaffinity import term_matches
-from webhook.policy.placement.nodes import (
-    PASSING_TAINTS,
-    UNSCHEDULABLE,
-    RejectionReason,
-    find_untolerated,
+from webhook.policy.placement.filters.nodefilters import (
+    CORDON,
+    PORTS,
+    RESOURCES,
+    find_conflicts,
 )
+from webhook.policy.placement.filters.run import LAST
+from webhook.policy.placement.nodeaffinity import term_matches
+from webhook.policy.placement.nodes import PASSING_TAINTS, UNSCHEDULABLE, find_untolerated
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
@@ -133,6 +143,46 @@ def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     yield from alone_and_together(edits)
 
 
+def lower_requests(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Lower the requests to what a node has free, by little first."""
+    found = {
+        edits: None
+        for name, rejection in placement.refused.items()
+        if rejection.plugin == RESOURCES and _leaves_some(edits := find_excess(scenario, name))
+    }
+    yield from sorted(found, key=lambda edits: (len(edits), measure_excess(edits)))
+
+
+def _leaves_some(edits: Iterable[LowerRequest]) -> bool:
+    """Whether the lowered requests are all above 0: a pod that requests nothing is another one."""
+    return all(edit.after for edit in edits)
+
+
+def drop_ports(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Take one host port out of the pod, then all of them, if ports reject a node."""
+    if PORTS in placement.refused.values():
+        ports = scenario.pod.ports
+        yield from alone_and_together(
+            [DropHostPort(one.port, one.protocol, one.address) for one in ports]
+        )
+
+
+def loosen_pod_affinity(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
+    """Drop the required affinity to pods, the anti-affinity, then both, if they reject a node."""
+    if _rejects_by_pods(placement):
+        yield from alone_and_together(_list_pod_affinity(scenario))
+
+
+def _rejects_by_pods(placement: PodPlacement) -> bool:
+    return any(rejection.plugin == LAST for rejection in placement.refused.values())
+
+
+def _list_pod_affinity(scenario: Scenario) -> list[ScenarioEdit]:
+    pod = scenario.pod
+    terms = {AffinityKind.AFFINITY: pod.affinity, AffinityKind.ANTI_AFFINITY: pod.anti_affinity}
+    return [DropPodAffinity(kind) for kind, found in terms.items() if found]
+
+
 def alone_and_together(edits: Sequence[ScenarioEdit]) -> Iterator[Edits]:
     """Yield every edit on its own, then all of them together."""
     yield from ((edit,) for edit in edits)
@@ -147,10 +197,7 @@ def _total(raises: Sequence[RaiseMaxSkew]) -> int:
 def uncordon(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Uncordon one node of every kind; then all of those."""
     cordoned = (
-        node
-        for node in scenario.topology.nodes
-        if (rejection := placement.refused.get(node.name))
-        and rejection.reason is RejectionReason.CORDON
+        node for node in scenario.topology.nodes if placement.refused.get(node.name) == CORDON
     )
     chosen = _distinct_nodes(cordoned, placement)
     yield from alone_and_together([Uncordon(node.name) for node in chosen[:MOST_TOGETHER]])
@@ -179,8 +226,9 @@ def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Add a node in the emptiest domains or in new ones; then several, all in new ones."""
     hard = placement.tallies.hard
     demanded = dict(scenario.pod.demands.pairs)
-    keys = [key for tally in hard if (key := tally.spread.topology_key) not in demanded]
-    keys = [key for key in dict.fromkeys(keys) if key != HOSTNAME]
+    avoided = _list_avoided_keys(scenario) if _rejects_by_pods(placement) else ()
+    used = (*(tally.spread.topology_key for tally in hard), *avoided)
+    keys = [key for key in dict.fromkeys(used) if key != HOSTNAME and key not in demanded]
     emptiest = _find_emptiest(hard)
     yield (AddNodes(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
@@ -194,11 +242,20 @@ def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     yield from (several[:number] for number in range(1, len(several) + 1))
 
 
+def _list_avoided_keys(scenario: Scenario) -> Iterator[str]:
+    """Yield the topology keys of the anti-affinity of the pod, and of pods that run."""
+    pod = scenario.pod
+    placed = (one.term for one in scenario.cluster.placed.anti_affinity(pod.namespace))
+    yield from (term.topology_key for term in (*pod.anti_affinity, *placed))
+
+
 def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Combine all changes that one node needs; nodes with few changes first."""
     hard = placement.tallies.hard
     keys = tuple(dict.fromkeys(tally.spread.topology_key for tally in hard))
-    chosen = _distinct_nodes(scenario.topology.nodes, placement)
+    nodes = scenario.topology.nodes
+    ordered = sorted(nodes, key=lambda node: measure_excess(find_excess(scenario, node.name)))
+    chosen = _distinct_nodes(ordered, placement)
     needed = [
         (edits, node.name)
         for node in chosen
@@ -206,16 +263,17 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
     ]
     for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
         # The edits change what counts, so the skew has to be calculated again before maxSkew is
-        # raised to it.
+        # raised to it. Affinity to pods is looked at by the last filter only.
         changed = apply_all(edits, scenario)
-        node = next(node for node in changed.topology.nodes if node.name == name)
-        yield (*edits, *raises_for(node, changed.placement().tallies.hard))
+        now = changed.placement()
+        loosened = _list_pod_affinity(changed) if name in now.refused else []
+        yield (*edits, *loosened, *raises_for(changed.cluster.nodes[name], now.tallies.hard))
 
 
 def _list_changes(
     node: Node, scenario: Scenario, keys: Iterable[str], values: Mapping[str, str]
 ) -> Edits | None:
-    """List the changes that a node needs; None if a taint of it is for a state that passes."""
+    """List the changes that a node needs; None if it is full, or has a taint that passes."""
     demands = scenario.pod.demands
     taints = untolerated_taints(node, scenario)
     edits: list[ScenarioEdit] = []
@@ -233,7 +291,11 @@ def _list_changes(
     missing = _missing_labels(node, keys, values)
     if missing:
         edits.append(LabelNode(node.name, missing))
-    return tuple(edits)
+    used = scenario.cluster.placed.usage(node.name).ports
+    conflicts = find_conflicts(scenario.pod.ports, used)
+    edits += (DropHostPort(one.port, one.protocol, one.address) for one in conflicts)
+    excess = find_excess(scenario, node.name)
+    return (*edits, *excess) if _leaves_some(excess) else None
 
 
 def _missing_labels(

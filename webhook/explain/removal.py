@@ -10,7 +10,7 @@ pkg/controller/statefulset stateful_set_control.go.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -20,6 +20,7 @@ from webhook.explain.newpods import ALIKE, PodSuccession
 from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
 from webhook.policy.advice.findings import join_names
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.filters.filterpods import FilterPod
 
 BURST = 500
 """
@@ -67,6 +68,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         start: First ordinal of a StatefulSet.
         now: The present time, in seconds since 1970.
         succession: Its new pods.
+        placed: Name of a pod -> what it takes of its node.
     """
 
     name: str
@@ -77,6 +79,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     start: int = 0
     now: float = 0.0
     succession: PodSuccession = ALIKE
+    placed: Mapping[str, FilterPod] = {}
 
     def find_surplus(self, replicas: int, nodes: Iterable[str]) -> Surplus:
         """

@@ -5,21 +5,27 @@ An edit is a change that the pod's author could make, with its sentence. It turn
 another one; whether that helps is decided in ``changes``.
 """
 
+import dataclasses
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.advice.findings import count_of
-from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Taint
+from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Node, Taint
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
+from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
-from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.placement.topology import Topology
 
 
@@ -27,27 +33,65 @@ class Scenario(msgspec.Struct, frozen=True):
     """
     A pod with its constraints, and a cluster; edits return another scenario.
 
-    The census has the other pods, without the pod itself.
-
     Attributes:
+        cluster: The nodes, and the other pods without the pod itself.
         node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
         names: The names of label keys in sentences.
     """
 
-    pod: IncomingPod
+    pod: FilterPod
     spreads: SpreadConstraints
-    topology: Topology
-    census: Census
+    cluster: SchedulingCluster
     node_policies: bool = True
     names: KeyNames = SHORT_NAMES
 
+    @property
+    def topology(self) -> Topology:
+        """The nodes."""
+        return self.cluster.topology
+
+    @property
+    def census(self) -> Census:
+        """The pods that constraints count."""
+        return self.cluster.placed.census
+
     def placement(self) -> place.PodPlacement:
         """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
-        return place.place_pod(
-            place.tally_constraints(self.pod, self.spreads, self.topology, self.census),
-            self.topology,
-            place.find_rejections(self.topology, self.pod.demands),
-        )
+        return place.place_in_cluster(self.pod, self.spreads, self.cluster)
+
+    def with_nodes(self, nodes: Iterable[Node]) -> "Scenario":
+        """Return the scenario with other nodes; new ones have the resources that most have."""
+        topology, allocatable = Topology(nodes), self.cluster.allocatable
+        new = [node.name for node in topology.nodes if node.name not in self.cluster.nodes]
+        if new and allocatable:
+            allocatable = {**allocatable, **dict.fromkeys(new, _find_usual(allocatable.values()))}
+        changed = dataclasses.replace(self.cluster, topology=topology, allocatable=allocatable)
+        return replace(self, cluster=changed)
+
+    def change_pod(self, **changes: Any) -> "Scenario":
+        """Return the scenario with other values of attributes of the pod."""
+        return replace(self, pod=replace(self.pod, **changes))
+
+    def copy_pods(self) -> "Scenario":
+        """Return the scenario with pods that ``put`` can be called on without changing these."""
+        placed = self.cluster.placed.copy()
+        return replace(self, cluster=dataclasses.replace(self.cluster, placed=placed))
+
+    def put(self, node: str) -> None:
+        """Put the pod on a node, so that it counts for the next one like it."""
+        self.cluster.placed.add(self.pod, node)
+
+
+def _find_usual(resources: Collection[Resources]) -> Resources:
+    """Find the resources that most nodes have; at least one has some."""
+    by_value = dict[object, Resources]()
+    counts = Counter[object]()
+    for one in resources:
+        scalars = tuple(sorted(one.scalars.items()))
+        value = (one.milli_cpu, one.memory, one.ephemeral_storage, one.pods, scalars)
+        by_value[value] = one
+        counts[value] += 1
+    return by_value[counts.most_common(1)[0][0]]
 
 
 def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str]:
@@ -91,6 +135,11 @@ class ScenarioEdit(
         """Whether the edit changes the pod of a scenario, and not its cluster."""
         del scenario
         return False
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters besides PodTopologySpread whose rejections an edit of the pod may lift."""
+        return frozenset()
 
 
 class Scale(ScenarioEdit, frozen=True):
@@ -203,6 +252,11 @@ class Tolerate(PodEdit, frozen=True):
 
     taint: Taint
 
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({CORDON.plugin, TAINT.plugin})
+
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
         del names
@@ -213,7 +267,7 @@ class Tolerate(PodEdit, frozen=True):
         demands, taint = scenario.pod.demands, self.taint
         added = Toleration(taint.key, "Equal", taint.value, taint.effect)
         tolerations = (*(demands.tolerations or ()), added)
-        return _with_demands(scenario, replace(demands, tolerations=tolerations))
+        return scenario.change_pod(demands=replace(demands, tolerations=tolerations))
 
 
 class DropSelector(PodEdit, frozen=True):
@@ -221,6 +275,11 @@ class DropSelector(PodEdit, frozen=True):
 
     key: str
     value: str
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({NODE_AFFINITY.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -231,11 +290,16 @@ class DropSelector(PodEdit, frozen=True):
         """Apply the edit."""
         demands = scenario.pod.demands
         pairs = tuple(pair for pair in demands.pairs if pair != (self.key, self.value))
-        return _with_demands(scenario, replace(demands, pairs=pairs))
+        return scenario.change_pod(demands=replace(demands, pairs=pairs))
 
 
 class DropAffinity(PodEdit, frozen=True):
     """Remove the pod's required node affinity."""
+
+    @property
+    def lifts(self) -> frozenset[str]:
+        """The filters whose rejections the edit may lift."""
+        return frozenset({NODE_AFFINITY.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -244,7 +308,8 @@ class DropAffinity(PodEdit, frozen=True):
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
-        return _with_demands(scenario, replace(scenario.pod.demands, terms=None))
+        demands = replace(scenario.pod.demands, terms=None)
+        return scenario.change_pod(demands=demands, required_names=None)
 
 
 def apply_all(edits: Iterable[ScenarioEdit], scenario: Scenario) -> Scenario:
@@ -258,7 +323,3 @@ def _with_spread(scenario: Scenario, index: int, **changes: int) -> Scenario:
         for spread in scenario.spreads.hard
     )
     return replace(scenario, spreads=replace(scenario.spreads, hard=hard))
-
-
-def _with_demands(scenario: Scenario, demands: Demands) -> Scenario:
-    return replace(scenario, pod=replace(scenario.pod, demands=demands))

@@ -5,11 +5,20 @@ Sentences about a placement: its summary, and the reasons for single numbers.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.placement.nodes import NodeRejection, RejectionReason, admits_node
+from webhook.policy.placement.filters.nodefilters import TAINT
+from webhook.policy.placement.filters.run import LAST
+from webhook.policy.placement.nodes import (
+    NodeRejection,
+    RejectionReason,
+    admits_node,
+    find_untolerated,
+    render_taint,
+)
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 
@@ -42,23 +51,28 @@ def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     return f"runs on {runs_on}; it {can}{kept}"
 
 
-def rejection_reason(node: str, placement: PodPlacement, names: KeyNames) -> str:
-    """
-    Explain why a node does not pass; empty if it does. Other filters come first.
-
-    Args:
-        names: The names of label keys.
-    """
-    rejection = placement.refused.get(node)
-    if rejection is not None:
-        return render_rejection(rejection)
-    status = placement.statuses[node]
+def rejection_reason(node: str, scenario: Scenario, placement: PodPlacement) -> str:
+    """Explain why the first filter that rejects a node does so; empty if none does."""
+    rejection, status = placement.refused.get(node), placement.statuses[node]
+    if rejection is not None and (status.spread is None or rejection.plugin != LAST):
+        return _describe_refusal(node, scenario, placement)
     if status.spread is None:
         return ""
     key = status.spread.topology_key
     if status.skew is None:
         return render_rejection(NodeRejection(RejectionReason.MISSING_KEY, key))
-    return f"{names.short(key)}: skew {status.skew} > maxSkew {status.spread.max_skew}"
+    name = scenario.names.short(key)
+    return f"{name}: skew {status.skew} > maxSkew {status.spread.max_skew}"
+
+
+def _describe_refusal(node: str, scenario: Scenario, placement: PodPlacement) -> str:
+    """Describe why a filter besides the constraints rejects a node, with the taint if it is one."""
+    rejection, demands = placement.refused[node], scenario.pod.demands
+    if rejection.plugin == TAINT.plugin:
+        taint = find_untolerated(scenario.cluster.nodes[node].taints, demands.tolerations or ())
+        about = render_taint(taint) if taint else ""
+        return render_rejection(NodeRejection(RejectionReason.TAINT, about))
+    return ", ".join(rejection.reasons)
 
 
 def render_rejection(rejection: NodeRejection) -> str:
@@ -85,8 +99,12 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     nodes = scenario.topology.nodes
     if not nodes:
         return "there is no node"
-    if len(placement.refused) == len(nodes):
-        return f"no node takes it: {_count_rejections(list(placement.refused.values()))}"
+    rejection = placement.others.pod_rejection
+    if rejection is not None:
+        return f"no node takes it: {', '.join(rejection.reasons)}"
+    refused = {name: _describe_refusal(name, scenario, placement) for name in placement.refused}
+    if len(refused) == len(nodes):
+        return f"no node takes it: {_count_reasons(refused.values())}"
     hard = placement.tallies.hard
     for tally in hard:
         if not any(map(tally.fits, tally.domains.sizes)):
@@ -94,17 +112,17 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
     for tally in hard:
         fitting = set(filter(tally.fits, tally.domains.sizes))
         inside = [node for node in nodes if node.labels.get(tally.spread.topology_key) in fitting]
-        refused = [
-            placement.refused[node.name] for node in inside if node.name in placement.refused
-        ]
-        if inside and len(refused) == len(inside):
+        found = [refused[node.name] for node in inside if node.name in refused]
+        if inside and len(found) == len(inside):
             allowed = _describe_allowed(tally, scenario.names)
-            return f"{allowed}, where no node takes it: {_count_rejections(refused)}"
+            return f"{allowed}, where no node takes it: {_count_reasons(found)}"
     allowing = "; ".join(_describe_allowed(tally, scenario.names) for tally in hard)
-    return f"{allowing}; {_explain_together(scenario, placement)}"
+    return f"{allowing}; {_explain_together(scenario, placement, refused)}"
 
 
-def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
+def _explain_together(
+    scenario: Scenario, placement: PodPlacement, refused: Mapping[str, str]
+) -> str:
     """Explain why no node takes a pod that every constraint allows on some node."""
     names = tuple(
         node.name
@@ -114,8 +132,8 @@ def _explain_together(scenario: Scenario, placement: PodPlacement) -> str:
     if not names:
         return "no node satisfies all of them"
     verbs = "satisfies all of them, and rejects" if len(names) == 1 else "satisfy all, and reject"
-    refused = _count_rejections([placement.refused[name] for name in names])
-    return f"only {join_names(names)} {verbs} it: {refused}"
+    reasons = _count_reasons(refused[name] for name in names)
+    return f"only {join_names(names)} {verbs} it: {reasons}"
 
 
 def _explain_closed(tally: PodTally, names: KeyNames) -> str:
@@ -124,9 +142,8 @@ def _explain_closed(tally: PodTally, names: KeyNames) -> str:
         tuple(map(domain_name, sorted(tally.domains.sizes))),
     )
     if not found:
-        return (
-            f"no node counts for {name}: {_count_rejections(list(tally.domains.left_out.values()))}"
-        )
+        left_out = map(render_rejection, tally.domains.left_out.values())
+        return f"no node counts for {name}: {_count_reasons(left_out)}"
     ordinal = _ORDINALS.get(len(found) + 1)
     missing = f"a {ordinal} domain" if ordinal else "one more domain"
     there = f"{len(found)}: {join_names(found, most=6)}"
@@ -139,9 +156,6 @@ def _describe_allowed(tally: PodTally, names: KeyNames) -> str:
     return f"{name} (maxSkew {tally.spread.max_skew}) allows only {join_names(fitting)}"
 
 
-def _count_rejections(found: list[NodeRejection]) -> str:
-    """Count rejections, the most frequent first: ``3 node(s) were unschedulable``."""
-    return ", ".join(
-        f"{number} {reason}"
-        for reason, number in Counter(map(render_rejection, found)).most_common()
-    )
+def _count_reasons(found: Iterable[str]) -> str:
+    """Count reasons, the most frequent first: ``3 node(s) were unschedulable``."""
+    return ", ".join(f"{number} {reason}" for reason, number in Counter(found).most_common())

@@ -19,6 +19,7 @@ from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER
 from webhook.policy.model import LabelSelectorRequirement
 from webhook.policy.paths import find_value, is_array
 from webhook.policy.placement.census import FINISHED
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.nodeaffinity import NODE_NAME, NodeSelectorTerm
 from webhook.policy.placement.nodes import Demands, SchedulingPod, Toleration
 from webhook.policy.selectors import IN
@@ -120,9 +121,10 @@ class PlacementTerms(msgspec.Struct, frozen=True):
             terms=(NodeSelectorTerm(match_fields=(field,)),),
             tolerations=(Toleration(operator="Exists"),),
         )
+        pod = scenario.pod
         return replace(
             scenario,
-            pod=replace(scenario.pod, demands=demands),
+            pod=FilterPod(pod.namespace, pod.labels, demands, name=pod.name),
             spreads=replace(scenario.spreads, hard=(), soft=()),
         )
 

@@ -107,6 +107,15 @@ KIND_ROWS: tuple[KindRow, ...] = (
     KindRow("batch", "v1", "Job", "jobs", _TEMPLATE),
     KindRow("batch", "v1", "CronJob", "cronjobs", _JOB_TEMPLATE, short=("cj",)),
     KindRow("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False),
+    KindRow("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", audited=False),
+    KindRow("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False, audited=False),
+    KindRow("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False, audited=False),
+    KindRow("storage.k8s.io", "v1", "CSIDriver", "csidrivers", namespaced=False, audited=False),
+    KindRow("storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities", audited=False),
+    KindRow(
+        "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments",
+        namespaced=False, audited=False,
+    ),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     KindRow(
         "argoproj.io", "", "Rollout", "rollouts",
@@ -170,6 +179,7 @@ BUILT_IN_OWNERS: tuple[KindRow, ...] = tuple(
 DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kubectl
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
+NODE = GroupKind("", "Node")
 POD = GroupKind("", "Pod")
 BINDING = GroupKind("", "Binding")
 PERSISTENT_VOLUME = GroupKind("", "PersistentVolume")
@@ -192,6 +202,12 @@ HORIZONTAL_POD_AUTOSCALER = GroupKind("autoscaling", "HorizontalPodAutoscaler")
 SCALED_OBJECT = GroupKind("keda.sh", "ScaledObject")
 
 STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
+VOLUME_CLAIM = GroupKind("", "PersistentVolumeClaim")
+VOLUME = GroupKind("", "PersistentVolume")
+CSI_NODE = GroupKind("storage.k8s.io", "CSINode")
+CSI_DRIVER = GroupKind("storage.k8s.io", "CSIDriver")
+CSI_CAPACITY = GroupKind("storage.k8s.io", "CSIStorageCapacity")
+VOLUME_ATTACHMENT = GroupKind("storage.k8s.io", "VolumeAttachment")
 POD_GROUP = GroupKind("scheduling.k8s.io", "PodGroup")
 
 AUTOSCALERS = frozenset({HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT})

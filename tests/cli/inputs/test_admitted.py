@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates
 from webhook.cli.inputs.admitted import ServerAdmission
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import ExplainSubject, decode_template
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.errors import SourceError
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.profiles import (
@@ -23,7 +24,6 @@ from webhook.policy.defaulting.profiles import (
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEPLOYMENT, POD, ROLLOUT
 from webhook.policy.model import Constraint, GroupKind, LabelSelector
-from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.rule_entry import Action
 
 DEFAULT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule")
@@ -154,7 +154,7 @@ def test_metadata_of_a_wrong_type_is_left_to_the_reader_of_the_object() -> None:
     assert admitted.subject.value["metadata"] == {"namespace": "shop"}
 
 
-def decode(value: dict[str, Any]) -> SchedulingPod:
+def decode(value: dict[str, Any]) -> ApiPod:
     return decode_template(subject_of(value))
 
 

@@ -5,12 +5,15 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import ClusterReader, ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import ClusterReader, open_cluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.snapshot import ApiNode
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
 from webhook.manifests import Document, parse
-from webhook.policy.kinds import DEPLOYMENT, POD
+from webhook.policy.kinds import DEPLOYMENT, NODE, POD
 from webhook.policy.model import GroupKind
 
 SERVER = ServerOptions(kubeconfig="kubeconfig")
@@ -230,3 +233,51 @@ def test_other_errors_of_namespaces_are_raised(api: ApiServer) -> None:
         pytest.raises(ApiError, match="500"),
     ):
         cluster.namespaces()
+
+
+def test_objects_are_decoded_for_filters(cluster: ClusterReader) -> None:
+    (pod,) = cluster.decode_objects(POD, ApiPod) or [ApiPod()]
+    nodes = cluster.decode_objects(NODE, ApiNode, "") or ()
+
+    assert pod.metadata is not None
+    assert (pod.metadata.name, pod.metadata.namespace) == ("web-1", "shop")
+    assert [node.name for node in nodes] == ["n1"]
+    assert cluster.decode_objects(POD, ApiPod, "ops") == []
+
+
+def test_decoded_objects_of_manifests_replace_live_ones(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(OBJECTS))
+    text = OBJECTS.replace("nodeName: n1", "nodeName: n2")
+
+    with open_cluster(SERVER, manifest_cluster(text)[0], ()) as cluster:
+        pods = cluster.decode_objects(POD, ApiPod) or ()
+        nodes = cluster.decode_objects(NODE, ApiNode) or ()
+
+    assert [pod.spec and pod.spec.node_name for pod in pods] == ["n2"]
+    assert [node.name for node in nodes] == ["n1"]
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_objects_that_may_not_be_listed_are_none(status: int, api: ApiServer) -> None:
+    api.answers["GET /api/v1/pods"] = refuse("no", status)
+
+    with open_cluster(SERVER, manifest_cluster(OBJECTS)[0], ()) as cluster:
+        assert cluster.decode_objects(POD, ApiPod) is None
+
+
+def test_a_server_that_fails_to_list_objects_is_an_error(api: ApiServer) -> None:
+    api.answers["GET /api/v1/pods"] = refuse("no", 400)
+
+    with (
+        open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster,
+        pytest.raises(ApiError),
+    ):
+        cluster.decode_objects(POD, ApiPod)
+
+
+def test_an_object_without_metadata_has_no_name(api: ApiServer) -> None:
+    nameless = "apiVersion: v1\nkind: Pod\nspec: {nodeName: n9}\n"
+    api.add(*yaml.safe_load_all(OBJECTS))
+
+    with open_cluster(SERVER, manifest_cluster(nameless)[0], ()) as cluster:
+        assert len(cluster.decode_objects(POD, ApiPod) or ()) == 2

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cli.inputs.cluster import ManifestCluster
 from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.manifests import Document, parse

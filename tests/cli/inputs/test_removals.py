@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas

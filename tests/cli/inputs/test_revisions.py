@@ -7,7 +7,8 @@ import pytest
 
 from tests.apiserver import ApiServer, refuse, respond
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import open_cluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored, is_unchanged
 from webhook.cli.inputs.subjects import ExplainSubject

@@ -7,7 +7,7 @@ import yaml
 from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import builder
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.rollouts import NEW_REVISION, RolloutPlan, read_plan
@@ -217,6 +217,8 @@ def test_a_pod_of_a_stateful_set_needs_a_node_for_its_volumes() -> None:
     plan = plan_of(written, claim, volume)
 
     built = (plan.revisions.old, plan.revisions.new)
-    assert [len(build(0).pod.demands.volumes) for build in built] == [1, 1]
-    assert [len(build(1).pod.demands.volumes) for build in built] == [0, 0]
+    claims = [[one.name for one in build(0).pod.volumes] for build in built]
+    assert claims == [["data-web-0"]] * 2
+    assert [build(1).pod.volumes for build in built] == [(), ()]
+    assert list(plan.storage.volumes) == ["pv"]
     assert plan.notes == ()

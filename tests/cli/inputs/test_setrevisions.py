@@ -9,7 +9,8 @@ import pytest
 
 from tests.apiserver import ApiServer, page, refuse, respond
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import open_cluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.setrevisions import SetRevisions, restore_template

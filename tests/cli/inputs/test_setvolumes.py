@@ -7,22 +7,17 @@ import pytest
 
 from tests.apiserver import ApiServer, page, refuse, respond
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import ManifestCluster, open_cluster
+from webhook.cli.inputs.cluster import open_cluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ApiError
 from webhook.manifests import Document, parse
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import ZONE, LabelSelectorRequirement
-from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-CLAIM = "/api/v1/namespaces/shop/persistentvolumeclaims"
-
-
-def require(key: str, *values: str) -> NodeSelectorTerm:
-    return NodeSelectorTerm((LabelSelectorRequirement(key=key, operator="In", values=values),))
+CLAIMS_PATH = "/api/v1/namespaces/shop/persistentvolumeclaims"
 
 
 def stateful_set(*templates: Any) -> ExplainSubject:
@@ -48,15 +43,8 @@ def claim(name: str = "data-db-0", volume: str = "pv", *, bound: bool = True) ->
     }
 
 
-def volume(name: str = "pv", zone: str = "", **labels: str) -> Any:
-    expression = {"key": "zone", "operator": "In", "values": [zone]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"nodeAffinity": {"required": terms}} if zone else {},
-    }
+def volume(name: str = "pv") -> Any:
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}}
 
 
 def read(*objects: Any) -> ManifestCluster:
@@ -69,39 +57,31 @@ def read(*objects: Any) -> ManifestCluster:
 
 BROKEN = {**volume(), "spec": {"capacity": 5}}
 
-# claim templates, objects, terms of the pod with ordinal 0
-TERMS: dict[str, tuple[list[Any], list[Any], list[tuple[NodeSelectorTerm, ...]]]] = {
-    "the nodes of a volume": ([DATA], [claim(), volume(zone="a")], [(require("zone", "a"),)]),
-    "the zone of a volume": (
-        [DATA], [claim(), volume(**{ZONE: "a__b"})], [(require(ZONE, "a", "b"),)]
-    ),
-    "the zone by its former label": (
-        [DATA], [claim(), volume(**{BETA_ZONE: "a"})],
-        [(require(BETA_ZONE, "a"), require(ZONE, "a"))],
-    ),
+# claim templates, objects, the claims of the pod with ordinal 0
+CLAIMS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
+    "a volume": ([DATA], [claim(), volume()], ["data-db-0"]),
     "two volumes": (
         [DATA, LOGS],
-        [claim(), volume(zone="a"), claim("logs-db-0", "pv-2"), volume("pv-2", zone="b")],
-        [(require("zone", "a"),), (require("zone", "b"),)],
+        [claim(), volume(), claim("logs-db-0", "pv-2"), volume("pv-2")],
+        ["data-db-0", "logs-db-0"],
     ),
-    "a volume without a place": ([DATA], [claim(), volume()], []),
-    "a claim that is not bound": ([DATA], [claim(bound=False), volume(zone="a")], []),
-    "a claim of another pod": ([DATA], [claim("data-db-1"), volume(zone="a")], []),
-    "a claim of another template": ([LOGS], [claim(), volume(zone="a")], []),
+    "a claim that is not bound": ([DATA], [claim(bound=False), volume()], []),
+    "a claim of another pod": ([DATA], [claim("data-db-1"), volume()], []),
+    "a claim of another template": ([LOGS], [claim(), volume()], []),
     "a volume that is gone": ([DATA], [claim()], []),
     "a volume of a wrong type": ([DATA], [claim(), BROKEN], []),
-    "no claims": ([], [claim(), volume(zone="a")], []),
-    "a template without a name": ([{}, 5], [claim(), volume(zone="a")], []),
-}  # fmt: skip
+    "no claims": ([], [claim(), volume()], []),
+    "a template without a name": ([{}, 5], [claim(), volume()], []),
+}
 
 
-@pytest.mark.parametrize(("templates", "objects", "terms"), TERMS.values(), ids=TERMS.keys())
-def test_nodes_that_can_access_the_volumes_of_a_pod(
-    templates: list[Any], objects: list[Any], terms: list[tuple[NodeSelectorTerm, ...]]
+@pytest.mark.parametrize(("templates", "objects", "names"), CLAIMS.values(), ids=CLAIMS.keys())
+def test_claims_of_a_pod_whose_volumes_are_known(
+    templates: list[Any], objects: list[Any], names: list[str]
 ) -> None:
     volumes = read_set_volumes(stateful_set(*templates), read(*objects))
 
-    assert list(volumes.list_terms(0)) == terms
+    assert volumes.list_claims(0) == tuple(PodVolume(CLAIM, name, "shop") for name in names)
 
 
 # claim templates, objects, whether nothing is known of the volumes
@@ -121,8 +101,8 @@ def test_whether_volumes_are_known(templates: list[Any], objects: list[Any], unk
 @pytest.mark.usefixtures("folder")
 def test_a_user_who_may_not_list_volumes_gets_none(api: ApiServer) -> None:
     path = "/api/v1/persistentvolumes"
-    api.script(CLAIM, *[page(claim())] * 3)
-    api.script(path, refuse("no"), page(volume(zone="a")), respond({}, 422))
+    api.script(CLAIMS_PATH, *[page(claim())] * 3)
+    api.script(path, refuse("no"), page(volume()), respond({}, 422))
 
     with open_cluster(ServerOptions(kubeconfig="kubeconfig"), read(), ()) as cluster:
         assert read_set_volumes(stateful_set(DATA), cluster).are_unknown
@@ -130,4 +110,4 @@ def test_a_user_who_may_not_list_volumes_gets_none(api: ApiServer) -> None:
         with pytest.raises(ApiError):
             read_set_volumes(stateful_set(DATA), cluster)
 
-    assert known.list_terms(0) == ((require("zone", "a"),),)
+    assert known.list_claims(0) == (PodVolume(CLAIM, "data-db-0", "shop"),)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.build import job_set
 from tests.cli import files
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import (
     ExplainSubject,

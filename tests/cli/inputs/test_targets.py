@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from webhook.cli.inputs.cluster import ManifestCluster
+from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
-from webhook.explain.caveats import ALWAYS_IGNORED, VOLUMES
+from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
 from webhook.explain.daemons import DaemonPods
 from webhook.manifests import Document, parse
 from webhook.policy.firstlabels import HASH
@@ -320,5 +321,5 @@ def test_what_the_pod_uses_is_a_caveat() -> None:
         "{replicas: 4,", "{replicas: 4, volumeClaimTemplates: [{}],"
     )
 
-    assert build("deploy/web", WEB).caveats == ALWAYS_IGNORED
-    assert build("sts/web", claims).caveats == (*ALWAYS_IGNORED, VOLUMES)
+    assert build("deploy/web", WEB).caveats == (*ALWAYS_IGNORED, NODE_RESOURCES)
+    assert build("sts/web", claims).caveats == (*ALWAYS_IGNORED, NEW_VOLUMES, NODE_RESOURCES)

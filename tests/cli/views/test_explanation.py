@@ -12,6 +12,7 @@ from webhook.cli.views.explanation import (
     describe_placed,
     show,
 )
+from webhook.explain.caveats import ALWAYS_IGNORED
 from webhook.explain.changes import SuggestedChange
 from webhook.explain.daemons import DaemonReport, MissingPod
 from webhook.explain.explanation import (
@@ -61,7 +62,7 @@ def test_a_hard_constraint_shows_its_domains_and_their_skew(
         "1 of 1 node can take it",
         "  node  score  raw",
         "  n1    100    7    best",
-        "not considered: resources, anti-affinity of other pods",
+        f"not considered: {ALWAYS_IGNORED[0]}",
     ]
 
 
@@ -227,7 +228,7 @@ def test_missing_pods_of_a_daemon_set_are_listed_and_counted(
 def test_a_daemon_set_with_all_pods_has_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = text_of(explanation(daemon=DaemonReport(1, 1, (), ())), capsys)
 
-    assert lines[2:] == ["not considered: resources, anti-affinity of other pods"]
+    assert lines[2:] == [f"not considered: {ALWAYS_IGNORED[0]}"]
 
 
 def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,3 +297,11 @@ ABSENCES: dict[str, tuple[dict[str, str], str]] = {
 @pytest.mark.parametrize(("changes", "words"), ABSENCES.values(), ids=ABSENCES)
 def test_the_absence_of_constraints_is_described(changes: dict[str, str], words: str) -> None:
     assert words in describe_absence(explanation(**changes))
+
+
+def test_the_message_of_the_event_follows_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    event = "0/1 nodes are available: 1 Insufficient cpu."
+
+    lines = text_of(explanation(failed_scheduling=event), capsys)
+
+    assert lines[1] == f"FailedScheduling: {event}"

@@ -6,6 +6,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from tests.explain.observed import NOW, make_pod
+from tests.explain.scenarios import cluster_of
 from tests.policy.placement.clusters import WEB, gates, spread_over
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import RemovalOrder, WorkloadPods
@@ -17,10 +18,8 @@ from webhook.explain.scenario import Scenario
 from webhook.policy.fenceposts import PodLimits
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census, ObservedPod
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.spreads import resolve_constraints
-from webhook.policy.placement.tallies import IncomingPod
-from webhook.policy.placement.topology import Topology
 from webhook.policy.podlabels import TEMPLATE_HASH
 
 APART = spread_over(match_label_keys=(TEMPLATE_HASH,))
@@ -37,7 +36,7 @@ def builder(constraints: Iterable[Constraint], revision: str) -> Callable[[int],
     def build(ordinal: int) -> NewPod:
         labels = {**WEB, TEMPLATE_HASH: revision, "ordinal": f"{ordinal}"}
         spreads = resolve_constraints(tuple(constraints), labels, gates())
-        return NewPod(IncomingPod("shop", labels, Demands()), spreads)
+        return NewPod(FilterPod("shop", labels), spreads)
 
     return build
 
@@ -72,7 +71,7 @@ def cluster(
     nodes: Iterable[Node], revisions: Revisions, pods: Iterable[ObservedPod] = ()
 ) -> Scenario:
     old = revisions.old(0)
-    return Scenario(old.pod, old.spreads, Topology(nodes), Census(pods))
+    return Scenario(old.pod, old.spreads, cluster_of(nodes, Census(pods)))
 
 
 def of_sets(

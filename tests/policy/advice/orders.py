@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from tests.build import NAMESPACE, gates
+from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.context import resolve_valid
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import place_pod, tally_constraints
 from webhook.policy.placement.topology import Topology
 
 
@@ -31,7 +32,7 @@ def count_placed(
     pod, topology = next_pod(advised), Topology(nodes)
     chosen = advised.constraints if constraints is None else tuple(constraints)
     spreads = resolve_valid(chosen, pod.labels, gates())
-    refused = find_rejections(topology, pod.demands)
+    refused = reject_others(topology, pod.demands)
     states, ends = {tuple(before.count(one.name) for one in nodes)}, set[int]()
     for placed in range(most):
         following: set[tuple[int, ...]] = set()

@@ -21,6 +21,7 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
+from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.context import resolve_valid
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.subject import Subject
@@ -29,7 +30,7 @@ from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import UNSCHEDULABLE
-from webhook.policy.placement.place import find_rejections, place_pod, tally_constraints
+from webhook.policy.placement.place import place_pod, tally_constraints
 from webhook.policy.placement.topology import Topology
 
 IGNORING = spread(nodeAffinityPolicy="Ignore")
@@ -127,7 +128,7 @@ def count_placed(judged: Subject, nodes: Sequence[Node]) -> set[int]:
     """Count the pods that have a place in every order: one for each node that takes one alone."""
     topology = Topology(nodes)
     demands = daemon_demands(judged.demands, host_network=False)
-    refused = find_rejections(topology, demands)
+    refused = reject_others(topology, demands).rejections
     states, ends = {frozenset[str]()}, set[int]()
     while states:
         following: set[frozenset[str]] = set()
@@ -156,7 +157,7 @@ def _fits(judged: Subject, name: str, topology: Topology, census: Census) -> boo
     pod = replace(next_pod(judged), demands=pinned)
     spreads = resolve_valid(judged.constraints, pod.labels, gates())
     tallies = tally_constraints(pod, spreads, topology, census)
-    return name in place_pod(tallies, topology, find_rejections(topology, pinned)).passing
+    return name in place_pod(tallies, topology, reject_others(topology, pinned)).passing
 
 
 @settings(max_examples=150)
@@ -183,7 +184,7 @@ def test_pods_without_a_place_are_those_of_placement(
         for violation in check_rule(rule, judged, audit(nodes))
     ]
     demands = daemon_demands(judged.demands, host_network=False)
-    needed = len(nodes) - len(find_rejections(Topology(nodes), demands))
+    needed = len(nodes) - len(reject_others(Topology(nodes), demands).rejections)
 
     (placed,) = count_placed(judged, nodes)
 

@@ -24,6 +24,7 @@ from tests.policy.advice.subjects import (
     deployed,
     required,
 )
+from tests.policy.placement.clusters import reject_others
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import ClusterState, resolve_valid
 from webhook.policy.advice.counting import next_pod
@@ -34,7 +35,6 @@ from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import find_mismatch
 from webhook.policy.placement.place import (
     PodPlacement,
-    find_rejections,
     place_pod,
     tally_constraints,
 )
@@ -95,7 +95,7 @@ def place_next(
     spreads = resolve_valid(constraints, incoming.labels, gates())
     topology = Topology(nodes)
     tallies = tally_constraints(incoming, spreads, topology, census)
-    return place_pod(tallies, topology, find_rejections(topology, incoming.demands))
+    return place_pod(tallies, topology, reject_others(topology, incoming.demands))
 
 
 def reachable(advised: Subject, nodes: Sequence[Node]) -> list[Node]:

@@ -20,6 +20,9 @@ from webhook.policy.model import (
     Taint,
 )
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.run import FilterResult, filter_nodes
 from webhook.policy.placement.nodes import Demands, Toleration
 from webhook.policy.placement.scoring import FilterStatus
 from webhook.policy.placement.tallies import IncomingPod
@@ -58,6 +61,11 @@ def running(pods: Mapping[str, int], labels: Mapping[str, str] | None = None) ->
         if number:
             census.add("shop", labels or WEB, name, number)
     return census
+
+
+def reject_others(topology: Topology, demands: Demands) -> FilterResult:
+    """Run the filters besides PodTopologySpread for a pod with nothing but demands."""
+    return filter_nodes(FilterPod("", {}, demands), (), SchedulingCluster(topology))
 
 
 def spread_over(key: str = ZONE, **changed: Any) -> Constraint:

@@ -130,43 +130,12 @@ def test_policies_keep_what_they_honor(affinity: bool, taints: bool) -> None:
     ) is not taints
 
 
-IN_A, IN_B = (
-    NodeSelectorTerm((LabelSelectorRequirement(key="zone", operator="In", values=(value,)),))
-    for value in "ab"
-)
-
-# terms of each volume, whether the node of zone a is rejected
-VOLUMES: dict[str, tuple[tuple[tuple[NodeSelectorTerm, ...], ...], bool]] = {
-    "none": ((), False),
-    "a volume of the zone": (((IN_A,),), False),
-    "a volume of another zone": (((IN_B,),), True),
-    "one of two terms": (((IN_B, IN_A),), False),
-    "volumes of two zones": (((IN_A,), (IN_B,)), True),
-    "a volume that no node can access": (((),), True),
-}
-
-
-@pytest.mark.parametrize(("volumes", "rejected"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_volumes_reject_nodes_that_cannot_access_them(
-    volumes: tuple[tuple[NodeSelectorTerm, ...], ...], rejected: bool
-) -> None:
-    demands, one = Demands(volumes=volumes), Node("n1", {"zone": "a"})
-
-    found = find_rejection(one, demands)
-
-    assert found == (NodeRejection(RejectionReason.VOLUME) if rejected else None)
-    assert find_rejection(one, demands.lasting) == found
-    assert find_mismatch(one, demands) is None
-    assert demands.honoring(affinity=True, taints=True).volumes == ()
-
-
 def test_a_rejection_is_worded_as_by_kube_scheduler() -> None:
     assert [*RejectionReason] == [
         "node(s) lack a topology key",
         "node(s) were unschedulable",
         "node(s) had untolerated taint",
         "node(s) didn't match Pod's node affinity/selector",
-        "node(s) didn't match PersistentVolume's node affinity",
     ]
     assert NodeRejection(RejectionReason.CORDON).about == ""
 

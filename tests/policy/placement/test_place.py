@@ -19,21 +19,32 @@ from tests.policy.placement.clusters import (
     node,
     node_lists,
     placed_pods,
+    reject_others,
     running,
     spread_over,
 )
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
+from tests.policy.placement.filters.objects import anti_affinity, node_object, pod_object, term
+from tests.policy.placement.filters.objects import cluster as filter_cluster
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.pods import read_pod
+from webhook.policy.api.versions import Version
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
+from webhook.policy.placement.filters.placedpods import PlacedPods
+from webhook.policy.placement.filters.podaffinity import ANTI_AFFINITY
+from webhook.policy.placement.filters.run import EXCEEDED_SKEW, FilterResult, filter_nodes
 from webhook.policy.placement.nodes import (
     Demands,
-    NodeRejection,
-    RejectionReason,
     SchedulingPod,
     find_mismatch,
 )
 from webhook.policy.placement.place import (
     PodPlacement,
-    find_rejections,
+    find_passing,
+    place_in_cluster,
     place_pod,
     tally_constraints,
 )
@@ -60,9 +71,7 @@ def placed(
     measured = tally_constraints(
         pod, resolve_constraints(own, pod.labels, IN_FORCE), topology, census
     )
-    return place_pod(
-        measured, topology, dict.fromkeys(infeasible, NodeRejection(RejectionReason.TAINT))
-    )
+    return place_pod(measured, topology, FilterResult((), dict.fromkeys(infeasible, TAINT)))
 
 
 HARD_1 = spread_over()
@@ -150,12 +159,12 @@ def test_a_zone_that_the_node_selector_excludes_is_no_domain() -> None:
     tiers = {"1": "front", "2": "front", "3": "back"}
     topology = Topology(node(zone, zone, tier=tier) for zone, tier in tiers.items())
     pod = IncomingPod("shop", WEB, Demands(pairs=(("tier", "front"),)))
-    refused = find_rejections(topology, pod.demands)
+    refused = reject_others(topology, pod.demands).rejections
 
     found = placed(topology, running({"1": 1, "2": 1}), HARD_1, pod=pod, infeasible=refused)
 
     assert found.passing == ("1", "2")
-    assert refused == {"3": NodeRejection(RejectionReason.AFFINITY)}
+    assert refused == {"3": NODE_AFFINITY}
 
 
 def replicas(topology: Topology, number: int, constraint: Constraint) -> dict[str, int]:
@@ -204,9 +213,7 @@ def test_scores_are_empty_where_no_node_passes() -> None:
 def test_other_filters_refuse_nodes_with_a_reason() -> None:
     topology = Topology([node("1", taints=[GPU]), node("2")])
 
-    assert find_rejections(topology, Demands()) == {
-        "1": NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
-    }
+    assert reject_others(topology, Demands()).rejections == {"1": TAINT}
 
 
 # metadata, namespace of the workload, namespace of the pod
@@ -372,3 +379,39 @@ def test_tallies_are_listed_in_the_order_of_the_constraints() -> None:
 def test_a_pod_without_a_namespace_has_none() -> None:
     assert incoming_of(SchedulingPod()).namespace == ""
     assert incoming_of(SchedulingPod(), "shop").namespace == "shop"
+
+
+def test_all_filters_place_a_pod_in_their_order() -> None:
+    """The affinity to pods comes after the constraints, everything else before them."""
+    avoiding = pod_object("web", labels=WEB, affinity=anti_affinity(term(HOSTNAME, app="db")))
+    zones = {"n1": "a", "n2": "a", "n3": "b", "n4": "b", "n5": "b"}
+    nodes = [node_object(name, None, {ZONE: zone}) for name, zone in zones.items()]
+    nodes[1]["spec"] = {"unschedulable": True}
+    pods = [
+        pod_object("web-1", labels=WEB, nodeName="n1"),
+        pod_object("db-1", labels={"app": "db"}, nodeName="n1"),
+        pod_object("db-2", labels={"app": "db"}, nodeName="n4"),
+    ]
+    scene = filter_cluster(nodes, pods)
+    incoming = read_pod(msgspec.convert(avoiding, ApiPod), Version(1, 36))
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    found = place_in_cluster(incoming, spreads, scene)
+
+    assert found.passing == ("n3", "n5")
+    assert found.refused == {"n1": ANTI_AFFINITY, "n2": CORDON, "n4": ANTI_AFFINITY}
+    assert found.result.rejections == {"n1": EXCEEDED_SKEW, "n2": CORDON, "n4": ANTI_AFFINITY}
+    assert found.result == filter_nodes(incoming, spreads.hard, scene)
+    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+
+
+def test_without_a_node_for_the_other_filters_nothing_passes() -> None:
+    topology, census = cluster({"1": 0})
+    placed_pods = PlacedPods()
+    placed_pods.census = census
+    scene = SchedulingCluster(topology, placed=placed_pods)
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    others = FilterResult((), {"1": TAINT})
+
+    assert find_passing(FilterPod("shop", WEB), spreads, scene, others) == ()

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from webhook.admission.apply_patch import apply_patch
 from webhook.admission.offline import answer_in_turn, build_creation
 from webhook.cli.inputs.subjects import ExplainSubject
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.errors import ReviewError, SourceError
 from webhook.explain.explanation import Refusal
 from webhook.manifests import Document
@@ -23,7 +24,6 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD
 from webhook.policy.paths import is_object
-from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.request import CREATE, AdmissionRequest, Hook
 from webhook.policy.verdict import judge
 
@@ -73,7 +73,7 @@ class ServerAdmission:
             return AdmittedSubject(subject, tuple(map(_as_refusal, verdict.findings)))
         return AdmittedSubject(replace(subject, value=results[0].after))
 
-    def admit_pod(self, pod: SchedulingPod, namespace: str, facts: Facts) -> SchedulingPod:
+    def admit_pod(self, pod: ApiPod, namespace: str, facts: Facts) -> ApiPod:
         """
         Admit a pod that a workload creates; one that the server denies stays as it is.
 
@@ -94,7 +94,7 @@ class ServerAdmission:
         verdict = judge(request, Hook.MUTATE, self._changes, facts)
         patch: Any = msgspec.json.decode(msgspec.json.encode(verdict.patch))
         patched = apply_patch(msgspec.json.decode(msgspec.json.encode(pod)), patch)
-        return msgspec.convert(patched, SchedulingPod)
+        return msgspec.convert(patched, ApiPod)
 
 
 def _as_document(subject: ExplainSubject) -> Document:

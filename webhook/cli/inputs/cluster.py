@@ -1,21 +1,22 @@
 """
 Cluster to explain pods in: read from manifests, from an API server, or from both.
 
-Entry points: ``ManifestCluster`` and ``open_cluster``, with the same methods.
+Entry point: ``open_cluster``. Without an API server it is a ``ManifestCluster``, which has the same
+methods.
 """
 
 import asyncio
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeAlias
+from http import HTTPStatus
+from typing import TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.manifestcluster import Json, ManifestCluster, Model, NamedManifest
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
@@ -23,23 +24,19 @@ from webhook.cluster.manifests import fill
 from webhook.cluster.protocol import FailureReason, WatchClient
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
-from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import (
     BUILT_IN_KINDS,
     BUILT_IN_TEMPLATES,
     CONTROLLER_REVISION,
-    DEFAULT_NAMESPACE,
     NAMESPACE_KIND,
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     POD,
 )
-from webhook.policy.model import GroupKind, group_of
+from webhook.policy.model import GroupKind
 from webhook.policy.nesting import decode_nested
-from webhook.policy.paths import find_value, format_path
+from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
-
-Json: TypeAlias = dict[str, Any]
 
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
@@ -51,102 +48,6 @@ PLACES: Mapping[GroupKind, ResourcePath] = {
     )
 }
 """API path of each built-in kind with a pod template, and of those with revisions and volumes."""
-
-
-class ManifestCluster:
-    """
-    A cluster described by manifests.
-
-    Attributes:
-        documents: The objects.
-        namespace: Namespace of objects that name none.
-    """
-
-    def __init__(
-        self,
-        documents: Iterable[Document],
-        owners: Iterable[OwnerSelector],
-        inputs: Inputs,
-        namespace: str = DEFAULT_NAMESPACE,
-    ) -> None:
-        """
-        Index the objects of manifests.
-
-        Args:
-            inputs: Receives type errors.
-            namespace: Namespace of objects that name none.
-        """
-        self.documents = list(documents)
-        self.namespace = namespace
-        self._cluster = Cluster(owners)
-        self._problems = inputs.problems
-        self._problems += fill(self._cluster, self.documents, namespace=namespace)
-        self._objects: dict[tuple[GroupKind, str], dict[str, Document]] = {}
-        self._replaced: dict[tuple[GroupKind, str, str], Json] = {}
-        for document in self.documents:
-            kind = GroupKind(group_of(document.api_version), document.kind)
-            objects = self._objects.setdefault((kind, document.namespace or namespace), {})
-            name = document.name or f"{len(objects)}"
-            if name in objects:
-                self._replaced[kind, document.namespace or namespace, name] = objects[name].value
-            objects[name] = document
-
-    def _namespace_of(self, document: Document) -> str:
-        """The namespace of an object, or that it is; empty for a kind that is in none."""
-        kind = GroupKind(group_of(document.api_version), document.kind)
-        if kind == NAMESPACE_KIND:
-            return document.name
-        row = BUILT_IN_KINDS.get(kind)
-        return document.namespace or (self.namespace if row is None or row.namespaced else "")
-
-    def facts(self, namespace: str) -> Cluster:
-        """The facts of all namespaces."""
-        del namespace
-        return self._cluster
-
-    def pods(self, namespace: str) -> list[ObservedPod]:
-        """The pods of a namespace; pods with type errors are left out and reported."""
-        found: list[ObservedPod] = []
-        for document in self._objects.get((POD, namespace), {}).values():
-            try:
-                pod = msgspec.convert(document.value, ObservedPod)
-            except msgspec.ValidationError as error:
-                wrong = find_type_mismatch(error, document.value)
-                message = f"Pod/{document.name}: {format_path(wrong.path)}: {wrong.problem}"
-                self._problems.append(document.error(message, wrong.path))
-            else:
-                found.append(replace(pod, metadata=replace(pod.metadata, namespace=namespace)))
-        return found
-
-    def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
-        """The object; None if no manifest has it."""
-        found = self._objects.get((kind, namespace), {}).get(name)
-        return None if found is None else found.value
-
-    def find_replaced(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
-        """The object of this name that a later manifest replaces; None if there is none."""
-        return self._replaced.get((kind, namespace, name))
-
-    def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
-        """List all objects of a kind in a namespace, or in all namespaces if it is empty."""
-        return [
-            document.value
-            for (indexed, inside), documents in self._objects.items()
-            if indexed == kind and namespace in ("", inside)
-            for document in documents.values()
-        ]
-
-    def namespaces(self) -> set[str]:
-        """The namespaces that exist: Namespaces, and those of objects."""
-        return {name for document in self.documents if (name := self._namespace_of(document))}
-
-    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
-        """The namespaces that have an object of this name, sorted."""
-        return sorted(
-            namespace
-            for (indexed, namespace), documents in self._objects.items()
-            if indexed == kind and name in documents
-        )
 
 
 class LiveCluster:
@@ -172,6 +73,19 @@ class LiveCluster:
         """Read the pods of a namespace."""
         return list(map(_read_pod, self._run(self._list(PLACES[POD], namespace))))
 
+    def decode_objects(
+        self, kind: GroupKind, model: type[Model], namespace: str = ""
+    ) -> list[Model] | None:
+        """Decode the objects of a kind; None if the user may not list them."""
+        row = BUILT_IN_KINDS[kind]
+        decode = partial(decode_nested, msgspec.json.Decoder(model).decode)
+        try:
+            return self._run(self._decode(ResourcePath(row.root, row.plural), namespace, decode))
+        except ApiError as error:
+            if error.reason is not FailureReason.FORBIDDEN and error.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None
+
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
         """Read an object."""
         found = self._run(self._read(kind, namespace, name))
@@ -195,6 +109,11 @@ class LiveCluster:
     async def _list(self, place: ResourcePath, namespace: str) -> list[bytes]:
         return [item async for item in list_objects(self._source, place, namespace)]
 
+    async def _decode(
+        self, place: ResourcePath, namespace: str, decode: Callable[[bytes], Model]
+    ) -> list[Model]:
+        return [decode(item) async for item in list_objects(self._source, place, namespace)]
+
     async def _list_kind(self, kind: GroupKind, namespace: str) -> list[bytes]:
         place = await self._locate(kind)
         return await self._list(place, namespace) if place else []
@@ -208,7 +127,13 @@ class LiveCluster:
 
 
 class LayeredCluster:
-    """A live cluster and manifests, whose objects replace those of the same names."""
+    """
+    A live cluster and manifests, whose objects replace those of the same names.
+
+    ``is_complete`` as for manifests.
+    """
+
+    is_complete = True
 
     def __init__(self, manifests: ManifestCluster, live: LiveCluster) -> None:
         """Store both; the live cluster is read on demand."""
@@ -228,6 +153,17 @@ class LayeredCluster:
         own = self._manifests.pods(namespace)
         names = {pod.metadata.name for pod in own}
         return [*own, *(p for p in self._live.pods(namespace) if p.metadata.name not in names)]
+
+    def decode_objects(
+        self, kind: GroupKind, model: type[Model], namespace: str = ""
+    ) -> list[Model] | None:
+        """Decode the objects of a kind; None if the user may not list those of the live cluster."""
+        live = self._live.decode_objects(kind, model, namespace)
+        if live is None:
+            return None
+        own = self._manifests.decode_objects(kind, model, namespace)
+        known = {_identify(kind, one) for one in own}
+        return [*own, *(one for one in live if _identify(kind, one) not in known)]
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
         """The object; None if it does not exist."""
@@ -292,6 +228,13 @@ def open_cluster(
 
 ClusterReader: TypeAlias = ManifestCluster | LayeredCluster
 """Objects of a cluster at one moment."""
+
+
+def _identify(kind: GroupKind, found: NamedManifest) -> tuple[str, str]:
+    """Return the namespace and the name of an object; a cluster-scoped one has no namespace."""
+    metadata, is_inside = found.metadata, BUILT_IN_KINDS[kind].namespaced
+    name = "" if metadata is None else metadata.name or ""
+    return "" if metadata is None or not is_inside else metadata.namespace or "", name
 
 
 def _name_of(value: Json) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.revisions import NextRevision
+from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, ROLLOUT
@@ -35,7 +36,7 @@ def build_next_pod(
     *,
     part: str = "",
     ordinal: int = 0,
-) -> SchedulingPod:
+) -> ApiPod:
     """
     Build the next pod of a workload.
 
@@ -57,7 +58,14 @@ def build_next_pod(
         labels.update(_inherit_labels(subject, template.labels, replicas, is_new=revision.is_new))
     labels.update(revision.labels)
     assert pod.metadata is not None, "first_pod gives metadata to each pod"
-    return SchedulingPod(replace(pod.metadata, labels=labels), template.spec)
+    owners = (
+        UniqueOwner(one.api_version, one.kind, one.name, one.controller)
+        for one in pod.metadata.owner_references
+    )
+    metadata = UniqueMeta(
+        labels=labels, annotations=pod.metadata.annotations, owner_references=tuple(owners)
+    )
+    return ApiPod(metadata, template.spec)
 
 
 def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> LabelSelector:

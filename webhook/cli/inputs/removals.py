@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.kinds import (

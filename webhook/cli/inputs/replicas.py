@@ -17,7 +17,8 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.policy import kinds
 from webhook.policy.advice.subject import SELECTOR_REQUIRED
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS

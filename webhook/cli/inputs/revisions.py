@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError
 from webhook.policy.api.predict import is_stored_object

@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
@@ -32,6 +33,7 @@ from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
 from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value, is_array, is_object
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.podlabels import revision_key
 
 NEW_REVISION = "new"
@@ -62,6 +64,7 @@ class RolloutPlan(msgspec.Struct, frozen=True):
         sets: Names of its ReplicaSets, the first created first.
         notes: What is supposed; sentences.
         obstacle: Why its rollout is not modelled; empty if it is.
+        storage: The storage of the claims of its pods, by its claim templates.
     """
 
     choose: ChooseStrategy
@@ -69,6 +72,7 @@ class RolloutPlan(msgspec.Struct, frozen=True):
     sets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     obstacle: str = ""
+    storage: Storage = NO_STORAGE
 
 
 def read_plan(
@@ -105,6 +109,7 @@ def read_plan(
         _list_sets(subject, cluster),
         tuple(_list_notes(subject, version, volumes)),
         _find_obstacle(subject),
+        volumes.storage,
     )
 
 
@@ -112,10 +117,9 @@ def _foresee_volumes(
     foresee: ForeseePod, volumes: SetVolumes, revision: NextRevision, ordinal: int
 ) -> NewPod:
     """Foresee a pod that needs a node which can access its volumes."""
-    new, terms = foresee(revision, ordinal), volumes.list_terms(ordinal)
-    if not terms:
-        return new
-    return replace(new, pod=replace(new.pod, demands=replace(new.pod.demands, volumes=terms)))
+    new = foresee(revision, ordinal)
+    claims = (*new.pod.volumes, *volumes.list_claims(ordinal))
+    return replace(new, pod=replace(new.pod, volumes=claims))
 
 
 def _list_revisions(

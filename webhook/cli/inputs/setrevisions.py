@@ -15,7 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.revisions import NextRevision, find_stored, is_unchanged
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError

@@ -14,21 +14,19 @@ from typing import TypeVar
 import msgspec
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.cluster.protocol import FailureReason
 from webhook.cluster.scheduling.storage import read_storage
 from webhook.cluster.scheduling.storageobjects import ApiClaim, ApiVolume, StorageObjects
 from webhook.errors import ApiError
 from webhook.policy.kinds import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
-from webhook.policy.model import ZONE, GroupKind, LabelSelectorRequirement
+from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value, is_array
-from webhook.policy.placement.filters.storage import Storage, Volume
-from webhook.policy.placement.filters.volumefilters import read_zones
-from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
-from webhook.policy.selectors import IN
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
+from webhook.policy.placement.filters.storage import Storage
 
 _Object = TypeVar("_Object", ApiClaim, ApiVolume)
-_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 
 class SetVolumes(msgspec.Struct, frozen=True):
@@ -38,6 +36,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
     Attributes:
         name: Of the StatefulSet.
         templates: Names of its claim templates.
+        storage: The claims of its pods, and volumes.
     """
 
     name: str
@@ -52,17 +51,16 @@ class SetVolumes(msgspec.Struct, frozen=True):
             claim.volume in self.storage.volumes for claim in self.storage.claims.values()
         )
 
-    def list_terms(self, ordinal: int) -> tuple[tuple[NodeSelectorTerm, ...], ...]:
-        """List for each volume of a pod the terms of which a node must match one."""
+    def list_claims(self, ordinal: int) -> tuple[PodVolume, ...]:
+        """List the claims of a pod whose volumes are known."""
+        names = (f"{template}-{self.name}-{ordinal}" for template in self.templates)
         return tuple(
-            terms for volume in self._list_volumes(ordinal) for terms in _list_terms(volume)
+            PodVolume(CLAIM, name, self.namespace) for name in names if self._is_known(name)
         )
 
-    def _list_volumes(self, ordinal: int) -> Iterator[Volume]:
-        for template in self.templates:
-            claim = self.storage.claims.get((self.namespace, f"{template}-{self.name}-{ordinal}"))
-            if claim is not None and claim.is_bound and claim.volume in self.storage.volumes:
-                yield self.storage.volumes[claim.volume]
+    def _is_known(self, name: str) -> bool:
+        claim = self.storage.claims.get((self.namespace, name))
+        return claim is not None and claim.is_bound and claim.volume in self.storage.volumes
 
 
 def read_set_volumes(subject: subjects.ExplainSubject, cluster: ClusterReader) -> SetVolumes:
@@ -101,16 +99,3 @@ def _convert(values: Iterable[Json], to: type[_Object]) -> Iterator[_Object]:
             yield msgspec.convert(value, to)
         except msgspec.ValidationError:
             continue
-
-
-def _list_terms(volume: Volume) -> Iterator[tuple[NodeSelectorTerm, ...]]:
-    if volume.terms is not None:
-        yield volume.terms
-    for key, values in read_zones(volume):
-        keys = (key, ZONE) if key == _BETA_ZONE else (key,)
-        yield tuple(_require(one, values) for one in keys)
-
-
-def _require(key: str, values: Iterable[str]) -> NodeSelectorTerm:
-    required = LabelSelectorRequirement(key=key, operator=IN, values=tuple(sorted(values)))
-    return NodeSelectorTerm((required,))

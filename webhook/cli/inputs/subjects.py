@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
-from webhook.cli.inputs.cluster import ClusterReader, Json
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.namespaces import require_namespace
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.errors import ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
@@ -26,7 +28,6 @@ from webhook.policy.paths import (
     is_constraint_list,
     is_object,
 )
-from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.places import TemplatePlaces, find_places, list_patterns
 
 Templates = Mapping[GroupKind, TemplatePlaces]
@@ -157,7 +158,7 @@ def list_subjects(
             yield ExplainSubject(kind, path, namespace, value, exists)
 
 
-def decode_template(subject: ExplainSubject) -> SchedulingPod:
+def decode_template(subject: ExplainSubject) -> ApiPod:
     """
     Decode the pod template of an object; a Pod is its own template.
 
@@ -166,7 +167,7 @@ def decode_template(subject: ExplainSubject) -> SchedulingPod:
     """
     held = find_value(subject.value, subject.path)
     try:
-        pod = msgspec.convert(held, SchedulingPod | None)
+        pod = msgspec.convert(held, ApiPod | None)
     except msgspec.ValidationError as error:
         wrong = find_type_mismatch(error, held)
         at = format_path((*subject.path, *wrong.path))

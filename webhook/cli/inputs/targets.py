@@ -23,7 +23,9 @@ from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.revisions import NextRevision, find_revision
 from webhook.cli.inputs.rollouts import ForeseePod, RolloutPlan, read_plan
+from webhook.cli.inputs.schedulingscope import SchedulingReader, SchedulingScope
 from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.explanation import Refusal
@@ -42,10 +44,9 @@ from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value
-from webhook.policy.placement.census import Census, ObservedPod
+from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.placement.place import incoming_pod
 from webhook.policy.placement.spreads import (
     DefaultConstraints,
     SpreadConstraints,
@@ -118,6 +119,7 @@ class TargetBuilder:
         """
         self._rolls_out = rolls_out
         self._now = now
+        self._scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._policy = requested.policy
         self._cluster = cluster
         self._replaces = replaces
@@ -137,7 +139,15 @@ class TargetBuilder:
         subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
         claims = find_value(subject.value, ("spec", "volumeClaimTemplates"))
-        caveats = find_caveats(find_value(subject.value, subject.path), has_claims=bool(claims))
+        template, schedulers = (
+            find_value(subject.value, subject.path),
+            self._policy.scheduler_defaults,
+        )
+        scope = target.situation
+        found = find_caveats(
+            template, scope.pod, scope.cluster, schedulers, has_claims=bool(claims)
+        )
+        caveats = (*found, *target.caveats)
         refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
 
@@ -150,7 +160,8 @@ class TargetBuilder:
         own = [other for other in observed if other.metadata.name == subject.name and other.counts]
         alike = [other for other in others if other.counts and _is_like(pod, other)]
         running = Counter(other.spec.node_name or "" for other in (*alike, *own))
-        situation = self._situation(pod, namespace, facts, Census(others))
+        scope = self._read_scope(pod, namespace)
+        situation = self._situation(pod, scope, facts)
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
         return PlacementTarget(
@@ -160,7 +171,8 @@ class TargetBuilder:
             runs_on="" if terms.phase else node,
             replicas=len(alike) + 1,
             running=running,
-            present=replace(situation, census=Census(observed)),
+            present=replace(situation, cluster=scope.present),
+            caveats=scope.unread,
             terms=terms,
         )
 
@@ -181,15 +193,17 @@ class TargetBuilder:
         if not revision.is_owned:  # foresee the objects that will own it
             facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
         pod = self._server.admit_pod(pod, namespace, facts)
-        census = Census(observed)
         running = Counter(other.spec.node_name or "" for other in own)
-        situation = self._situation(pod, namespace, facts, census)
+        scope = self._read_scope(pod, namespace)
+        situation = self._situation(pod, scope, facts)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
-            return _build_daemon_target(subject, situation, selected, running)
+            daemons = _build_daemon_target(subject, situation, selected, running)
+            return replace(daemons, caveats=scope.unread)
         demand = find_job_demand(subject, selected, self._cluster)
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
+        pods = pods and replace(pods, placed=self._scheduling.list_placed(namespace))
         foresee = partial(self._foresee_pod, namespace, own, situation)
         if revisions is not None and pods is not None:
             pods = replace(pods, succession=_list_succession(subject, revisions, foresee))
@@ -202,6 +216,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
+            caveats=scope.unread,
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
@@ -238,7 +253,7 @@ class TargetBuilder:
         if not revision.is_owned:
             facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
         pod = self._server.admit_pod(pod, namespace, facts)
-        incoming = incoming_pod(pod, namespace)
+        incoming = self._scheduling.read_pod(pod, namespace).pod
         spreads = self._find_spreads(pod, namespace, facts)
         terms = self._find_terms(revision.subject, pod)
         found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
@@ -260,19 +275,19 @@ class TargetBuilder:
             terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         return replace(terms, revision=unknown) if unknown else terms
 
-    def _situation(
-        self, pod: SchedulingPod, namespace: str, facts: Facts, census: Census
-    ) -> Scenario:
-        incoming = incoming_pod(pod, namespace)
-        spreads = self._find_spreads(pod, namespace, facts)
+    def _read_scope(self, pod: ApiPod, namespace: str) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
+        return self._scheduling.read(pod, namespace, topology)
+
+    def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
+        incoming, nodes = scope.pod, scope.cluster.topology.nodes
+        spreads = self._find_spreads(pod, incoming.namespace, facts)
         return Scenario(
             incoming,
             spreads,
-            topology,
-            census,
+            scope.cluster,
             Gate.NODE_INCLUSION_POLICY in self._policy.gates,
-            find_key_names(topology.nodes, list_used_keys(incoming.demands, spreads)),
+            find_key_names(nodes, list_used_keys(incoming.demands, spreads)),
         )
 
     def _find_spreads(self, pod: SchedulingPod, namespace: str, facts: Facts) -> SpreadConstraints:

@@ -85,6 +85,8 @@ def show(
         if explanation.refused:
             _show_refused(explanation, terminal)
             return
+        if explanation.daemon is None:
+            _show_failure(explanation, terminal)
         if explanation.daemon is not None:
             _show_daemon_set(explanation, explanation.daemon, terminal, layout)
         for part in explanation.constraints:
@@ -164,10 +166,11 @@ def _show_daemon_set(
     if report.unneeded:
         names = join_names(report.unneeded, most=layout.names)
         terminal.line(f"  has a pod and needs none: {names}")
-    if explanation.constraints:
-        first = next(pod.node for pod in report.missing if not pod.is_placeable)
+    blocked = [pod.node for pod in report.missing if not pod.is_placeable]
+    if blocked:
         terminal.line()
-        terminal.line((f"for the pod of node {first}", Style.PLACE))
+        terminal.line((f"for the pod of node {blocked[0]}", Style.PLACE))
+        _show_failure(explanation, terminal)
 
 
 def describe_missing(pod: MissingPod) -> str:
@@ -175,6 +178,11 @@ def describe_missing(pod: MissingPod) -> str:
     if pod.reason_after:
         return f"cannot be placed after the others: {pod.reason_after}"
     return f"cannot be placed: {pod.reason}" if pod.reason else "can be placed"
+
+
+def _show_failure(explanation: Explanation, terminal: Terminal) -> None:
+    if explanation.failed_scheduling:
+        terminal.line(("FailedScheduling: ", Style.DOUBTFUL), explanation.failed_scheduling)
 
 
 def _show_constraint(

@@ -5,27 +5,17 @@ A placement is that of ``Scenario.placement``; what other filters reject is foun
 states, since the pods of a state do not change it.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
 from webhook.explain.scenario import Scenario
-from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import (
-    Demands,
-    NodeRejection,
-    find_mismatch,
-    find_rejection,
-)
-from webhook.policy.placement.place import (
-    PodPlacement,
-    find_rejections,
-    place_pod,
-    tally_constraints,
-)
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.run import FilterResult, filter_nodes
+from webhook.policy.placement.nodes import Demands, find_mismatch
+from webhook.policy.placement.place import PodPlacement, place_pod, tally_constraints
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -52,7 +42,7 @@ class Placer:
         self._spreads = _list_spreads(kinds)
         self._others = self._count_others()
         self._cache: dict[Hashable, tuple[PodPlacement, tuple[str, ...]]] = {}
-        self._rejections: dict[Demands, Mapping[str, NodeRejection]] = {}
+        self._rejections: dict[int, FilterResult] = {}
 
     def _count_others(self) -> Census:
         """Keep only the pods that some constraint counts, so that a copy of them is cheap."""
@@ -83,23 +73,26 @@ class Placer:
         found = self._cache.get(key)
         if found is None:
             self.placements += 1
-            placement = self._compute(self.describe(kind, state))
+            placement = self._compute(kind, self.describe(kind, state))
             found = self._cache[key] = placement, placement.best
         return found
 
-    def _compute(self, scenario: Scenario) -> PodPlacement:
+    def _compute(self, kind: int, scenario: Scenario) -> PodPlacement:
         pod, topology = scenario.pod, scenario.topology
-        refused = self._rejections.get(pod.demands)
-        if refused is None:
-            refused = self._rejections[pod.demands] = find_rejections(topology, pod.demands)
         tallies = tally_constraints(pod, scenario.spreads, topology, scenario.census)
-        return place_pod(tallies, topology, refused)
+        return place_pod(tallies, topology, self._filter(kind, pod))
+
+    def _filter(self, kind: int, pod: FilterPod) -> FilterResult:
+        if kind not in self._rejections:
+            self._rejections[kind] = filter_nodes(pod, (), self._scenario.cluster)
+        return self._rejections[kind]
 
     def describe(self, kind: int, state: RolloutState) -> Scenario:
         """Return the scenario of a pending pod."""
         new = self.kinds[kind].new
         assert new is not None, "only pods that may be placed are pending"
-        census = self._others.copy()
+        scenario = self._scenario.copy_pods()
+        census = scenario.cluster.placed.census = self._others.copy()
         placed: dict[int, dict[str, int]] = {}
         for node, pods in state.placed:
             for number in pods:
@@ -107,7 +100,7 @@ class Placer:
                 nodes[node] = nodes.get(node, 0) + 1
         for number, nodes in placed.items():
             census.add_alike(self.kinds[number].namespace, self.kinds[number].labels, nodes)
-        return new.enter(replace(self._scenario, census=census))
+        return new.enter(scenario)
 
     def list_keys(self) -> list[str]:
         """List the topology keys of all constraints."""
@@ -120,12 +113,18 @@ class Placer:
         Nodes with equal signatures are interchangeable if their values are.
         """
         demands = _list_demands(self.kinds, self._spreads)
+        results = [
+            self._filter(kind.number, kind.new.pod).rejections
+            for kind in self.kinds
+            if kind.new is not None
+        ]
         counts = [
             self._others.count(namespace, spread.selector) for namespace, spread in self._spreads
         ]
         return {
             node.name: (
-                tuple(_judge(node, one) for one in demands),
+                tuple(find_mismatch(node, one) for one in demands),
+                tuple(result.get(node.name) for result in results),
                 tuple(count.get(node.name, 0) for count in counts),
             )
             for node in self.nodes
@@ -145,17 +144,11 @@ def _list_spreads(kinds: Iterable[ReplicaKind]) -> list[tuple[str, SpreadConstra
 def _list_demands(
     kinds: Iterable[ReplicaKind], spreads: Iterable[tuple[str, SpreadConstraint]]
 ) -> list[Demands]:
-    """List what pods, and nodes that count for their constraints, are judged by."""
+    """List what decides which nodes count for constraints."""
     pods = {kind.new.pod.demands for kind in kinds if kind.new is not None}
     counting = {
         demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
         for demands in pods
         for _, spread in spreads
     }
-    return [*pods, *counting - pods]
-
-
-def _judge(node: Node, demands: Demands) -> Hashable:
-    if demands.tolerations is None:
-        return find_mismatch(node, demands)
-    return find_rejection(node, demands), find_mismatch(node, demands)
+    return list(counting)

@@ -21,6 +21,7 @@ from webhook.explain.rollingupdate.statefulsets import (
     StatefulSetController,
     StatefulSetPlan,
 )
+from webhook.explain.rollout import remove_pods
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import count_of
 from webhook.policy.placement.census import ObservedPod
@@ -90,7 +91,7 @@ def prepare_sets(
     start = _start(tuple(sizes), [*found, *[(lost.number, "")] * missing])
     ages = _find_ages(kept, [number for number, _ in found], pods)
     return RolloutSetup(
-        scenario=leave_out_pods(scenario, pods.pods),
+        scenario=remove_pods(scenario, pods.pods, pods.placed),
         kinds=kinds,
         start=start,
         filling=ReplicaSetController(Filling(strategy.replicas), kinds, ages),
@@ -126,7 +127,7 @@ def prepare_ordinals(
     ]
     filling = replace(plan, partition=replicas, unavailable=0)
     return RolloutSetup(
-        scenario=leave_out_pods(scenario, pods.pods),
+        scenario=remove_pods(scenario, pods.pods, pods.placed),
         kinds=[*old, *new_kinds],
         start=_start((), found),
         filling=StatefulSetController(filling, old, new_kinds),
@@ -141,15 +142,6 @@ def _list_kept(scenario: Scenario, pods: Iterable[ObservedPod]) -> list[Observed
     """List the pods that are not on a node that is gone."""
     names = {"", *(node.name for node in scenario.topology.nodes)}
     return [pod for pod in pods if (pod.spec.node_name or "") in names]
-
-
-def leave_out_pods(scenario: Scenario, pods: Iterable[ObservedPod]) -> Scenario:
-    """Return the scenario of a cluster without pods of the namespace."""
-    counted = (
-        (pod.metadata.labels or {}, {pod.spec.node_name or "": 1}) for pod in pods if pod.counts
-    )
-    census = scenario.census.leave_out(scenario.pod.namespace, counted)
-    return replace(scenario, census=census)
 
 
 def _owner_of(pod: ObservedPod) -> str:

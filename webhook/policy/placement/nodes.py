@@ -126,14 +126,11 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
         pairs: Labels that the node must have, sorted.
         terms: Terms of which one must match; None if there is no required affinity.
         tolerations: Tolerated taints; None if taints are ignored.
-        volumes: For each volume of the pod, the terms of which one must match; none if its volumes
-            are not known.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] | None = ()
-    volumes: tuple[tuple[NodeSelectorTerm, ...], ...] = ()
 
     def honoring(self, *, affinity: bool, taints: bool) -> "Demands":
         """Keep what a constraint's nodeAffinityPolicy and nodeTaintsPolicy honor."""
@@ -148,7 +145,7 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
         """The demands that do not depend on the state of a node: cordoned, not ready, or full."""
         if self.tolerations is None:
             return self
-        return replace(self, tolerations=(*self.tolerations, *_TOLERATING_PASSING))
+        return Demands(self.pairs, self.terms, (*self.tolerations, *_TOLERATING_PASSING))
 
 
 _TOLERATING_PASSING = tuple(Toleration(key, "Exists") for key in sorted(PASSING_TAINTS))
@@ -191,7 +188,6 @@ class RejectionReason(StrEnum):
     CORDON = "node(s) were unschedulable"
     TAINT = "node(s) had untolerated taint"
     AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-    VOLUME = "node(s) didn't match PersistentVolume's node affinity"
 
 
 @dataclass(frozen=True)
@@ -208,22 +204,18 @@ class NodeRejection:
 
 _CORDON = NodeRejection(RejectionReason.CORDON)
 _AFFINITY = NodeRejection(RejectionReason.AFFINITY)  # shared: caches hold it for thousands of nodes
-_VOLUME = NodeRejection(RejectionReason.VOLUME)
 
 
 def find_rejection(node: Node, demands: Demands) -> NodeRejection | None:
     """
     Find why the filters besides PodTopologySpread reject a node; None if they do not.
 
-    The order is the scheduler's: cordon, taints, affinity, known volumes. Resources, ports and pod
+    The order is the scheduler's: cordon, taints, affinity. Resources, ports, volumes and pod
     affinity are not modelled.
     """
     if node.unschedulable and find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()):
         return _CORDON
-    mismatch = find_mismatch(node, demands)
-    if mismatch is None and not all(_matches_any(terms, node) for terms in demands.volumes):
-        return _VOLUME
-    return mismatch
+    return find_mismatch(node, demands)
 
 
 def find_mismatch(node: Node, demands: Demands) -> NodeRejection | None:
@@ -241,10 +233,8 @@ def admits_node(demands: Demands, node: Node) -> bool:
 
     Source: nodeaffinity.go ``RequiredNodeAffinity.Match``.
     """
-    if any(node.labels.get(key) != value for key, value in demands.pairs):
-        return False
-    return demands.terms is None or _matches_any(demands.terms, node)
-
-
-def _matches_any(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
-    return any(term_matches(term, node) for term in terms)
+    labels = node.labels
+    for key, value in demands.pairs:  # a generator would take twice as long
+        if labels.get(key) != value:
+            return False
+    return demands.terms is None or any(term_matches(term, node) for term in demands.terms)

@@ -1,8 +1,10 @@
 """
-Run the steps of kube-scheduler's PodTopologySpread plugin for one pod, and return the result.
+Place one pod as kube-scheduler does, with all figures of its PodTopologySpread plugin.
 
-``tally_constraints`` counts, ``place_pod`` filters and scores. Both are pure but for the cache in
-``Topology``, so a what-if is the same call with other nodes, pods or constraints.
+``place_in_cluster`` is the entry point: it runs all filters, ``find_passing`` only
+finds names, if the result of the other filters is known. ``tally_constraints`` and
+``place_pod`` are its parts, for the plugin alone. All are pure but for the cache in ``Topology``,
+so a what-if is the same call with other nodes, pods or constraints.
 
 Source: kube-scheduler plugins/podtopologyspread.
 """
@@ -12,11 +14,23 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import Demands, NodeRejection, SchedulingPod, find_rejection
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.rejections import FilterRejection
+from webhook.policy.placement.filters.run import (
+    LAST,
+    FilterResult,
+    filter_nodes,
+    reject_status,
+)
+from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.scoring import FilterStatus, Scores, filter_node, score_nodes
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
 from webhook.policy.placement.topology import Topology
+
+NO_REJECTION = FilterResult((), {})
+"""The result of no filter."""
 
 
 class ConstraintTallies(msgspec.Struct, frozen=True):
@@ -38,14 +52,19 @@ class PodPlacement(msgspec.Struct, frozen=True):
 
     Attributes:
         statuses: Node name -> result of the plugin's filter, in the order of the nodes.
-        refused: Name of each node that another filter rejects -> why.
+        others: The result of the other filters.
         scores: Scores of the nodes that pass; None without soft constraints, or without nodes.
     """
 
     tallies: ConstraintTallies
     statuses: Mapping[str, FilterStatus]
-    refused: Mapping[str, NodeRejection]
+    others: FilterResult
     scores: Scores | None
+
+    @property
+    def refused(self) -> Mapping[str, FilterRejection]:
+        """Name of each node that another filter rejects -> why."""
+        return self.others.rejections
 
     @property
     def passing(self) -> tuple[str, ...]:
@@ -55,6 +74,18 @@ class PodPlacement(msgspec.Struct, frozen=True):
             for name, status in self.statuses.items()
             if status.passes and name not in self.refused
         )
+
+    @property
+    def result(self) -> FilterResult:
+        """The result of all filters, in their order: that of the first one that rejects a node."""
+        rejections: dict[str, FilterRejection] = {}
+        for name, status in self.statuses.items():
+            other = self.refused.get(name)
+            is_before = other is not None and other.plugin != LAST
+            found = other if is_before else reject_status(status) or other
+            if found is not None:
+                rejections[name] = found
+        return FilterResult(self.passing, rejections, self.others.pod_rejection)
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -97,16 +128,16 @@ def tally_constraints(
 def place_pod(
     tallies: ConstraintTallies,
     topology: Topology,
-    refused: Mapping[str, NodeRejection] | None = None,
+    others: FilterResult = NO_REJECTION,
 ) -> PodPlacement:
     """
     Filter and score the nodes that were counted for a pod; O(nodes x constraints).
 
-    ``refused`` are nodes that other filters reject, from ``find_rejections``; None runs this plugin
-    alone.
+    Args:
+        others: The result of the other filters; without it, this plugin runs alone.
     """
     statuses = {node.name: filter_node(node, tallies.hard) for node in topology.nodes}
-    refused = refused or {}
+    refused = others.rejections
     # Only nodes that pass every filter are scored: they alone define the sizes of the soft
     # constraints' domains and the range of the scores.
     passing = [
@@ -115,13 +146,31 @@ def place_pod(
     scores = None
     if tallies.soft and topology.nodes:
         scores = score_nodes(tallies.soft, passing, requires_keys=tallies.spreads.requires_keys)
-    return PodPlacement(tallies, statuses, refused, scores)
+    return PodPlacement(tallies, statuses, others, scores)
 
 
-def find_rejections(topology: Topology, demands: Demands) -> dict[str, NodeRejection]:
-    """Find the nodes that other filters of the scheduler reject: name -> why; O(nodes)."""
-    return {
-        node.name: found
-        for node in topology.nodes
-        if (found := find_rejection(node, demands)) is not None
-    }
+def find_passing(
+    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster, others: FilterResult
+) -> tuple[str, ...]:
+    """
+    Find the names of the nodes that pass all filters, in order.
+
+    Args:
+        others: The result of the filters other than PodTopologySpread.
+    """
+    left = [node for node in cluster.topology.nodes if node.name not in others.rejections]
+    tallies = tally_pods(pod, spreads.hard, cluster.topology, cluster.placed.census) if left else ()
+    return tuple(node.name for node in left if filter_node(node, tallies).passes)
+
+
+def place_in_cluster(
+    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster
+) -> PodPlacement:
+    """
+    Place a pod, which is not among the placed ones, by all filters; O(nodes x constraints).
+
+    Every filter but PodTopologySpread judges every node that no filter before it rejects, so that
+    ``refused`` shows what rejects a node besides the constraints.
+    """
+    tallies = tally_constraints(pod, spreads, cluster.topology, cluster.placed.census)
+    return place_pod(tallies, cluster.topology, filter_nodes(pod, (), cluster))

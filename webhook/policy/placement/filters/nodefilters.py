@@ -5,7 +5,7 @@ Source: kube-scheduler plugins/{nodeunschedulable,nodename,tainttoleration,nodea
 noderesources}.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from webhook.policy.model import Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -28,6 +28,8 @@ CONFLICT = FilterRejection("NodeAffinity", ("pod affinity terms conflict",), is_
 OTHER_NODE = FilterRejection(
     "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), is_resolvable=False
 )
+RESOURCES = "NodeResourcesFit"
+
 PORTS = FilterRejection(
     "NodePorts", ("node(s) didn't have free ports for the requested pod ports",)
 )
@@ -70,10 +72,14 @@ def prepare_ports(pod: FilterPod, cluster: SchedulingCluster) -> Check | None:
         return None
 
     def check(node: Node) -> FilterRejection | None:
-        used = placed.usage(node.name).ports
-        return PORTS if any(_conflict(port, other) for port in wanted for other in used) else None
+        return PORTS if find_conflicts(wanted, placed.usage(node.name).ports) else None
 
     return check
+
+
+def find_conflicts(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
+    """List the host ports of a pod that ports of a node's pods exclude."""
+    return [port for port in wanted if any(_conflict(port, other) for other in used)]
 
 
 def _conflict(port: HostPort, other: HostPort) -> bool:
@@ -102,7 +108,7 @@ def prepare_resources(pod: FilterPod, cluster: SchedulingCluster) -> Check:
         if not reasons:
             return None
         is_resolvable = not any(exceeds for _, exceeds in found)
-        return FilterRejection("NodeResourcesFit", reasons, is_resolvable=is_resolvable)
+        return FilterRejection(RESOURCES, reasons, is_resolvable=is_resolvable)
 
     return check
 

@@ -22,7 +22,7 @@ from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.podaffinity import prepare_pod_affinity
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.volumebinding import prepare_binding
-from webhook.policy.placement.scoring import filter_node
+from webhook.policy.placement.scoring import FilterStatus, filter_node
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import tally_pods
 
@@ -34,6 +34,9 @@ MISSING_KEY = FilterRejection(
     ("node(s) didn't match pod topology spread constraints (missing required label)",),
     is_resolvable=False,
 )
+
+LAST = "InterPodAffinity"
+"""The filter that runs after PodTopologySpread; all others run before it."""
 
 Preparation: TypeAlias = Callable[[FilterPod, SchedulingCluster], Check | FilterRejection | None]
 """
@@ -147,13 +150,14 @@ def _prepare_spread(
 ) -> Check:
     tallies = tally_pods(pod, hard, cluster.topology, cluster.placed.census)
 
-    def check(node: Node) -> FilterRejection | None:
-        status = filter_node(node, tallies)
-        if status.passes:
-            return None
-        return MISSING_KEY if status.skew is None else EXCEEDED_SKEW
+    return lambda node: reject_status(filter_node(node, tallies))
 
-    return check
+
+def reject_status(status: FilterStatus) -> FilterRejection | None:
+    """Return why PodTopologySpread rejects a node; None if it does not."""
+    if status.passes:
+        return None
+    return MISSING_KEY if status.skew is None else EXCEEDED_SKEW
 
 
 class FilterResult(msgspec.Struct, frozen=True):
@@ -171,17 +175,31 @@ class FilterResult(msgspec.Struct, frozen=True):
     pod_rejection: FilterRejection | None = None
 
 
+NodeResults: TypeAlias = Mapping[str, FilterRejection | None]
+"""Name of a node -> why it is rejected; None if it passes."""
+
+NOTHING_KNOWN: NodeResults = MappingProxyType({})
+
+
 def filter_nodes(
-    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+    known: NodeResults = NOTHING_KNOWN,
 ) -> FilterResult:
     """
     Filter all nodes of a cluster for a pod, which is not among the placed ones; O(nodes).
 
     Args:
         hard: The pod's constraints with DoNotSchedule, from ``resolve_constraints``.
+        known: Results of nodes that need not be filtered again.
     """
     filters = prepare_filters(pod, hard, cluster)
-    results = {node.name: filters.reject(node) for node in cluster.topology.nodes}
+    known = NOTHING_KNOWN if filters.rejection else known
+    results = {
+        node.name: known[node.name] if node.name in known else filters.reject(node)
+        for node in cluster.topology.nodes
+    }
     return FilterResult(
         tuple(name for name, rejection in results.items() if rejection is None),
         {name: rejection for name, rejection in results.items() if rejection is not None},

@@ -1,0 +1,154 @@
+"""What filters look at is read from files and from a live cluster, also with few rights."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from tests.apiserver import ApiServer, refuse
+from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
+from tests.policy.placement.clusters import node
+from tests.policy.placement.filters.objects import anti_affinity, container, pod_object, term
+from webhook.cli.inputs.cluster import open_cluster
+from webhook.cli.inputs.schedulingscope import (
+    NAMESPACE_LABELS,
+    NODE_RESOURCES,
+    OTHER_PODS,
+    SchedulingReader,
+    SchedulingScope,
+)
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.policy.api.versions import Version
+from webhook.policy.placement.topology import Topology
+
+V1_36 = Version(1, 36)
+TOPOLOGY = Topology([node("n1", "a")])
+
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", pods: "10"}}
+---
+"""
+PODS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web-1, namespace: shop, labels: {app: web}}
+spec: {nodeName: n1, containers: [{resources: {limits: {cpu: 500m}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db-1, namespace: ops, uid: u1}
+spec: {nodeName: n1, containers: [{resources: {requests: {cpu: "1"}, limits: {cpu: "2"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: done, namespace: shop}
+spec: {nodeName: n1, containers: [{resources: {requests: {cpu: "1"}}}]}
+status: {phase: Succeeded}
+"""
+SELECTING = {**term("zone", app="db"), "namespaceSelector": {"matchLabels": {"team": "x"}}}
+
+
+def api_pod(**spec: Any) -> ApiPod:
+    return msgspec.convert(pod_object("web-2", **spec), ApiPod)
+
+
+def read(text: str, pod: ApiPod | None = None) -> SchedulingScope:
+    cluster, _ = manifest_cluster(text)
+    return SchedulingReader(cluster, V1_36).read(pod or api_pod(), "shop", TOPOLOGY)
+
+
+def used(scope: SchedulingScope) -> tuple[int, int]:
+    """Pods of the node, and the thousandths of a CPU that they request."""
+    usage = scope.cluster.placed.usage("n1")
+    return usage.pods, usage.requests.milli_cpu
+
+
+def test_pods_of_all_namespaces_take_what_they_request() -> None:
+    """A manifest without requests gets its limits as requests; a stored pod has its own."""
+    scope = read(NODE + PODS)
+
+    assert used(scope) == (2, 1500)
+    assert scope.cluster.allocatable["n1"].milli_cpu == 4000
+    assert scope.unread == ()
+
+
+def test_the_pod_itself_takes_nothing_but_in_the_present_cluster() -> None:
+    own = msgspec.convert(pod_object("web-1", nodeName="n1"), ApiPod)
+
+    scope = read(NODE + PODS, own)
+
+    assert (scope.pod.node_name, used(scope)) == ("", (1, 1000))
+    assert scope.present.placed.usage("n1").pods == 2
+
+
+@pytest.mark.parametrize("status", ["", "status: {}\n", "status: {allocatable: null}\n"])
+def test_nodes_without_resources_have_room_and_are_named(status: str) -> None:
+    scope = read(NODE.partition("status")[0] + status)
+
+    assert (scope.cluster.allocatable, scope.unread) == ({}, (NODE_RESOURCES,))
+
+
+NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops, labels: {team: x}}\n"
+
+
+def test_namespaces_are_read_for_terms_that_select_them() -> None:
+    selecting = api_pod(affinity=anti_affinity(SELECTING))
+
+    assert read(NODE + PODS + NAMESPACE).cluster.namespaces == {}
+    assert read(NODE + PODS + NAMESPACE, selecting).cluster.namespaces["ops"]["team"] == "x"
+
+
+def read_live(
+    api: ApiServer, text: str, forbidden: Iterable[str], pod: ApiPod | None = None
+) -> SchedulingScope:
+    api.add(*yaml.safe_load_all(text))
+    for path in forbidden:
+        api.answers[f"GET {path}"] = refuse("forbidden")
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
+        reader = SchedulingReader(cluster, V1_36)
+        reader.read(pod or api_pod(), "shop", TOPOLOGY)
+        requests = len(api.requests)
+        scope = reader.read(pod or api_pod(), "shop", TOPOLOGY)
+    assert len(api.requests) == requests
+    return scope
+
+
+def test_a_live_cluster_is_read_once(api: ApiServer) -> None:
+    scope = read_live(api, NODE + PODS, ())
+
+    assert (used(scope), scope.unread) == ((2, 1000), ())
+
+
+def test_without_the_right_to_list_all_pods_those_of_the_namespace_count(api: ApiServer) -> None:
+    scope = read_live(api, NODE + PODS, ["/api/v1/pods"])
+
+    assert (used(scope), scope.unread) == ((1, 0), (OTHER_PODS,))
+
+
+def test_without_the_right_to_list_namespaces_their_labels_are_named(api: ApiServer) -> None:
+    selecting = api_pod(affinity=anti_affinity(SELECTING))
+
+    scope = read_live(api, NODE + PODS, ["/api/v1/namespaces"], selecting)
+
+    assert (scope.cluster.namespaces, scope.unread) == ({}, (NAMESPACE_LABELS,))
+
+
+def test_a_next_pod_is_completed_as_kube_apiserver_does() -> None:
+    limited = container(resources={"limits": {"cpu": "2"}})
+    written = pod_object("web-2", containers=[limited])
+    del written["metadata"]["uid"]
+
+    scope = read(NODE, msgspec.convert(written, ApiPod))
+
+    assert scope.pod.requests.milli_cpu == 2000
+
+
+def test_the_placed_pods_of_a_namespace_are_listed_by_name() -> None:
+    cluster, _ = manifest_cluster(NODE + PODS)
+
+    assert list(SchedulingReader(cluster, V1_36).list_placed("shop")) == ["web-1"]

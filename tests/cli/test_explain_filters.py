@@ -1,0 +1,70 @@
+"""``explain`` applies all filters to files and to a live cluster, also for what-ifs."""
+
+from pathlib import Path
+
+import yaml
+
+from tests.apiserver import ApiServer, refuse
+from tests.cli.conftest import Run
+from webhook.cli.inputs.schedulingscope import OTHER_PODS
+
+CLUSTER = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {kubernetes.io/hostname: n1, pool: small}}
+status: {allocatable: {cpu: "4", pods: "10"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, resources: {requests: {cpu: 1500m}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other, namespace: ops, labels: {app: other}}
+spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
+"""
+FULL = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def test_pods_of_other_namespaces_take_resources(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER)
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", "-o", "json")
+
+    (answer,) = ran.documents
+    assert (ran.code, answer["explanation"]["failedScheduling"]) == (1, FULL)
+    assert [change["sentence"] for change in answer["explanation"]["changes"]] == [
+        "lower the request for cpu from 1500m to 1", "add 1 node"
+    ]  # fmt: skip
+
+
+def test_a_what_if_places_replicas_until_resources_are_used_up(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER)
+    options = ("--add-nodes", "pool=small:2", "--scale", "5", "-o", "json")
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", *options)
+
+    (answer,) = ran.documents
+    what_if = answer["whatIf"]
+    assert (ran.code, what_if["placed"], what_if["pending"]) == (1, {"new-1": 2, "new-2": 2}, 1)
+    assert answer["explanation"]["failedScheduling"] == FULL.replace("0/1", "0/3").replace(
+        "1 I", "3 I"
+    )
+
+
+def test_what_may_not_be_listed_is_said_and_is_no_error(
+    folder: Path, run: Run, api: ApiServer
+) -> None:
+    api.add(*yaml.safe_load_all(CLUSTER))
+    api.answers["GET /api/v1/pods"] = refuse("pods is forbidden")
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--kubeconfig", "kubeconfig")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert OTHER_PODS in ran.out.splitlines()[-1]

@@ -1,0 +1,162 @@
+"""
+What kube-scheduler's filters look at, read from a cluster: ``SchedulingReader``.
+
+Namespaces and storage are read only for a pod that they matter to. What the user may not list, and
+what files do not show, is left out and named; it is never an error.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace as replace_fields
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.storagescope import StorageReader, StorageScope
+from webhook.cluster.scheduling.defaults import fill_in_defaults
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.pods import read_pod
+from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
+from webhook.cluster.wire import NamespaceObject
+from webhook.policy.api.versions import Version
+from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD
+from webhook.policy.model import LabelSelector
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.placedpods import PlacedPods
+from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.topology import Topology
+
+OTHER_PODS = "pods of other namespaces, which may not be listed"
+NODE_RESOURCES = "resources of nodes without status.allocatable"
+NAMESPACE_LABELS = "namespaceSelector: no Namespace could be read"
+
+PodName = tuple[str, str]
+"""The namespace and the name of a pod."""
+
+
+class SchedulingScope(NamedTuple):
+    """
+    A pod to place, and all that filters look at.
+
+    Attributes:
+        cluster: With the other pods that have a node.
+        present: The same with the pod itself, if it has a node.
+        unread: What is not known and may matter to the pod.
+    """
+
+    pod: FilterPod
+    cluster: SchedulingCluster
+    present: SchedulingCluster
+    unread: tuple[str, ...]
+
+
+class _RunningPods(NamedTuple):
+    """The pods that have a node; ``are_all`` unless those of other namespaces are missing."""
+
+    by_name: Mapping[PodName, FilterPod]
+    placed: PlacedPods
+    are_all: bool
+
+
+class SchedulingReader:
+    """Reads what filters look at; each kind of objects once."""
+
+    def __init__(self, cluster: ClusterReader, version: Version) -> None:
+        """
+        Store the cluster; ``read`` reads it.
+
+        Args:
+            version: Of the scheduler.
+        """
+        self._cluster = cluster
+        self._version = version
+        self._storage = StorageReader(cluster)
+        self._pods: dict[str, _RunningPods] = {}
+
+    def read(self, pod: ApiPod, namespace: str, topology: Topology) -> SchedulingScope:
+        """
+        Read the scope of a pod, or of the next pod of a workload.
+
+        Args:
+            pod: Its node, if it has one, is ignored.
+            namespace: Of the workload; the pod's own takes precedence.
+            topology: The nodes.
+        """
+        found = self.read_pod(pod, namespace)
+        incoming = found.pod
+        running = self._read_running(incoming.namespace)
+        names = _selects_namespaces(incoming, running.placed)
+        labels = self._namespaces if names else {}
+        present = SchedulingCluster(
+            topology, self._allocatable, running.placed, labels or {}, found.storage, self._version
+        )
+        notes = {
+            OTHER_PODS: not running.are_all,
+            NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
+            NAMESPACE_LABELS: names and labels is None,
+        }
+        unread = (*(note for note, holds in notes.items() if holds), *found.unread)
+        cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
+        return SchedulingScope(incoming, cluster, present, unread)
+
+    def read_pod(self, pod: ApiPod, namespace: str) -> StorageScope:
+        """Read a pod to place, with its storage; the arguments are those of ``read``."""
+        filled = _complete(pod)
+        spec = filled.spec and replace(filled.spec, node_name="")
+        written = replace(filled, spec=spec)
+        return self._storage.read(read_pod(written, self._version, namespace))
+
+    def list_placed(self, namespace: str) -> Mapping[str, FilterPod]:
+        """List the pods of a namespace that have a node, by their names."""
+        known = self._read_running(namespace).by_name
+        return {name: pod for (inside, name), pod in known.items() if inside == namespace}
+
+    def _read_running(self, namespace: str) -> _RunningPods:
+        """Read the pods of all namespaces, or only of one if the user may not list the others."""
+        if "" in self._pods or namespace in self._pods:
+            return self._pods["" if "" in self._pods else namespace]
+        key, found = "", self._cluster.decode_objects(POD, ApiPod)
+        if found is None:
+            key, found = namespace, self._cluster.decode_objects(POD, ApiPod, namespace) or []
+        placed = read_placed(map(_complete, found), self._version)
+        pods = {(pod.namespace, pod.name): pod for pod in placed}
+        running = self._pods[key] = _RunningPods(pods, PlacedPods(pods.values()), not key)
+        return running
+
+    @cached_property
+    def _allocatable(self) -> dict[str, Resources]:
+        nodes = self._cluster.decode_objects(NODE, ApiNode) or ()
+        return {node.name: node.allocatable for node in nodes if _has_resources(node)}
+
+    @cached_property
+    def _namespaces(self) -> dict[str, dict[str, str]] | None:
+        found = self._cluster.decode_objects(NAMESPACE_KIND, NamespaceObject)
+        return None if found is None else {one.name: one.labels for one in found}
+
+
+def _complete(pod: ApiPod) -> ApiPod:
+    """Fill in the defaults of a pod, unless an API server has stored it with them."""
+    return pod if pod.metadata and pod.metadata.uid else fill_in_defaults(pod)
+
+
+def _has_resources(node: ApiNode) -> bool:
+    status = node.status
+    return status is not None and (status.allocatable, status.capacity) != (None, None)
+
+
+def _selects_namespaces(pod: FilterPod, placed: PlacedPods) -> bool:
+    """Whether labels of Namespaces can matter to a pod."""
+    others = (one.term for one in placed.anti_affinity(pod.namespace))
+    selectors = (term.namespace_selector for term in (*pod.affinity, *pod.anti_affinity, *others))
+    return any(selector not in (None, LabelSelector()) for selector in selectors)
+
+
+def _leave_out(cluster: SchedulingCluster, pod: FilterPod | None) -> SchedulingCluster:
+    """Return a cluster without a pod that has a node; the cluster itself if there is none."""
+    if pod is None:
+        return cluster
+    placed = cluster.placed.copy()
+    placed.remove(pod, pod.node_name)
+    return replace_fields(cluster, placed=placed)
