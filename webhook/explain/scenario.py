@@ -24,6 +24,7 @@ from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
 from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.filters.run import NOTHING_KNOWN, NodeResults
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.topology import Topology
@@ -55,9 +56,14 @@ class Scenario(msgspec.Struct, frozen=True):
         """The pods that constraints count."""
         return self.cluster.placed.census
 
-    def placement(self) -> place.PodPlacement:
-        """Place the pod, by all filters that are modelled; O(nodes x constraints)."""
-        return place.place_in_cluster(self.pod, self.spreads, self.cluster)
+    def placement(self, known: NodeResults = NOTHING_KNOWN) -> place.PodPlacement:
+        """
+        Place the pod, by all filters that are modelled; O(nodes x constraints).
+
+        Args:
+            known: Results of the filters other than PodTopologySpread, for some nodes.
+        """
+        return place.place_in_cluster(self.pod, self.spreads, self.cluster, known)
 
     def with_nodes(self, nodes: Iterable[Node]) -> "Scenario":
         """Return the scenario with other nodes; new ones have the resources that most have."""

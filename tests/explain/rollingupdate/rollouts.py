@@ -1,13 +1,15 @@
 """Rolling updates of web pods on small clusters in short-hand."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace as replace_fields
 from itertools import count
+from typing import Any
 
 from msgspec.structs import replace
 
 from tests.explain.observed import NOW, make_pod
 from tests.explain.scenarios import cluster_of
-from tests.policy.placement.clusters import WEB, gates, spread_over
+from tests.policy.placement.clusters import SELECTS_WEB, WEB, gates, spread_over
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.rollingupdate.setup import Revisions, prepare_ordinals, prepare_sets
@@ -18,7 +20,8 @@ from webhook.explain.scenario import Scenario
 from webhook.policy.fenceposts import PodLimits
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census, ObservedPod
-from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod, HostPort
+from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
 
@@ -30,20 +33,26 @@ def rolling(replicas: int, surge: int = 1, unavailable: int = 0) -> RollingUpdat
     return RollingUpdate(replicas, PodLimits(surge, unavailable))
 
 
-def builder(constraints: Iterable[Constraint], revision: str) -> Callable[[int], NewPod]:
-    """Make what builds the pods of a revision, with their ordinal as a label."""
+def builder(
+    constraints: Iterable[Constraint], revision: str, **taken: Any
+) -> Callable[[int], NewPod]:
+    """
+    Make what builds the pods of a revision, with their ordinal as a label.
+
+    ``taken`` are other attributes of the pods.
+    """
 
     def build(ordinal: int) -> NewPod:
         labels = {**WEB, TEMPLATE_HASH: revision, "ordinal": f"{ordinal}"}
         spreads = resolve_constraints(tuple(constraints), labels, gates())
-        return NewPod(FilterPod("shop", labels), spreads)
+        return NewPod(FilterPod("shop", labels, **taken), spreads)
 
     return build
 
 
-def both(*constraints: Constraint) -> Revisions:
+def both(*constraints: Constraint, **taken: Any) -> Revisions:
     """Make two revisions with the same constraints."""
-    return Revisions(builder(constraints, "1"), builder(constraints, "2"))
+    return Revisions(builder(constraints, "1", **taken), builder(constraints, "2", **taken))
 
 
 def observe(
@@ -68,10 +77,14 @@ def workload(
 
 
 def cluster(
-    nodes: Iterable[Node], revisions: Revisions, pods: Iterable[ObservedPod] = ()
+    nodes: Iterable[Node],
+    revisions: Revisions,
+    pods: Iterable[ObservedPod] = (),
+    room: Mapping[str, Resources] | None = None,
 ) -> Scenario:
-    old = revisions.old(0)
-    return Scenario(old.pod, old.spreads, cluster_of(nodes, Census(pods)))
+    """Make a cluster; without ``room``, the allocatable resources, nodes take any pod."""
+    old, found = revisions.old(0), cluster_of(nodes, Census(pods))
+    return Scenario(old.pod, old.spreads, replace_fields(found, allocatable=room or {}))
 
 
 def of_sets(
@@ -80,10 +93,27 @@ def of_sets(
     *constraints: Constraint,
     pods: Sequence[ObservedPod] = (),
     sets: Sequence[str] = (),
+    room: Mapping[str, Resources] | None = None,
+    **taken: Any,
 ) -> RolloutSetup:
-    """Prepare the rolling update of a Deployment."""
-    revisions = both(*constraints)
-    return prepare_sets(cluster(nodes, revisions, pods), workload(pods), strategy, revisions, sets)
+    """Prepare the rolling update of a Deployment; ``taken`` are other attributes of its pods."""
+    revisions = both(*constraints, **taken)
+    scenario = cluster(nodes, revisions, pods, room)
+    return prepare_sets(scenario, workload(pods), strategy, revisions, sets)
+
+
+def with_cpu(nodes: Iterable[Node], cpu: int) -> dict[str, Resources]:
+    """Give all nodes room for ten pods, and some CPUs."""
+    return {one.name: Resources(milli_cpu=1000 * cpu, pods=10) for one in nodes}
+
+
+ONE_CPU = Resources(milli_cpu=1000)
+PORT_80 = (HostPort("0.0.0.0", "TCP", 80),)
+
+
+def apart_by(key: str) -> tuple[AffinityTerm, ...]:
+    """Make the anti-affinity of web pods to each other."""
+    return (AffinityTerm(key, SELECTS_WEB, ("shop",), None, key.encode()),)
 
 
 def of_ordinals(

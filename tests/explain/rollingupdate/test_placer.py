@@ -1,18 +1,28 @@
 """Pods of a rolling update are placed beside those of its state, and those of others."""
 
+from typing import Any
+
+import pytest
+
 from tests.explain.rollingupdate.rollouts import (
+    ONE_CPU,
+    PORT_80,
+    apart_by,
     both,
+    builder,
     cluster,
     observe,
     of_sets,
     rolling,
+    with_cpu,
     workload,
 )
-from tests.policy.placement.clusters import GPU, WEB, node, spread_over
+from tests.policy.placement.clusters import GPU, SELECTS_WEB, WEB, node, spread_over
 from webhook.explain.rollingupdate.placer import Placer
-from webhook.explain.rollingupdate.setup import prepare_sets
+from webhook.explain.rollingupdate.setup import Revisions, prepare_sets
 from webhook.explain.rollingupdate.state import RolloutState
-from webhook.policy.model import ZONE
+from webhook.policy.model import HOSTNAME, ZONE
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 
 NODES = (node("n1", "a"), node("n2", "b"))
 
@@ -39,21 +49,55 @@ def test_other_pods_count_and_the_workloads_own_do_not() -> None:
     assert placer.place(1, RolloutState((0, 0), 0, (), (), ())).passing == ("n2",)
 
 
-def test_nodes_are_told_apart_by_what_decides_on_pods() -> None:
-    nodes = (*NODES, node("n3", "a", taints=[GPU]), node("n4", "b", disk="ssd"))
-    setup = of_sets(nodes, rolling(1), spread_over())
-    setup.scenario.census.add("shop", {**WEB, "tier": "other"}, "n2")
-
-    signatures = Placer(setup.scenario, setup.kinds).sign_nodes()
-
-    assert signatures["n1"] == signatures["n4"]
-    assert len(set(signatures.values())) == 3
+# what the pods take
+TAKEN: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a CPU": {"requests": ONE_CPU},
+    "a port": {"ports": PORT_80},
+    "a host": {"anti_affinity": apart_by(HOSTNAME)},
+}
 
 
-def test_a_placement_is_that_of_the_scenario() -> None:
-    nodes = (*NODES, node("n3", "a", taints=[GPU]))
-    setup = of_sets(nodes, rolling(2), spread_over())
+@pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN.keys())
+def test_a_placement_is_that_of_the_scenario(taken: dict[str, Any]) -> None:
+    nodes = (*NODES, node("n3", "a", taints=[GPU]), node("n4", "b"))
+    setup = of_sets(nodes, rolling(2), spread_over(), room=with_cpu(nodes, 2), **taken)
     placer = Placer(setup.scenario, setup.kinds)
-    state = RolloutState((1, 0), 0, (("n1", (0, 1)),), (1,), ())
 
-    assert placer.place(1, state) == placer.describe(1, state).placement()
+    for placed in ({"n1": (0, 1)}, {"n1": (0,), "n4": (1,)}, {"n1": (0,)}, {"n1": (0, 1)}):
+        state = RolloutState((1, 0), 0, tuple(placed.items()), (1,), ())
+        described = placer.describe(1, state)
+        assert placer.place(1, state) == described.placement()
+        assert described.census.count("shop", SELECTS_WEB) == {
+            name: len(kinds) for name, kinds in placed.items()
+        }
+    assert setup.scenario.census.count("shop", SELECTS_WEB) == {}
+
+
+# what the pods take, whether nodes have resources; whether the pods are alike
+ALIKE: dict[str, tuple[list[dict[str, Any]], bool, bool]] = {
+    "the same": ([{"requests": ONE_CPU}] * 2, True, True),
+    "other requests": ([{"requests": ONE_CPU}, {}], True, False),
+    "other requests, and room for any": ([{"requests": ONE_CPU}, {}], False, True),
+    "other ports": ([{"ports": PORT_80}, {}], False, False),
+    "volumes": ([{"volumes": (PodVolume(CLAIM, "data", "shop"),)}] * 2, False, False),
+}
+
+
+@pytest.mark.parametrize(("taken", "has_room", "expected"), ALIKE.values(), ids=ALIKE.keys())
+def test_whether_pods_are_alike(
+    taken: list[dict[str, Any]], has_room: bool, expected: bool
+) -> None:
+    old, new = (builder((), f"{at}", **one) for at, one in enumerate(taken))
+    revisions = Revisions(old, new)
+    scenario = cluster(NODES, revisions, room=with_cpu(NODES, 2) if has_room else {})
+
+    setup = prepare_sets(scenario, workload([]), rolling(1), revisions)
+
+    assert Placer(setup.scenario, setup.kinds).are_pods_alike is expected
+
+
+def test_keys_of_affinity_matter() -> None:
+    setup = of_sets(NODES, rolling(1), spread_over(), anti_affinity=apart_by("rack"))
+
+    assert Placer(setup.scenario, setup.kinds).list_keys() == ["rack", ZONE]

@@ -1,12 +1,20 @@
 """A search finds every end that brute force over all nodes and pods finds."""
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.explain.rollingupdate.rollouts import APART, of_sets, rolling
+from tests.explain.rollingupdate.rollouts import (
+    APART,
+    ONE_CPU,
+    PORT_80,
+    apart_by,
+    of_sets,
+    rolling,
+)
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.rollingupdate import search
 from webhook.explain.rollingupdate.placer import Placer
@@ -14,8 +22,10 @@ from webhook.explain.rollingupdate.search import explore, follow
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.state import RolloutState
 from webhook.explain.rollingupdate.symmetry import NodeSymmetry
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
+from webhook.policy.placement.filters.resources import Resources
 
+MOST = 8  # pods of a drawn rollout at a time
 HOST = spread_over(HOSTNAME)
 UNEVEN = (node("a1", "a"), node("a2", "a"), node("a3", "a"), node("b1", "b"))
 
@@ -31,7 +41,7 @@ class NoSymmetry(NodeSymmetry):
 
 
 def symmetry_of(placer: Placer, kind: type[NodeSymmetry] = NodeSymmetry) -> NodeSymmetry:
-    return kind(placer.nodes, placer.list_keys(), placer.sign_nodes())
+    return kind(placer.nodes, placer.list_keys(), placer.sign_nodes(MOST))
 
 
 @st.composite
@@ -46,7 +56,20 @@ def setups(draw: st.DrawFn) -> RolloutSetup:
                             (spread_over(), soft)])  # fmt: skip
     replicas, surge = draw(st.integers(1, 3)), draw(st.integers(0, 1))
     unavailable = draw(st.integers(0 if surge else 1, 1))
-    return of_sets(nodes, rolling(replicas, surge, unavailable), *draw(some))
+    taken: dict[str, Any] = {}
+    if draw(st.booleans()):
+        taken["requests"] = ONE_CPU
+    if draw(st.integers(0, 3)) == 0:
+        taken["ports"] = PORT_80
+    if draw(st.integers(0, 3)) == 0:
+        taken["anti_affinity"] = apart_by(draw(st.sampled_from([ZONE, HOSTNAME])))
+    cpus = draw(st.lists(st.integers(1, 3), min_size=len(nodes), max_size=len(nodes)))
+    room = {
+        one.name: Resources(milli_cpu=1000 * cpu, pods=4)
+        for one, cpu in zip(nodes, cpus, strict=True)
+    }
+    strategy = rolling(replicas, surge, unavailable)
+    return of_sets(nodes, strategy, *draw(some), room=room, **taken)
 
 
 @settings(max_examples=60)
@@ -71,8 +94,10 @@ def test_symmetry_loses_no_end(setup: RolloutSetup) -> None:
 def test_merged_nodes_lose_no_end(setup: RolloutSetup) -> None:
     placer = Placer(setup.scenario, setup.kinds)
     exact = symmetry_of(placer)
-    merged = NodeSymmetry(placer.nodes, placer.list_keys(), placer.sign_nodes(), merges_nodes=True)
-    if exact.can_merge:
+    merged = NodeSymmetry(
+        placer.nodes, placer.list_keys(), placer.sign_nodes(MOST), merges_nodes=True
+    )
+    if exact.can_merge and placer.are_pods_alike:
         starts = explore(setup.filling, placer, exact, [setup.start]).ends
         found = explore(setup.updating, placer, exact, starts)
         rough = explore(setup.updating.ignore_nodes(), placer, merged, starts)

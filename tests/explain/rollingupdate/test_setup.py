@@ -3,12 +3,14 @@
 from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import (
+    ONE_CPU,
     both,
     cluster,
     observe,
     of_ordinals,
     of_sets,
     rolling,
+    with_cpu,
     workload,
 )
 from tests.policy.placement.clusters import WEB, node, spread_over
@@ -17,6 +19,7 @@ from webhook.explain.rollingupdate.setup import Filling, prepare_sets
 from webhook.explain.rollingupdate.sizes import SetSizes
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.model import ZONE
+from webhook.policy.placement.filters.resources import Resources
 
 NODES = (node("n1", "a"), node("n2", "b"))
 
@@ -93,6 +96,23 @@ def test_a_pod_that_is_not_ready_is_a_kind_of_its_own() -> None:
     assert [kind.is_ready for kind in setup.kinds[:3]] == [True, False, True]
 
 
+def test_running_pods_take_what_they_request() -> None:
+    revisions, pods = both(requests=ONE_CPU), observe({"n1": 1, "n2": 1, "": 1})
+    scenario = cluster(NODES, revisions, room=with_cpu(NODES, 2))
+    new = revisions.old(0).pod
+    small, alike = (replace(new, requests=Resources(milli_cpu=cpu)) for cpu in (500, 1000))
+    for pod, node_name in ((small, "n1"), (alike, "n2")):
+        scenario.cluster.placed.add(pod, node_name)
+    known = {"web-1-0": small, "web-1-1": replace(alike, name="web-1-1", node_name="n2")}
+
+    setup = prepare_sets(scenario, replace(workload(pods), placed=known), rolling(3), revisions)
+
+    usage = setup.scenario.cluster.placed.usage
+    assert [usage(name).requests.milli_cpu for name in ("n1", "n2")] == [0, 0]
+    assert [kind.pod.requests.milli_cpu for kind in setup.kinds] == [500, 1000, 1000, 1000]
+    assert (setup.start.placed, setup.start.pending) == ((("n1", (0,)), ("n2", (1,))), (1,))
+
+
 def test_ordinals() -> None:
     (pod,) = observe({"n2": 1}, name="web", first=6)
 
@@ -101,7 +121,7 @@ def test_ordinals() -> None:
     assert setup.start.placed == (("n2", (1,)),)
     assert setup.start.pending == ()
     assert [kind.owner for kind in setup.kinds] == [0, 1, 0, 1]
-    assert [kind.labels["ordinal"] for kind in setup.kinds] == ["5", "0", "5", "6"]
+    assert [kind.pod.labels["ordinal"] for kind in setup.kinds] == ["5", "0", "5", "6"]
     assert setup.strategy == "OrderedReady"
 
 

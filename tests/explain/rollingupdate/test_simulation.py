@@ -1,15 +1,32 @@
 """Rolling updates finish or stop as the arithmetic says, and say so for every choice."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
-from tests.explain.rollingupdate.rollouts import APART, observe, of_sets, rolling
+from tests.explain.rollingupdate.rollouts import (
+    APART,
+    ONE_CPU,
+    PORT_80,
+    apart_by,
+    observe,
+    of_sets,
+    rolling,
+    with_cpu,
+)
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.nodeedits import Cordon
 from webhook.explain.rollingupdate.report import StopBounds
 from webhook.explain.rollingupdate.simulation import simulate
-from webhook.explain.rollingupdate.sizes import BlueGreen, Recreate, RolloutStrategy
-from webhook.policy.model import HOSTNAME, Constraint, Node
+from webhook.explain.rollingupdate.sizes import (
+    BlueGreen,
+    Recreate,
+    RollingUpdate,
+    RolloutStrategy,
+)
+from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
+from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.podlabels import TEMPLATE_HASH
 
 HOST = spread_over(HOSTNAME)
@@ -77,6 +94,49 @@ def test_fate(
     assert (fate, len(forecast.steps), skews) == expected
     assert forecast.all_tried
     assert bool(forecast.reason) is not forecast.finishes
+
+
+# nodes and CPUs of each, limits of the rollout of two pods, what these take; why it stops
+FILTERS: dict[str, tuple[tuple[Node, ...], int, RollingUpdate, dict[str, Any], str]] = {
+    "a CPU for each pod": (THREE[:2], 1, rolling(2), {"requests": ONE_CPU}, "Insufficient cpu"),
+    "a CPU for the surge": (THREE, 1, rolling(2), {"requests": ONE_CPU}, ""),
+    "no surge": (THREE[:2], 1, rolling(2, 0, 1), {"requests": ONE_CPU}, ""),
+    "a port for each pod": (THREE[:2], 9, rolling(2), {"ports": PORT_80}, "free ports"),
+    "a port for the surge": (THREE, 9, rolling(2), {"ports": PORT_80}, ""),
+    "a host for each pod": (
+        THREE[:2], 9, rolling(2), {"anti_affinity": apart_by(HOSTNAME)}, "anti-affinity rules"
+    ),
+    "a host for the surge": (THREE, 9, rolling(2), {"anti_affinity": apart_by(HOSTNAME)}, ""),
+    "a zone for each pod": (
+        (*THREE[:2], node("b2", "b")), 9, rolling(2), {"anti_affinity": apart_by(ZONE)},
+        "anti-affinity rules",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cpu", "strategy", "taken", "reason"), FILTERS.values(), ids=FILTERS.keys()
+)
+def test_all_filters_decide(
+    nodes: tuple[Node, ...], cpu: int, strategy: RollingUpdate, taken: dict[str, Any], reason: str
+) -> None:
+    forecast, _ = simulate(of_sets(nodes, strategy, room=with_cpu(nodes, cpu), **taken))
+
+    stops = bool(reason)
+    assert (forecast.finishes, forecast.can_finish, forecast.can_stop) == (
+        not stops, not stops, stops
+    )  # fmt: skip
+    assert reason in forecast.reason
+    assert forecast.all_tried
+
+
+def test_nodes_with_more_room_than_pods_need_are_alike() -> None:
+    nodes = [node(f"n{i}", "abc"[i % 3]) for i in range(60)]
+    room = {one.name: Resources(9000 * at, pods=50 + at) for at, one in enumerate(nodes, start=9)}
+
+    forecast, _ = simulate(of_sets(nodes, rolling(6), spread_over(), room=room, requests=ONE_CPU))
+
+    assert forecast.all_tried
 
 
 def test_a_rollout_may_stop_with_more_or_fewer_pods() -> None:

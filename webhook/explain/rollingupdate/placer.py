@@ -1,21 +1,27 @@
 """
 kube-scheduler for the pods of a rolling update: ``Placer``, the only place that places a pod.
 
-A placement is that of ``Scenario.placement``; what other filters reject is found once for all
-states, since the pods of a state do not change it.
+A placement is that of ``Scenario.placement``, with the pods of a state on their nodes. What the
+filters find for a node is kept for other states, as long as pods of other nodes do not change it.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState
+from webhook.explain.newpods import NewPod
+from webhook.explain.rollingupdate.signatures import sign_nodes
+from webhook.explain.rollingupdate.state import NodePods, ReplicaKind, RolloutState
 from webhook.explain.scenario import Scenario
-from webhook.policy.placement.census import Census
-from webhook.policy.placement.filters.filterpods import FilterPod
-from webhook.policy.placement.filters.run import FilterResult, filter_nodes
-from webhook.policy.placement.nodes import Demands, find_mismatch
-from webhook.policy.placement.place import PodPlacement, place_pod, tally_constraints
+from webhook.policy.placement.filters.rejections import FilterRejection
+from webhook.policy.placement.filters.run import (
+    NOTHING_KNOWN,
+    FilterResult,
+    NodeResults,
+    filter_nodes,
+)
+from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -38,23 +44,30 @@ class Placer:
         self.kinds = kinds
         self.nodes = scenario.topology.nodes
         self.placements = 0
-        self._scenario = scenario
+        self._others = scenario
+        self._running, self._placed = scenario.copy_pods(), dict[str, NodePods]()
         self._spreads = _list_spreads(kinds)
-        self._others = self._count_others()
         self._cache: dict[Hashable, tuple[PodPlacement, tuple[str, ...]]] = {}
-        self._rejections: dict[int, FilterResult] = {}
+        self._results: dict[int, FilterResult] = {}
+        self._on_nodes: dict[tuple[int, str, NodePods], FilterRejection | None] = {}
+        self._depends_on_others = any(
+            pod.affinity or pod.anti_affinity or pod.volumes for kind in kinds for pod in kind.pods
+        )
 
-    def _count_others(self) -> Census:
-        """Keep only the pods that some constraint counts, so that a copy of them is cheap."""
-        census, kept = self._scenario.census, Census()
-        seen: set[frozenset[tuple[str, str]]] = set()
-        for namespace, spread in self._spreads:
-            for labels, nodes in census.select(namespace, spread.selector):
-                pairs = frozenset(labels.items())
-                if pairs not in seen and nodes:
-                    seen.add(pairs)
-                    kept.add_alike(namespace, labels, nodes)
-        return kept
+    @property
+    def are_pods_alike(self) -> bool:
+        """
+        Whether all pods take the same of a node.
+
+        Then a domain has room for a number of pods, whichever of its nodes they are on.
+        """
+        pods = [pod for kind in self.kinds for pod in kind.pods]
+        has_room, first = not self._others.cluster.allocatable, pods[0]
+        return not first.volumes and all(
+            (has_room or pod.requests == first.requests)
+            and (pod.ports, pod.volumes) == (first.ports, first.volumes)
+            for pod in pods
+        )
 
     def list_pending(self, state: RolloutState) -> list[int]:
         """List the kinds of the pending pods that may be placed, each as often as it has pods."""
@@ -73,62 +86,75 @@ class Placer:
         found = self._cache.get(key)
         if found is None:
             self.placements += 1
-            placement = self._compute(kind, self.describe(kind, state))
+            scenario = self._enter(kind, state)
+            placement = scenario.placement(self._list_known(kind, state))
+            for node, pods in state.placed:
+                self._on_nodes[kind, node, pods] = placement.refused.get(node)
             found = self._cache[key] = placement, placement.best
         return found
 
-    def _compute(self, kind: int, scenario: Scenario) -> PodPlacement:
-        pod, topology = scenario.pod, scenario.topology
-        tallies = tally_constraints(pod, scenario.spreads, topology, scenario.census)
-        return place_pod(tallies, topology, self._filter(kind, pod))
+    def _list_known(self, kind: int, state: RolloutState) -> NodeResults:
+        """List what the filters find for nodes; nothing if it depends on pods of other nodes."""
+        if self._depends_on_others:
+            return NOTHING_KNOWN
+        rejections = self._filter(kind).rejections
+        known = {node.name: rejections.get(node.name) for node in self.nodes}
+        for node, pods in state.placed:
+            known.pop(node, None)
+            if (kind, node, pods) in self._on_nodes:
+                known[node] = self._on_nodes[kind, node, pods]
+        return known
 
-    def _filter(self, kind: int, pod: FilterPod) -> FilterResult:
-        if kind not in self._rejections:
-            self._rejections[kind] = filter_nodes(pod, (), self._scenario.cluster)
-        return self._rejections[kind]
+    def _filter(self, kind: int) -> FilterResult:
+        """Filter all nodes without pods of the workload."""
+        if kind not in self._results:
+            pod = self._find_new(kind).pod
+            self._results[kind] = filter_nodes(pod, (), self._others.cluster)
+        return self._results[kind]
+
+    def _find_new(self, kind: int) -> NewPod:
+        new = self.kinds[kind].new
+        assert new is not None, "only pods that may be placed are pending"
+        return new
 
     def describe(self, kind: int, state: RolloutState) -> Scenario:
         """Return the scenario of a pending pod."""
-        new = self.kinds[kind].new
-        assert new is not None, "only pods that may be placed are pending"
-        scenario = self._scenario.copy_pods()
-        census = scenario.cluster.placed.census = self._others.copy()
-        placed: dict[int, dict[str, int]] = {}
-        for node, pods in state.placed:
-            for number in pods:
-                nodes = placed.setdefault(number, {})
-                nodes[node] = nodes.get(node, 0) + 1
-        for number, nodes in placed.items():
-            census.add_alike(self.kinds[number].namespace, self.kinds[number].labels, nodes)
-        return new.enter(scenario)
+        return self._enter(kind, state).copy_pods()
+
+    def _enter(self, kind: int, state: RolloutState) -> Scenario:
+        """Return the same without a copy of the pods: it is valid until the next call."""
+        placed = dict(state.placed)
+        for node in self._placed.keys() | placed.keys():
+            self._change(node, self._placed.get(node, ()), placed.get(node, ()))
+        self._placed = placed
+        return self._find_new(kind).enter(self._running)
+
+    def _change(self, node: str, before: NodePods, after: NodePods) -> None:
+        """Replace the pods of the workload on a node."""
+        if before == after:
+            return
+        was, now, pods = Counter(before), Counter(after), self._running.cluster.placed
+        for kind in (was - now).elements():
+            pods.remove(self.kinds[kind].pod, node)
+        for kind in (now - was).elements():
+            pods.add(self.kinds[kind].pod, node)
 
     def list_keys(self) -> list[str]:
-        """List the topology keys of all constraints."""
-        return sorted({spread.topology_key for _, spread in self._spreads})
+        """List the topology keys of all constraints, and of affinity."""
+        pods = [pod for kind in self.kinds for pod in kind.pods]
+        terms = [term for pod in pods for term in (*pod.affinity, *pod.anti_affinity)]
+        spread = (spread.topology_key for _, spread in self._spreads)
+        return sorted({*spread, *(term.topology_key for term in terms)})
 
-    def sign_nodes(self) -> dict[str, Hashable]:
+    def sign_nodes(self, most: int) -> Mapping[str, Hashable]:
         """
         Return node name -> what distinguishes the node for all kinds besides its topology values.
 
-        Nodes with equal signatures are interchangeable if their values are.
+        Args:
+            most: Number of pods that the workload never exceeds.
         """
-        demands = _list_demands(self.kinds, self._spreads)
-        results = [
-            self._filter(kind.number, kind.new.pod).rejections
-            for kind in self.kinds
-            if kind.new is not None
-        ]
-        counts = [
-            self._others.count(namespace, spread.selector) for namespace, spread in self._spreads
-        ]
-        return {
-            node.name: (
-                tuple(find_mismatch(node, one) for one in demands),
-                tuple(result.get(node.name) for result in results),
-                tuple(count.get(node.name, 0) for count in counts),
-            )
-            for node in self.nodes
-        }
+        results = [self._filter(kind.number) for kind in self.kinds if kind.new is not None]
+        return sign_nodes(self._others.cluster, self.kinds, self._spreads, results, most)
 
 
 def _list_spreads(kinds: Iterable[ReplicaKind]) -> list[tuple[str, SpreadConstraint]]:
@@ -139,16 +165,3 @@ def _list_spreads(kinds: Iterable[ReplicaKind]) -> list[tuple[str, SpreadConstra
             for spread in (*kind.new.spreads.hard, *kind.new.spreads.soft):
                 found[msgspec.json.encode(spread)] = kind.new.pod.namespace, spread
     return list(found.values())
-
-
-def _list_demands(
-    kinds: Iterable[ReplicaKind], spreads: Iterable[tuple[str, SpreadConstraint]]
-) -> list[Demands]:
-    """List what decides which nodes count for constraints."""
-    pods = {kind.new.pod.demands for kind in kinds if kind.new is not None}
-    counting = {
-        demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
-        for demands in pods
-        for _, spread in spreads
-    }
-    return list(counting)

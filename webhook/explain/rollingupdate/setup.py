@@ -21,10 +21,11 @@ from webhook.explain.rollingupdate.statefulsets import (
     StatefulSetController,
     StatefulSetPlan,
 )
-from webhook.explain.rollout import remove_pods
+from webhook.explain.rollout import remove_pods, take_pod
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import count_of
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.filters.filterpods import FilterPod
 
 _RUNNING = (2, 1, 0)  # the ``removal_key`` of a pod that runs, is ready, and has no deletion cost
 
@@ -75,7 +76,7 @@ def prepare_sets(
     numbers: dict[object, int] = {}
     found: list[tuple[int, str]] = []  # kind and node of each pod
     for pod in kept:
-        kind = _describe_pod(pod, names.index(_owner_of(pod)), old)
+        kind = _describe_pod(pod, names.index(_owner_of(pod)), old, pods.placed)
         number = numbers.setdefault(_identify(kind), len(kinds))
         if number == len(kinds):
             kinds.append(replace(kind, number=number))
@@ -115,7 +116,9 @@ def prepare_ordinals(
     for index in range(replicas):
         pod, new = present.get(index), revisions.old(plan.start + index)
         kind = _make_kind(index, index, new, is_new=False)
-        old.append(kind if pod is None else replace(_describe_pod(pod, index, new), number=index))
+        if pod is not None:
+            kind = replace(_describe_pod(pod, index, new, pods.placed), number=index)
+        old.append(kind)
     new_kinds = [
         _make_kind(replicas + index, index, revisions.new(plan.start + index), is_new=True)
         for index in range(replicas)
@@ -154,14 +157,17 @@ def _order_sets(pods: Iterable[ObservedPod], sets: Sequence[str]) -> list[str]:
     return [*sorted(owners.difference(sets)), *(name for name in sets if name in owners)]
 
 
-def _describe_pod(pod: ObservedPod, owner: int, new: NewPod) -> ReplicaKind:
-    labels = pod.metadata.labels or {}
+def _describe_pod(
+    pod: ObservedPod, owner: int, new: NewPod, placed: Mapping[str, FilterPod]
+) -> ReplicaKind:
+    """Describe a pod; one without a node will take what a new one takes."""
+    is_alike = (pod.metadata.labels or {}) == new.pod.labels
+    is_pending = is_alike and not pod.spec.node_name
     return ReplicaKind(
         number=0,
         owner=owner,
-        namespace=pod.metadata.namespace or "",
-        labels=labels,
-        new=new if labels == new.pod.labels else None,
+        pod=_reduce(new.pod if is_pending else take_pod(pod, placed)),
+        new=new if is_alike else None,
         is_new=False,
         removal=removal_key(pod),
         is_ready=find_readiness(pod) is not False,
@@ -172,16 +178,28 @@ def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> Replica
     return ReplicaKind(
         number=number,
         owner=owner,
-        namespace=new.pod.namespace,
-        labels=new.pod.labels,
+        pod=_reduce(new.pod),
         new=new,
         is_new=is_new,
         removal=_RUNNING,
     )
 
 
+def _reduce(pod: FilterPod) -> FilterPod:
+    """Keep what a pod takes of its node, and what keeps others away from it."""
+    return FilterPod(
+        pod.namespace,
+        pod.labels,
+        requests=pod.requests,
+        ports=pod.ports,
+        anti_affinity=pod.anti_affinity,
+        volumes=pod.volumes,
+    )
+
+
 def _identify(kind: ReplicaKind) -> object:
-    return kind.owner, frozenset(kind.labels.items()), kind.removal, kind.is_ready
+    pod = msgspec.json.encode(kind.pod, order="deterministic")
+    return kind.owner, pod, kind.removal, kind.is_ready
 
 
 def _start(sizes: tuple[int, ...], pods: Iterable[tuple[int, str]]) -> RolloutState:

@@ -97,10 +97,12 @@ class _Course(NamedTuple):
 
 def _explore(setup: RolloutSetup, placer: Placer) -> Exploration:
     """Try all choices; if they are too many, those that remain if the nodes of a domain are one."""
-    keys, signatures = placer.list_keys(), placer.sign_nodes()
+    # Argo Rollouts may create one pod more than the replicas of each of two revisions.
+    most = len(list(setup.start.list_kinds())) + 2 * (setup.replicas + 1)
+    keys, signatures = placer.list_keys(), placer.sign_nodes(most)
     exact = NodeSymmetry(placer.nodes, keys, signatures)
     found = _try_choices(setup.filling, setup.updating, placer, exact, setup.start)
-    if found.is_complete or not exact.can_merge:
+    if found.is_complete or not (exact.can_merge and placer.are_pods_alike):
         return found
     merged = NodeSymmetry(placer.nodes, keys, signatures, merges_nodes=True)
     controllers = setup.filling.ignore_nodes(), setup.updating.ignore_nodes()

@@ -5,12 +5,13 @@ Pods are known by their kind only: what distinguishes them for constraints and c
 that is deleted is gone at once; constraints do not count it while it terminates.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import NewPod
+from webhook.policy.placement.filters.filterpods import FilterPod
 
 
 class ReplicaKind(msgspec.Struct, frozen=True):
@@ -20,7 +21,7 @@ class ReplicaKind(msgspec.Struct, frozen=True):
     Attributes:
         number: Its index among all kinds of the rolling update.
         owner: Index of its ReplicaSet, the new one last; of a StatefulSet, of its ordinal.
-        labels: Of its pods.
+        pod: What such a pod takes of its node.
         new: What kube-scheduler places; None if no such pod is ever placed.
         is_new: Whether it is of the new revision.
         removal: What the ReplicaSet controller compares before the pods on a node; the least goes
@@ -30,12 +31,16 @@ class ReplicaKind(msgspec.Struct, frozen=True):
 
     number: int
     owner: int
-    namespace: str
-    labels: Mapping[str, str]
+    pod: FilterPod
     new: NewPod | None
     is_new: bool
     removal: tuple[int, ...] = ()
     is_ready: bool = True
+
+    @property
+    def pods(self) -> tuple[FilterPod, ...]:
+        """What such a pod takes, and the pod to place, if any is placed."""
+        return (self.pod,) if self.new is None else (self.pod, self.new.pod)
 
 
 NodePods = tuple[int, ...]

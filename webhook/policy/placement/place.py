@@ -19,7 +19,9 @@ from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.rejections import FilterRejection
 from webhook.policy.placement.filters.run import (
     LAST,
+    NOTHING_KNOWN,
     FilterResult,
+    NodeResults,
     filter_nodes,
     reject_status,
 )
@@ -164,13 +166,19 @@ def find_passing(
 
 
 def place_in_cluster(
-    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster
+    pod: FilterPod,
+    spreads: SpreadConstraints,
+    cluster: SchedulingCluster,
+    known: NodeResults = NOTHING_KNOWN,
 ) -> PodPlacement:
     """
     Place a pod, which is not among the placed ones, by all filters; O(nodes x constraints).
 
     Every filter but PodTopologySpread judges every node that no filter before it rejects, so that
     ``refused`` shows what rejects a node besides the constraints.
+
+    Args:
+        known: Results of the other filters for nodes that need not be filtered again.
     """
     tallies = tally_constraints(pod, spreads, cluster.topology, cluster.placed.census)
-    return place_pod(tallies, cluster.topology, filter_nodes(pod, (), cluster))
+    return place_pod(tallies, cluster.topology, filter_nodes(pod, (), cluster, known))
