@@ -4,7 +4,7 @@
 Random Deployments are restarted on random nodes. The test makes pods ready in random order, as
 kubelets would, until nothing happens any more: every controller has seen its pods, and every
 Pending pod is in the queue of those that the scheduler has tried in vain. The scheduler scores by
-PodTopologySpread alone, so that the best nodes are those it chooses from.
+PodTopologySpread alone, so that the best nodes are those it chooses from. All filters run.
 """
 
 import json
@@ -30,6 +30,7 @@ from webhook.policy.model import HOSTNAME, ZONE
 RUNS = rounds(5, 100)
 CALM = 25  # equal looks at the cluster, 20 ms apart, after which nothing happens any more
 HASH = "pod-template-hash"
+ROOM = {"cpu": "2", "pods": "110"}
 
 SPREADING_ALONE = {
     "schedulerName": "default-scheduler",
@@ -53,6 +54,7 @@ class DrawnRollout(NamedTuple):
     Attributes:
         zones: A letter for the zone of each node.
         is_cordoned: Whether the first node is cordoned.
+        spec: The rest of the specification of its pods.
     """
 
     zones: str
@@ -60,6 +62,7 @@ class DrawnRollout(NamedTuple):
     replicas: int
     strategy: Json
     constraints: list[Json]
+    spec: Json = POD_SPEC
 
 
 def constrain(key: str, **changes: Any) -> Json:
@@ -77,8 +80,24 @@ def limit(surge: int | str, unavailable: int | str) -> Json:
     return {"type": "RollingUpdate", "rollingUpdate": limits}
 
 
+def draw_spec(rng: random.Random) -> Json:
+    """Draw pods of which a node has room for one or two, or, by half, for any number."""
+    apart = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    cpu = {"resources": {"requests": {"cpu": rng.choice(["600m", "1"])}}}
+    port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    return rng.choice(
+        [
+            *[POD_SPEC] * 4,
+            *[{"containers": [{**POD_SPEC["containers"][0], **cpu}]}] * 2,
+            {"containers": [{**POD_SPEC["containers"][0], **port}]},
+            {**POD_SPEC, "affinity": affinity},
+        ]
+    )
+
+
 def draw_rollout(rng: random.Random) -> DrawnRollout:
-    """Draw a rollout; about a quarter of them can stop."""
+    """Draw a rollout; more than a quarter of them can stop."""
     keys = rng.choice([[ZONE], [HOSTNAME], *[[ZONE, HOSTNAME]] * 3])
     apart = {"matchLabelKeys": [HASH]}
     is_together = rng.random() < 0.7
@@ -97,6 +116,7 @@ def draw_rollout(rng: random.Random) -> DrawnRollout:
             )
             for key in keys
         ],
+        spec=draw_spec(rng),
     )
 
 
@@ -117,17 +137,18 @@ class RolledDeployment:
         self.namespace = plane.create_namespace()
         self.nodes = {f"{self.namespace}-{number}": zone for number, zone in enumerate(drawn.zones)}
         self._joined = [
-            kubelet.join(self.api, name, {ZONE: zone}) for name, zone in self.nodes.items()
+            kubelet.join(self.api, name, {ZONE: zone}, allocatable=ROOM)
+            for name, zone in self.nodes.items()
         ]
         if drawn.is_cordoned:
             self.api.merge(self._joined[0], {"spec": {"unschedulable": True}})
         self.replicas, self.constraints = drawn.replicas, drawn.constraints
-        self.written = self._write(drawn.strategy)
+        self.written = self._write(drawn.strategy, drawn.spec)
         self._calm, self._last = 0, ""
 
-    def _write(self, strategy: Json) -> Json:
+    def _write(self, strategy: Json, drawn: Json) -> Json:
         spec = {
-            **POD_SPEC,
+            **drawn,
             "terminationGracePeriodSeconds": 0,
             "topologySpreadConstraints": self.constraints,
         }
