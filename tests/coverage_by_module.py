@@ -65,6 +65,7 @@ SCOPES = (
     Scope("policy/placement/filters", "webhook/policy/placement/filters/[!_]*.py"),
     Scope("policy/advice", "webhook/policy/advice/[!_]*.py"),
     Scope("explain", "webhook/explain/[!_]*.py"),
+    Scope("explain/rollingupdate", "webhook/explain/rollingupdate/[!_]*.py"),
     Scope("rebalance", "webhook/rebalance/[!_]*.py"),
     Scope("policy/scaledown", "webhook/policy/scaledown/[!_]*.py"),
     Scope("certs", "certs/plan.py"),

@@ -143,6 +143,7 @@ def test_a_weight_of_half_takes_the_larger_canary() -> None:
     assert approximate(3, 50, 0) == (2, 1)
     assert approximate(0, 50, 0) == (0, 0)
     assert approximate(1, 5, 0) == (0, 1)
+    assert approximate(2, 75, 0) == (0, 2), "one pod of each is as far off as two"
 
 
 def test_a_canary_that_shrinks_keeps_enough_pods() -> None:

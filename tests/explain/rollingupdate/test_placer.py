@@ -101,3 +101,13 @@ def test_keys_of_affinity_matter() -> None:
     setup = of_sets(NODES, rolling(1), spread_over(), anti_affinity=apart_by("rack"))
 
     assert Placer(setup.scenario, setup.kinds).list_keys() == ["rack", ZONE]
+
+
+def test_constraints_of_pods_that_are_never_placed_do_not_matter() -> None:
+    pods = observe({"n1": 1}, revision="0")
+    setup = of_sets(NODES, rolling(1), spread_over(), pods=pods)
+    placer = Placer(setup.scenario, setup.kinds)
+
+    assert setup.kinds[0].new is None
+    assert placer.list_keys() == [ZONE]
+    assert placer.sign_nodes(1)["n1"] == placer.sign_nodes(1)["n2"]

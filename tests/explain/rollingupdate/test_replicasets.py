@@ -6,6 +6,7 @@ from tests.explain.rollingupdate.rollouts import observe, of_sets, rolling
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.rollingupdate.replicasets import ReplicaSetController
 from webhook.explain.rollingupdate.simulation import RolloutSetup
+from webhook.explain.rollingupdate.state import RolloutState
 from webhook.policy.placement.census import ObservedPod
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
@@ -80,6 +81,22 @@ def test_nodes_can_be_ignored() -> None:
     assert after is not None
     assert after.removal is not None
     assert after.removal.nodes == ("n1", "n2")
+
+
+def test_old_pods_are_deleted_until_new_ones_are_all() -> None:
+    setup = setup_of(*observe({"n1": 2}))
+    new = setup.kinds[-1].number
+    last = RolloutState((0, 2), 0, (("n1", (new, new)),), (), ())
+    mixed = RolloutState((1, 1), 0, (("n1", (0, new)),), (), ())
+
+    after = controller(setup).advance(mixed)
+
+    assert after is not None
+    assert after.placed == (("n1", (new,)),)
+    assert controller(setup).is_finished(last)
+    assert controller(setup).advance(last) is None
+    assert controller(setup).list_removable(last) == []
+    assert not controller(setup).is_finished(replace(last, starting=(new,)))
 
 
 def test_description() -> None:

@@ -11,6 +11,7 @@ from tests.explain.rollingupdate.rollouts import (
     PORT_80,
     apart_by,
     observe,
+    of_ordinals,
     of_sets,
     rolling,
     with_cpu,
@@ -25,6 +26,7 @@ from webhook.explain.rollingupdate.sizes import (
     RollingUpdate,
     RolloutStrategy,
 )
+from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -187,6 +189,18 @@ def test_a_pod_that_is_not_ready_stops_a_rollout_that_may_miss_none() -> None:
 
     assert forecast.finishes, "the pod that is not ready is deleted first"
     assert [step.old for step in forecast.steps] == [1, 0]
+
+
+def test_a_pod_that_never_gets_ready_is_the_reason() -> None:
+    (sick,) = observe({"n1": 1}, name="web")
+    assert sick.status is not None
+    assert sick.status.conditions is not None
+    down = (replace(sick.status.conditions[0], status="False"),)
+    sick = replace(sick, status=replace(sick.status, conditions=down))
+
+    forecast, _ = simulate(of_ordinals(THREE, StatefulSetPlan("web"), 1, pods=[sick]))
+
+    assert forecast.reason.startswith("a pod that is not ready keeps the controller")
 
 
 def test_many_choices_are_rough_or_incomplete() -> None:

@@ -1,6 +1,8 @@
 """States of a rolling update change as pods do."""
 
-from webhook.explain.rollingupdate.state import RolloutState, without
+from tests.explain.rollingupdate.rollouts import ONE_CPU, builder
+from webhook.explain.rollingupdate.state import ReplicaKind, RolloutState, without
+from webhook.policy.placement.filters.filterpods import FilterPod
 
 EMPTY = RolloutState((2, 1), 0, (), (), ())
 
@@ -27,3 +29,10 @@ def test_deleted_pods_are_gone() -> None:
 
 def test_without_one_of_several() -> None:
     assert without((0, 0, 1), 0) == (0, 1)
+
+
+def test_the_pods_of_a_kind() -> None:
+    old, new = FilterPod("shop", {}), builder((), "1", requests=ONE_CPU)(0)
+
+    assert ReplicaKind(0, 0, old, None, is_new=False).pods == (old,)
+    assert ReplicaKind(0, 0, old, new, is_new=False).pods == (old, new.pod)

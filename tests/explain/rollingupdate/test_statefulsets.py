@@ -67,3 +67,11 @@ def test_course(
     assert [step.action for step in forecast.steps] == actions
     assert forecast.finishes is finishes
     assert (forecast.can_finish, forecast.can_stop) == (finishes, not finishes)
+
+
+def test_ordinals_leave_no_choice() -> None:
+    setup = of_ordinals(THREE, PLAN, 2, pods=pods("n1", "n2"))
+
+    assert setup.updating.ignore_nodes() is setup.updating
+    assert setup.updating.list_removable(setup.start) == []
+    assert setup.updating.remove(setup.start, "n2", 1).placed == (("n1", (0,)),)
