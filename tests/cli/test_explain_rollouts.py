@@ -193,6 +193,71 @@ def test_pods_return_to_their_volumes(
     assert "not known" not in ran.out
 
 
+FULL = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api, namespace: shop, uid: d}
+spec:
+  replicas: 2
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: %s}}
+  selector: {matchLabels: {app: api}}
+  template:
+    metadata: {labels: {app: api}}
+    spec: {containers: [{name: api, image: "api:1", resources: {requests: {cpu: 700m}}}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  name: api-1
+  namespace: shop
+  uid: r
+  labels: {app: api, pod-template-hash: "1"}
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: api, uid: d, controller: true}]
+spec: {replicas: 2, selector: {matchLabels: {app: api, pod-template-hash: "1"}}}
+"""
+TAKING = """---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: api-1-%(name)s
+  namespace: %(namespace)s
+  labels: {app: api, pod-template-hash: "1"}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: api-1, uid: r, controller: true}]
+spec:
+  nodeName: %(name)s
+  containers: [{name: api, image: "api:1", resources: {requests: {cpu: 700m}}}]
+status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: %(name)s}
+status: {allocatable: {cpu: "1", pods: "9"}}
+"""
+
+# maxUnavailable, the exit code, and what the sentence contains
+RESOURCES: dict[str, tuple[int, int, list[str]]] = {
+    "no CPUs for the surge": (
+        0, 1, ["stops at step 1, with 0 of 2 new pods: a new pod", "3 Insufficient cpu"]
+    ),
+    "CPUs of the pod that is replaced": (1, 0, ["finishes in 2 steps"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("unavailable", "code", "parts"), RESOURCES.values(), ids=RESOURCES.keys())
+def test_resources_of_running_and_of_new_pods_count(
+    unavailable: int, code: int, parts: list[str], folder: Path, run: Run
+) -> None:
+    places = (("n1", "shop"), ("n2", "shop"), ("n3", "other"))
+    pods = "".join(TAKING % {"name": name, "namespace": inside} for name, inside in places)
+    (folder / "api.yaml").write_text(f"{FULL % unavailable}{pods}")
+
+    ran = run("explain", "deploy/api", "-n", "shop", "--facts", "api.yaml", "--what-if", "rollout")
+
+    assert (ran.code, ran.err) == (code, "")
+    sentence, *_ = ran.out.splitlines()
+    assert [part for part in parts if part not in sentence] == []
+
+
 def test_kinds_that_do_not_roll_out_are_errors(folder: Path, run: Run) -> None:
     ran = run("explain", "pod/web-5f6b9c7d48-1", *FACTS, "--what-if", "rollout")
 
