@@ -1,11 +1,15 @@
 """New pods are placed one after another, those of a StatefulSet by their ordinals."""
 
+from dataclasses import replace as replace_fields
 from itertools import islice
 
+import pytest
 from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
+from tests.policy.placement.filters.objects import cluster
+from tests.policy.placement.filters.volumes import bound_claim, volume_object
 from webhook.explain.newpods import (
     ALIKE,
     TRIED_TWICE,
@@ -17,7 +21,8 @@ from webhook.explain.newpods import (
 )
 from webhook.explain.nodeedits import Cordon
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, Tolerate
-from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 TWO = (node("n1", "a"), node("n2", "b"))
@@ -102,3 +107,34 @@ def test_another_choice_is_noted_if_it_matters_or_takes_too_long() -> None:
     for number, notes in ((3, 0), (1, 1), (TRIED_TWICE + 1, 1)):
         placed = place_pods(EMPTY, number).placed
         assert len(list(describe_choice(EMPTY, number, ALIKE, placed))) == notes
+
+
+# the zone of the volume of each ordinal, or none; the node of each new pod that has one
+VOLUMES: dict[str, tuple[list[str], list[str]]] = {
+    "each zone": (["a", "b", "c"], ["n1", "n2", "n3"]),
+    "one zone": (["b", "b", "b"], ["n2", "n2", "n2"]),
+    "no volume": (["a", "", ""], ["n1", "n2", "n3"]),
+    "a zone without nodes": (["a", "x", "c"], ["n1"]),
+}
+
+
+@pytest.mark.parametrize(("zones", "nodes"), VOLUMES.values(), ids=VOLUMES)
+def test_new_pods_go_to_the_volumes_of_their_ordinals(zones: list[str], nodes: list[str]) -> None:
+    names = [f"data-{ordinal}" for ordinal in range(3)]
+    claims = [bound_claim(name, name) for name in names]
+    volumes = [
+        volume_object(name, labels={ZONE: zone}) for name, zone in zip(names, zones, strict=True)
+    ]
+    storage = cluster([], persistentVolumeClaims=claims, persistentVolumes=volumes).storage
+    soft = scenario(EMPTY.topology.nodes, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY))
+    known = replace(soft, cluster=replace_fields(soft.cluster, storage=storage))
+
+    def build(ordinal: int) -> NewPod:
+        has_volume = ordinal < len(zones) and zones[ordinal]
+        used = (PodVolume(CLAIM, names[ordinal], "shop"),) if has_volume else ()
+        return NewPod(replace(known.pod, volumes=used), known.spreads)
+
+    found = place_pods(known, 3, PodSuccession(build))
+
+    assert sorted(found.placed.elements()) == nodes
+    assert bool(found.end.placement().passing) is (len(nodes) == len(zones))

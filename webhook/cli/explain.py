@@ -121,7 +121,7 @@ def explain(
                 subject,
                 requested,
                 replaces_defaults=bool(scheduler_config),
-                rolls_out=options.rolls_out,
+                options=options,
             )
         for target in targets:
             check_edits(options.parse(target.situation.names), [target], options.scale)
@@ -188,12 +188,18 @@ def _build_targets(
     requested: RequestedPolicy,
     *,
     replaces_defaults: bool,
-    rolls_out: bool,
+    options: WhatIfOptions,
 ) -> list[PlacementTarget]:
     """Build the targets of all subjects that words select and that can be explained."""
     now = current_time().timestamp()
     builder = TargetBuilder(
-        requested, subjects.cluster, replaces=replaces_defaults, now=now, rolls_out=rolls_out
+        requested,
+        subjects.cluster,
+        replaces=replaces_defaults,
+        now=now,
+        rolls_out=options.rolls_out,
+        simulates=options.simulates,
+        scale=options.scale,
     )
     targets: list[PlacementTarget] = []
     for item in subjects.select(words):

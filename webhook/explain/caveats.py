@@ -36,7 +36,8 @@ def find_caveats(
         template: The pod or pod template, as decoded from JSON; parts of wrong types are ignored.
         pod: The same as a value.
         schedulers: Names of the schedulers that are known.
-        has_claims: Whether each pod gets volumes of its own, from volumeClaimTemplates.
+        has_claims: Whether each pod gets volumes of its own, from volumeClaimTemplates, and the
+            names of their claims are not known.
     """
     spec = find_value(template, ("spec",))
     used = (text for text, is_used in _USES.items() if is_object(spec) and is_used(spec))

@@ -91,8 +91,6 @@ KIND_ROWS: tuple[KindRow, ...] = (
         _TEMPLATE, _SELECTOR, watched=True, short=("rc",),
     ),
     KindRow("", "v1", "PodTemplate", "podtemplates", ("template",), audited=False),
-    KindRow("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", audited=False),
-    KindRow("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False, audited=False),
     KindRow("apps", "v1", "Deployment", "deployments", _TEMPLATE, short=("deploy",)),
     KindRow(
         "apps", "v1", "ReplicaSet", "replicasets",
@@ -182,8 +180,6 @@ NAMESPACE_KIND = GroupKind("", "Namespace")
 NODE = GroupKind("", "Node")
 POD = GroupKind("", "Pod")
 BINDING = GroupKind("", "Binding")
-PERSISTENT_VOLUME = GroupKind("", "PersistentVolume")
-PERSISTENT_VOLUME_CLAIM = GroupKind("", "PersistentVolumeClaim")
 POD_TEMPLATE = GroupKind("", "PodTemplate")
 REPLICATION_CONTROLLER = GroupKind("", "ReplicationController")
 DEPLOYMENT = GroupKind("apps", "Deployment")

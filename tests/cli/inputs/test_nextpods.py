@@ -133,3 +133,14 @@ def test_the_controller_of_the_pod_selects_it(
     pod = build_next_pod(NextRevision(subject))
 
     assert foresee_selector(subject, pod) == LabelSelector(pairs)
+
+
+def test_a_claim_template_replaces_a_volume_of_the_template() -> None:
+    volumes = [{"name": "data"}, {"name": "own"}]
+    template = {"metadata": {"labels": APP}, "spec": {"volumes": volumes}}
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], "template": template}
+
+    pod = build_next_pod(NextRevision(subject_of(kinds.STATEFUL_SET, spec=spec)))
+
+    assert pod.spec is not None
+    assert [volume.name for volume in pod.spec.volumes or ()] == ["own"]

@@ -8,12 +8,13 @@ import pytest
 
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.replicas import select_replicas
+from webhook.cli.inputs.replicas import is_like, select_replicas
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.manifests import Document, parse
 from webhook.policy import kinds
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.nodes import SchedulingPod
 
 OPEN_SHIFT = kinds.DEPLOYMENT_CONFIG
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
@@ -160,3 +161,22 @@ def test_pods_belong_to_a_workload(
     belongs: bool,
 ) -> None:
     assert select(kind, labels, owner, **more) is belongs
+
+
+# labels of a pod, those of another one, whether it is like the first
+LIKE: dict[str, tuple[dict[str, str], dict[str, str] | None, bool]] = {
+    "more labels": (APP, HASHED, True),
+    "fewer labels": (HASHED, APP, False),
+    "none": (APP, None, False),
+    "a pod without labels": ({}, APP, False),
+}
+
+
+@pytest.mark.parametrize(("labels", "others", "expected"), LIKE.values(), ids=LIKE)
+def test_pods_with_all_labels_of_a_pod_are_like_it(
+    labels: dict[str, str], others: dict[str, str] | None, expected: bool
+) -> None:
+    pod = msgspec.convert({"metadata": {"labels": labels}}, SchedulingPod)
+    other = msgspec.convert({"metadata": {"labels": others}}, ObservedPod)
+
+    assert is_like(pod, other) is expected

@@ -1,10 +1,8 @@
 """Targets are prepared for a rolling update, after what is changed before it."""
 
-from dataclasses import replace as replace_fields
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import both, cluster, observe, rolling, workload
 from tests.policy.placement.clusters import SELECTS_WEB, node, spread_over
@@ -18,7 +16,6 @@ from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.explain.scenario import Scale
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT
 from webhook.policy.model import ZONE
-from webhook.policy.placement.filters.storage import Claim, Storage
 
 NODES = (node("n1", "a"), node("n2", "b"))
 REVISIONS = both(spread_over())
@@ -87,21 +84,6 @@ def test_ordinals_beyond_the_replicas_are_removed() -> None:
     setup, _ = prepare_rollout(target(plan, pods=pods, order=RemovalOrder.ORDINAL), (), None)
 
     assert setup.start.placed == (("n1", (0, 1)),)
-
-
-def test_the_storage_of_claims_is_part_of_the_cluster() -> None:
-    known = Storage(claims={("shop", "data-web-0"): Claim(namespace="shop", name="data-web-0")})
-    plan = RolloutPlan(lambda _: StatefulSetPlan("web"), REVISIONS, storage=known)
-    bare = target(plan, pods=[], order=RemovalOrder.ORDINAL)
-    full = replace(
-        bare.present, cluster=replace_fields(bare.present.cluster, storage=Storage(known.claims))
-    )
-
-    setup, _ = prepare_rollout(bare, (), None)
-    unchanged, _ = prepare_rollout(replace(bare, present=full), (), None)
-
-    assert setup.scenario.cluster.storage is known
-    assert unchanged.scenario.cluster.storage is full.cluster.storage
 
 
 def test_notes_of_the_plan_come_before_those_of_the_setup() -> None:

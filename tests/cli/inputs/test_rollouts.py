@@ -44,12 +44,13 @@ def read(
     *objects: dict[str, Any],
     version: Version = OLD,
     exists: bool = True,
+    **options: bool,
 ) -> RolloutPlan | None:
     text = yaml.safe_dump_all([*objects, value])
     documents = [item for item in parse(text, "all.yaml") if isinstance(item, Document)]
     cluster = ManifestCluster(documents, (), Inputs([]))
     (subject,) = find(f"{value['kind']}/web", "shop", TEMPLATES, cluster)
-    return read_plan(replace(subject, exists=exists), cluster, version, foresee, [])
+    return read_plan(replace(subject, exists=exists), cluster, version, foresee, [], **options)
 
 
 def plan_of(value: dict[str, Any], *objects: dict[str, Any], **options: Any) -> RolloutPlan:
@@ -127,10 +128,6 @@ NOTES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a Rollout": (
         workload("Rollout", ARGO, strategy={"canary": {}}), ["pauses, analyses and experiments"]
     ),
-    "unknown volumes": (
-        workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}]),
-        ["the volumes of its claims are not known"],
-    ),
     "on delete and a limit": (
         workload("StatefulSet", updateStrategy={"type": "OnDelete", "rollingUpdate": PARTITIONED}),
         ["updateStrategy OnDelete", "maxUnavailable has no effect"],
@@ -144,6 +141,12 @@ def test_notes(value: dict[str, Any], expected: list[str]) -> None:
 
     assert len(notes) == len(expected)
     assert all(note.startswith(first) for note, first in zip(notes, expected, strict=True))
+
+
+def test_volumes_that_are_not_known_are_noted() -> None:
+    (note,) = plan_of(workload("StatefulSet"), has_unknown_volumes=True).notes
+
+    assert note.startswith("the volumes of its claims are not known")
 
 
 def replica_set(name: str, created: str | None) -> dict[str, Any]:
@@ -196,29 +199,3 @@ def test_the_old_pods_of_a_stateful_set_have_the_revision_of_their_ordinal() -> 
 
     assert [hash_of(revisions.old(ordinal)) for ordinal in (0, 1)] == ["web-1", "web-2"]
     assert [hash_of(revisions.new(ordinal)) for ordinal in (0, 1)] == [NEW_REVISION] * 2
-
-
-def test_a_pod_of_a_stateful_set_needs_a_node_for_its_volumes() -> None:
-    written = workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}])
-    bound = {"pv.kubernetes.io/bind-completed": "yes"}
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-web-0", "namespace": "shop", "annotations": bound},
-        "spec": {"volumeName": "pv"},
-    }
-    labels = {"topology.kubernetes.io/zone": "a"}
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "pv", "labels": labels},
-    }
-
-    plan = plan_of(written, claim, volume)
-
-    built = (plan.revisions.old, plan.revisions.new)
-    claims = [[one.name for one in build(0).pod.volumes] for build in built]
-    assert claims == [["data-web-0"]] * 2
-    assert [build(1).pod.volumes for build in built] == [(), ()]
-    assert list(plan.storage.volumes) == ["pv"]
-    assert plan.notes == ()

@@ -19,6 +19,7 @@ from webhook.cli.inputs.schedulingscope import (
     SchedulingReader,
     SchedulingScope,
 )
+from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.policy.api.versions import Version
 from webhook.policy.placement.topology import Topology
@@ -152,3 +153,24 @@ def test_the_placed_pods_of_a_namespace_are_listed_by_name() -> None:
     cluster, _ = manifest_cluster(NODE + PODS)
 
     assert list(SchedulingReader(cluster, V1_36).list_placed("shop")) == ["web-1"]
+
+
+CLAIM = """\
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data-0, namespace: shop, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
+spec: {volumeName: pv}
+"""
+
+
+def test_what_is_not_known_of_pods_with_other_claims_is_listed_once() -> None:
+    cluster, _ = manifest_cluster(PODS + CLAIM)
+    reader = SchedulingReader(cluster, V1_36)
+    no_volume = "volumes: no PersistentVolume could be read"
+
+    scope = reader.read(api_pod(), "shop", TOPOLOGY, PodClaims(("data-0",)))
+    others = [PodClaims((f"data-{ordinal}",)) for ordinal in (0, 1, 2)]
+
+    assert scope.unread == (NODE_RESOURCES, no_volume)
+    assert reader.list_unread(scope, others) == (NODE_RESOURCES, no_volume, UNKNOWN_CLAIMS)

@@ -8,14 +8,16 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, page, refuse, respond
+from tests.explain.rollingupdate.rollouts import builder
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision
-from webhook.cli.inputs.setrevisions import SetRevisions, restore_template
+from webhook.cli.inputs.setrevisions import SetRevisions, list_new_pods, restore_template
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ApiError
+from webhook.explain.newpods import NewPod
 from webhook.manifests import Document, parse
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.placement.census import ObservedPod
@@ -215,3 +217,25 @@ def test_a_user_who_may_not_read_revisions_gets_an_answer(api: ApiServer) -> Non
         assert image_of(SetRevisions(subject, (), cluster).at(0)) == "db:1"
         with pytest.raises(ApiError):
             SetRevisions(subject, (), cluster).at(0)
+
+
+@pytest.mark.parametrize(("policy", "is_parallel"), [("Parallel", True), (None, False)])
+def test_new_pods_have_the_revisions_of_their_ordinals(
+    policy: str | None, is_parallel: bool
+) -> None:
+    value = stateful_set("db:2", 1, status=STATUS)
+    value["spec"] |= {"podManagementPolicy": policy, "ordinals": {"start": 3}}
+    subject, build = subject_of(value), builder((), "1")
+    built: list[tuple[dict[str, str], int]] = []
+
+    def foresee(revision: NextRevision, ordinal: int) -> NewPod:
+        built.append((dict(revision.labels), ordinal))
+        return build(ordinal)
+
+    succession = list_new_pods(subject, SetRevisions(subject, (), read()), foresee)
+
+    assert (succession.start, succession.is_parallel) == (3, is_parallel)
+    assert succession.build is not None
+    assert succession.build(3) is succession.build(3)
+    succession.build(4)
+    assert built == [({HASH: "db-1"}, 3), ({HASH: "db-2"}, 4)]

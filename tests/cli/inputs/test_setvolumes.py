@@ -1,113 +1,120 @@
-"""Pods of a StatefulSet return to the volumes of their claims."""
+"""The pods of a StatefulSet have claims by their ordinals."""
 
-import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.apiserver import ApiServer, page, refuse, respond
-from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import open_cluster
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
+from webhook.cli.inputs.setvolumes import (
+    SetVolumes,
+    drop_claimed,
+    list_templates,
+    read_set_volumes,
+)
+from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.errors import ApiError
-from webhook.manifests import Document, parse
-from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
-
-CLAIMS_PATH = "/api/v1/namespaces/shop/persistentvolumeclaims"
-
-
-def stateful_set(*templates: Any) -> ExplainSubject:
-    value = {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db", "namespace": "shop"},
-        "spec": {"volumeClaimTemplates": list(templates)},
-    }
-    return ExplainSubject(STATEFUL_SET, ("spec", "template"), "shop", value, exists=True)
-
+from webhook.cluster.scheduling.podobjects import FilterSpec
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
+from webhook.policy.model import GroupKind
+from webhook.policy.placement.filters.storage import Claim, Storage, Volume
 
 DATA, LOGS = {"metadata": {"name": "data"}}, {"metadata": {"name": "logs"}}
 
 
-def claim(name: str = "data-db-0", volume: str = "pv", *, bound: bool = True) -> Any:
-    annotations = {"pv.kubernetes.io/bind-completed": "yes"} if bound else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "shop", "annotations": annotations},
-        "spec": {"volumeName": volume},
-    }
+def subject(kind: GroupKind = STATEFUL_SET, **spec: Any) -> ExplainSubject:
+    value = {"metadata": {"name": "db", "namespace": "shop"}, "spec": spec}
+    return ExplainSubject(kind, ("spec", "template"), "shop", value, exists=True)
 
 
-def volume(name: str = "pv") -> Any:
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}}
-
-
-def read(*objects: Any) -> ManifestCluster:
-    documents = [
-        item for value in objects for item in parse(json.dumps(value), "x.json")
-        if isinstance(item, Document)
-    ]  # fmt: skip
-    return ManifestCluster(documents, (), Inputs([]))
-
-
-BROKEN = {**volume(), "spec": {"capacity": 5}}
-
-# claim templates, objects, the claims of the pod with ordinal 0
-CLAIMS: dict[str, tuple[list[Any], list[Any], list[str]]] = {
-    "a volume": ([DATA], [claim(), volume()], ["data-db-0"]),
-    "two volumes": (
-        [DATA, LOGS],
-        [claim(), volume(), claim("logs-db-0", "pv-2"), volume("pv-2")],
-        ["data-db-0", "logs-db-0"],
-    ),
-    "a claim that is not bound": ([DATA], [claim(bound=False), volume()], []),
-    "a claim of another pod": ([DATA], [claim("data-db-1"), volume()], []),
-    "a claim of another template": ([LOGS], [claim(), volume()], []),
-    "a volume that is gone": ([DATA], [claim()], []),
-    "a volume of a wrong type": ([DATA], [claim(), BROKEN], []),
-    "no claims": ([], [claim(), volume()], []),
-    "a template without a name": ([{}, 5], [claim(), volume()], []),
+# claim templates, the names of the claims of the pod with ordinal 1
+NAMES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "one": ([DATA], ("data-db-1",)),
+    "two": ([DATA, LOGS], ("data-db-1", "logs-db-1")),
+    "none": ([], ()),
+    "no list": (5, ()),
+    "without a name": ([{}, 5], ()),
 }
 
 
-@pytest.mark.parametrize(("templates", "objects", "names"), CLAIMS.values(), ids=CLAIMS.keys())
-def test_claims_of_a_pod_whose_volumes_are_known(
-    templates: list[Any], objects: list[Any], names: list[str]
+@pytest.mark.parametrize(("templates", "names"), NAMES.values(), ids=NAMES)
+def test_claims_are_named_for_the_ordinal(templates: Any, names: tuple[str, ...]) -> None:
+    volumes = read_set_volumes(subject(volumeClaimTemplates=templates), 3)
+
+    assert volumes.at(1) == PodClaims(names)
+
+
+def test_other_kinds_have_no_claims() -> None:
+    volumes = read_set_volumes(subject(DEPLOYMENT, volumeClaimTemplates=[DATA]), 3)
+
+    assert (volumes.at(0), list(volumes.list_claims(3))) == (NO_CLAIMS, [])
+
+
+def test_the_next_pod_has_claims_too() -> None:
+    volumes = read_set_volumes(subject(volumeClaimTemplates=[DATA], ordinals={"start": 3}), 1)
+
+    assert [claims.names for claims in volumes.list_claims(1)] == [("data-db-3",), ("data-db-4",)]
+
+
+# the retention policy, the replicas to set, the ordinals among 0 to 3 whose claims are deleted
+DELETED: dict[str, tuple[Any, int | None, list[int]]] = {
+    "no policy": (None, None, []),
+    "all are retained": ({"whenScaled": "Retain"}, 1, []),
+    "with the StatefulSet": ({"whenDeleted": "Delete"}, 1, []),
+    "the present replicas": ({"whenScaled": "Delete"}, None, [2, 3]),
+    "fewer replicas": ({"whenScaled": "Delete"}, 1, [1, 2, 3]),
+    "more replicas": ({"whenScaled": "Delete"}, 4, [2, 3]),
+}
+
+
+@pytest.mark.parametrize(("policy", "scale", "ordinals"), DELETED.values(), ids=DELETED)
+def test_claims_beyond_the_replicas_can_be_deleted(
+    policy: Any, scale: int | None, ordinals: list[int]
 ) -> None:
-    volumes = read_set_volumes(stateful_set(*templates), read(*objects))
+    written = subject(volumeClaimTemplates=[DATA], persistentVolumeClaimRetentionPolicy=policy)
 
-    assert volumes.list_claims(0) == tuple(PodVolume(CLAIM, name, "shop") for name in names)
+    volumes = read_set_volumes(written, 2, scale)
+
+    assert [ordinal for ordinal in range(4) if volumes.at(ordinal).are_deleted] == ordinals
 
 
-# claim templates, objects, whether nothing is known of the volumes
-KNOWN: dict[str, tuple[list[Any], list[Any], bool]] = {
-    "a volume": ([DATA], [claim(), volume()], False),
-    "no volume": ([DATA], [claim()], True),
-    "no claim": ([DATA], [volume()], True),
-    "no templates": ([], [], False),
+def storage(namespace: str = "shop", name: str = "data-db-0", volume: str = "pv") -> Storage:
+    claim = Claim(namespace=namespace, name=name, volume=volume)
+    return Storage(claims={(namespace, name): claim}, volumes={"pv": Volume(name="pv")})
+
+
+# storage, whether nothing is known of the volumes
+KNOWN: dict[str, tuple[Storage, bool]] = {
+    "a volume": (storage(), False),
+    "a claim without a volume": (storage(volume=""), True),
+    "a volume that is gone": (storage(volume="gone"), True),
+    "a claim of another template": (storage(name="logs-db-0"), True),
+    "a claim of another namespace": (storage(namespace="ops"), True),
+    "no claim": (Storage(), True),
 }
 
 
-@pytest.mark.parametrize(("templates", "objects", "unknown"), KNOWN.values(), ids=KNOWN.keys())
-def test_whether_volumes_are_known(templates: list[Any], objects: list[Any], unknown: bool) -> None:
-    assert read_set_volumes(stateful_set(*templates), read(*objects)).are_unknown is unknown
+@pytest.mark.parametrize(("known", "unknown"), KNOWN.values(), ids=KNOWN)
+def test_whether_volumes_are_known(known: Storage, unknown: bool) -> None:
+    assert SetVolumes("db", "shop", ("data",)).are_unknown(known) is unknown
+    assert not SetVolumes("db", "shop").are_unknown(known)
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_user_who_may_not_list_volumes_gets_none(api: ApiServer) -> None:
-    path = "/api/v1/persistentvolumes"
-    api.script(CLAIMS_PATH, *[page(claim())] * 3)
-    api.script(path, refuse("no"), page(volume()), respond({}, 422))
+@pytest.mark.parametrize(
+    ("templates", "left"), [([], ["data", "own"]), ([DATA, LOGS], ["own"])], ids=["none", "some"]
+)
+def test_a_claim_template_replaces_a_volume_of_its_name(templates: Any, left: list[str]) -> None:
+    written = {"volumes": [{"name": "data"}, {"name": "own"}]}
+    value = {"spec": {"volumeClaimTemplates": templates}}
 
-    with open_cluster(ServerOptions(kubeconfig="kubeconfig"), read(), ()) as cluster:
-        assert read_set_volumes(stateful_set(DATA), cluster).are_unknown
-        known: SetVolumes = read_set_volumes(stateful_set(DATA), cluster)
-        with pytest.raises(ApiError):
-            read_set_volumes(stateful_set(DATA), cluster)
+    found = drop_claimed(msgspec.convert(written, FilterSpec), value)
 
-    assert known.list_claims(0) == (PodVolume(CLAIM, "data-db-0", "shop"),)
+    assert found is not None
+    assert [volume.name for volume in found.volumes or ()] == left
+
+
+def test_a_pod_without_volumes_is_kept() -> None:
+    value = {"spec": {"volumeClaimTemplates": [DATA]}}
+
+    assert list_templates(value) == ("data",)
+    assert drop_claimed(None, value) is None
+    assert drop_claimed(FilterSpec(), value) == FilterSpec()

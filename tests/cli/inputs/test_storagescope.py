@@ -6,7 +6,13 @@ import pytest
 
 from tests.cli.inputs.test_cluster import manifest_cluster
 from tests.policy.placement.filters.objects import pod
-from webhook.cli.inputs.storagescope import LIMITS, NEW_CLAIMS, StorageReader
+from webhook.cli.inputs.storagescope import (
+    LIMITS,
+    NEW_CLAIMS,
+    UNKNOWN_CLAIMS,
+    PodClaims,
+    StorageReader,
+)
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.storage import NO_STORAGE
 
@@ -62,3 +68,32 @@ def test_ephemeral_claims_exist_only_with_their_pod(uid: str, left: int) -> None
     found = StorageReader(manifest_cluster(text)[0]).read(written)
 
     assert (len(found.pod.volumes), found.unread) == (left, () if left else (NEW_CLAIMS,))
+
+
+# the objects of files, the claims, the volumes of the pod, what is named
+GIVEN: dict[str, tuple[str, PodClaims, list[str], tuple[str, ...]]] = {
+    "a claim": (BOUND + VOLUME + CSI_NODE, PodClaims(("data",)), ["data", "own"], ()),
+    "one of two": (
+        BOUND + VOLUME + CSI_NODE, PodClaims(("logs", "data")), ["data", "own"], (UNKNOWN_CLAIMS,)
+    ),
+    "a deleted claim": (
+        BOUND + VOLUME + CSI_NODE, PodClaims(("data",), are_deleted=True), ["own"],
+        (UNKNOWN_CLAIMS,),
+    ),
+    "no claim": (VOLUME, PodClaims(("data",)), ["own"], (UNKNOWN_CLAIMS,)),
+    "a claim whose volume could not be read": (
+        BOUND, PodClaims(("data",)), ["own"], ("volumes: no PersistentVolume could be read",)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "claims", "names", "unread"), GIVEN.values(), ids=GIVEN)
+def test_claims_that_a_controller_gives_count_if_they_exist(
+    text: str, claims: PodClaims, names: list[str], unread: tuple[str, ...]
+) -> None:
+    own = pod(volumes=[{"name": "d", "awsElasticBlockStore": {"volumeID": "own"}}])
+
+    found = StorageReader(manifest_cluster(text)[0]).read(own, claims)
+
+    assert ([volume.name for volume in found.pod.volumes], found.unread) == (names, unread)
+    assert found.storage is not NO_STORAGE

@@ -1,5 +1,6 @@
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -8,13 +9,14 @@ from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
+from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
 from webhook.explain.daemons import DaemonPods
 from webhook.manifests import Document, parse
 from webhook.policy.firstlabels import HASH
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import LabelSelector
 
 NODES = """\
@@ -79,6 +81,7 @@ defaultConstraints:
 
 
 NOW = 1_800_000_000.0
+TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
 
 read_defaults = partial(read_policy, kube_version="", allow_locked_gates=True)
 PLAIN = read_defaults(feature_gates="", config="")
@@ -101,12 +104,12 @@ def build(
     policy: RequestedPolicy = PLAIN,
     *,
     replaces: bool = False,
-    rolls_out: bool = False,
+    **options: Any,
 ) -> PlacementTarget:
     """Build the target of an object of this cluster."""
     cluster = ManifestCluster(documents(NODES + text), (), Inputs([]))
-    builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW, rolls_out=rolls_out)
-    (found,) = find(subject, "shop", BUILT_IN_TEMPLATES, cluster)
+    builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW, **options)
+    (found,) = find(subject, "shop", TEMPLATES, cluster)
     return builder.build(found)
 
 
@@ -318,8 +321,80 @@ def test_pods_of_a_workload_have_what_decides_on_their_removal() -> None:
 
 def test_what_the_pod_uses_is_a_caveat() -> None:
     claims = WEB.replace("kind: Deployment", "kind: StatefulSet").replace(
-        "{replicas: 4,", "{replicas: 4, volumeClaimTemplates: [{}],"
+        "{replicas: 4,", "{replicas: 4, volumeClaimTemplates: [{metadata: {name: data}}],"
     )
 
     assert build("deploy/web", WEB).caveats == (*ALWAYS_IGNORED, NODE_RESOURCES)
-    assert build("sts/web", claims).caveats == (*ALWAYS_IGNORED, NEW_VOLUMES, NODE_RESOURCES)
+    assert build("sts/web", claims).caveats == (*ALWAYS_IGNORED, NODE_RESOURCES, UNKNOWN_CLAIMS)
+
+
+def test_volumes_of_other_kinds_with_claim_templates_are_new() -> None:
+    clone_set = WEB.replace("apps/v1", "apps.kruise.io/v1alpha1").replace(
+        "kind: Deployment", "kind: CloneSet"
+    )
+    claims = clone_set.replace("{replicas: 4,", "{volumeClaimTemplates: [{metadata: {name: d}}],")
+
+    assert build("cloneset/web", claims).caveats == (*ALWAYS_IGNORED, NEW_VOLUMES, NODE_RESOURCES)
+
+
+STATEFUL_SET = WEB.replace("kind: Deployment", "kind: StatefulSet").replace(
+    "{replicas: 4,", "{replicas: 2, volumeClaimTemplates: [{metadata: {name: data}}],"
+)
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data-web-%s
+  namespace: shop
+  annotations: {pv.kubernetes.io/bind-completed: "yes"}
+spec: {volumeName: pv}
+---
+"""
+VOLUME = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv, labels: {topology.kubernetes.io/zone: a}}
+---
+"""
+CLAIMS = "".join(CLAIM % ordinal for ordinal in (0, 1, 2)) + VOLUME
+
+# what is simulated, whether the volume of a pod is not considered
+SIMULATED: dict[str, tuple[dict[str, Any], bool]] = {
+    "the next pod": ({}, False),
+    "missing pods": ({"simulates": True}, False),
+    "more pods": ({"simulates": True, "scale": 3}, True),
+}
+
+
+@pytest.mark.parametrize(("options", "is_named"), SIMULATED.values(), ids=SIMULATED)
+def test_the_claims_of_pods_that_are_placed_are_named_if_they_do_not_exist(
+    options: dict[str, Any], is_named: bool
+) -> None:
+    target = build("sts/web", STATEFUL_SET + CLAIMS, **options)
+
+    assert [volume.name for volume in target.situation.pod.volumes] == ["data-web-0"]
+    assert (UNKNOWN_CLAIMS in target.caveats) is is_named
+
+
+def test_the_new_pods_of_a_stateful_set_have_the_claims_of_their_ordinals() -> None:
+    target = build("sts/web", STATEFUL_SET + CLAIMS, rolls_out=True)
+
+    assert target.pods is not None
+    assert target.pods.succession.build is not None
+    assert target.rollout is not None
+    builds = (
+        target.pods.succession.build,
+        target.rollout.revisions.old,
+        target.rollout.revisions.new,
+    )
+    for build_pod in builds:
+        names = [[one.name for one in build_pod(at).pod.volumes] for at in range(4)]
+        assert names == [["data-web-0"], ["data-web-1"], ["data-web-2"], []]
+    assert target.rollout.notes == ()
+
+
+def test_the_volumes_of_a_rollout_may_be_unknown() -> None:
+    target = build("sts/web", STATEFUL_SET, rolls_out=True)
+
+    assert target.rollout is not None
+    assert len(target.rollout.notes) == 1

@@ -29,8 +29,6 @@ from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     CONTROLLER_REVISION,
     NAMESPACE_KIND,
-    PERSISTENT_VOLUME,
-    PERSISTENT_VOLUME_CLAIM,
     POD,
 )
 from webhook.policy.model import GroupKind
@@ -40,14 +38,9 @@ from webhook.policy.placement.census import ObservedPod
 
 PLACES: Mapping[GroupKind, ResourcePath] = {
     kind: ResourcePath(BUILT_IN_KINDS[kind].root, BUILT_IN_KINDS[kind].plural)
-    for kind in (
-        *BUILT_IN_TEMPLATES,
-        CONTROLLER_REVISION,
-        PERSISTENT_VOLUME,
-        PERSISTENT_VOLUME_CLAIM,
-    )
+    for kind in (*BUILT_IN_TEMPLATES, CONTROLLER_REVISION)
 }
-"""API path of each built-in kind with a pod template, and of those with revisions and volumes."""
+"""API path of each built-in kind with a pod template, and of that with its revisions."""
 
 
 class LiveCluster:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.revisions import NextRevision
+from webhook.cli.inputs.setvolumes import drop_claimed
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
@@ -65,7 +66,7 @@ def build_next_pod(
     metadata = UniqueMeta(
         labels=labels, annotations=pod.metadata.annotations, owner_references=tuple(owners)
     )
-    return ApiPod(metadata, template.spec)
+    return ApiPod(metadata, drop_claimed(template.spec, subject.value))
 
 
 def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> LabelSelector:

@@ -24,6 +24,7 @@ from webhook.policy.advice.subject import SELECTOR_REQUIRED
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.podlabels import find_owner_by_hash, revision_key
 from webhook.policy.selectors import has_pairs, matches
 
@@ -138,3 +139,8 @@ class _Replicas:
     def _has_labels(self, labels: Mapping[str, str]) -> bool:
         """Whether a pod has the labels of the template, by which a default selector selects."""
         return has_pairs(labels, subjects.decode_template(self._subject).labels)
+
+
+def is_like(pod: SchedulingPod, other: ObservedPod) -> bool:
+    """Whether another pod has all labels of a pod that has some."""
+    return bool(pod.labels) and has_pairs(other.metadata.labels or {}, pod.labels)

@@ -5,7 +5,6 @@ Edits of the cluster and of the number of replicas are applied before it.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace as replace_fields
 
 from msgspec.structs import replace
 
@@ -21,7 +20,6 @@ from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.explain.rollout import remove_pods
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit, apply_all
-from webhook.policy.placement.filters.storage import Storage
 
 MOST_REPLICAS = 500  # of a simulated rollout; more take seconds
 
@@ -69,7 +67,7 @@ def prepare_rollout(
     if replicas > MOST_REPLICAS:
         problem = f"{replicas} replicas are too many to simulate: at most {MOST_REPLICAS}"
         raise ConfigError(problem, _OPTION)
-    changed = _add_storage(apply_all(edits, target.present), plan.storage)
+    changed = apply_all(edits, target.present)
     surplus = Surplus()
     if scale is not None or isinstance(plan.choose(replicas), StatefulSetPlan):
         # otherwise, pods beyond the replicas are those of a rollout that runs
@@ -79,13 +77,6 @@ def prepare_rollout(
     notes = (*target.terms.notes, *plan.notes, *surplus.notes, *setup.notes)
     edits = edits if scale is None else (*edits, Scale(scale))
     return replace(setup, notes=notes), edits
-
-
-def _add_storage(scenario: Scenario, storage: Storage) -> Scenario:
-    """Add the storage of claims, unless all storage is known."""
-    if scenario.cluster.storage.claims or not storage.claims:
-        return scenario
-    return replace(scenario, cluster=replace_fields(scenario.cluster, storage=storage))
 
 
 def _remove(pods: WorkloadPods, surplus: Surplus) -> WorkloadPods:

@@ -16,7 +16,6 @@ from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored
 from webhook.cli.inputs.setrevisions import SetRevisions
-from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
 from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.canary import ALL, Canary
 from webhook.explain.rollingupdate.setup import Revisions
@@ -33,7 +32,6 @@ from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
 from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value, is_array, is_object
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.podlabels import revision_key
 
 NEW_REVISION = "new"
@@ -64,7 +62,6 @@ class RolloutPlan(msgspec.Struct, frozen=True):
         sets: Names of its ReplicaSets, the first created first.
         notes: What is supposed; sentences.
         obstacle: Why its rollout is not modelled; empty if it is.
-        storage: The storage of the claims of its pods, by its claim templates.
     """
 
     choose: ChooseStrategy
@@ -72,7 +69,6 @@ class RolloutPlan(msgspec.Struct, frozen=True):
     sets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     obstacle: str = ""
-    storage: Storage = NO_STORAGE
 
 
 def read_plan(
@@ -81,12 +77,15 @@ def read_plan(
     version: Version,
     foresee: ForeseePod,
     replicas: Sequence[ObservedPod],
+    *,
+    has_unknown_volumes: bool = False,
 ) -> RolloutPlan | None:
     """
     Read how a workload rolls out.
 
     Args:
         replicas: Its pods.
+        has_unknown_volumes: Whether its pods have claims whose volumes are not known.
 
     Returns:
         None for a kind whose rollout is not modelled.
@@ -100,26 +99,13 @@ def read_plan(
             choose = _read_argo_rollout(subject)
         case _:
             return None
-    volumes = SetVolumes(subject.name, subject.namespace)
-    if subject.kind == STATEFUL_SET:
-        volumes = read_set_volumes(subject, cluster)
     return RolloutPlan(
         choose,
-        _list_revisions(subject, cluster, partial(_foresee_volumes, foresee, volumes), replicas),
+        _list_revisions(subject, cluster, foresee, replicas),
         _list_sets(subject, cluster),
-        tuple(_list_notes(subject, version, volumes)),
+        tuple(_list_notes(subject, version, has_unknown_volumes=has_unknown_volumes)),
         _find_obstacle(subject),
-        volumes.storage,
     )
-
-
-def _foresee_volumes(
-    foresee: ForeseePod, volumes: SetVolumes, revision: NextRevision, ordinal: int
-) -> NewPod:
-    """Foresee a pod that needs a node which can access its volumes."""
-    new = foresee(revision, ordinal)
-    claims = (*new.pod.volumes, *volumes.list_claims(ordinal))
-    return replace(new, pod=replace(new.pod, volumes=claims))
 
 
 def _list_revisions(
@@ -214,7 +200,7 @@ def _find_obstacle(subject: subjects.ExplainSubject) -> str:
 
 
 def _list_notes(
-    subject: subjects.ExplainSubject, version: Version, volumes: SetVolumes
+    subject: subjects.ExplainSubject, version: Version, *, has_unknown_volumes: bool
 ) -> Iterator[str]:
     if _find(subject, "paused") is True:
         yield "it is paused: the rollout begins after it is resumed"
@@ -222,7 +208,7 @@ def _list_notes(
         yield "pauses, analyses and experiments of the Rollout are taken to end well"
     if _find(subject, "updateStrategy", "type") == "OnDelete":
         yield "updateStrategy OnDelete: the controller replaces no pod that nobody deletes"
-    if volumes.are_unknown:
+    if has_unknown_volumes:
         yield (
             "the volumes of its claims are not known: a pod returns to the zone of its volume, and "
             "stays Pending if a hard constraint rejects it there"

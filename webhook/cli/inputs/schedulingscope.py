@@ -5,15 +5,16 @@ Namespaces and storage are read only for a pod that they matter to. What the use
 what files do not show, is left out and named; it is never an error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace as replace_fields
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.storagescope import StorageReader, StorageScope
+from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims, StorageReader, StorageScope
 from webhook.cluster.scheduling.defaults import fill_in_defaults
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
@@ -75,7 +76,9 @@ class SchedulingReader:
         self._storage = StorageReader(cluster)
         self._pods: dict[str, _RunningPods] = {}
 
-    def read(self, pod: ApiPod, namespace: str, topology: Topology) -> SchedulingScope:
+    def read(
+        self, pod: ApiPod, namespace: str, topology: Topology, claims: PodClaims = NO_CLAIMS
+    ) -> SchedulingScope:
         """
         Read the scope of a pod, or of the next pod of a workload.
 
@@ -83,8 +86,9 @@ class SchedulingReader:
             pod: Its node, if it has one, is ignored.
             namespace: Of the workload; the pod's own takes precedence.
             topology: The nodes.
+            claims: Those that the controller of the pod gives to it.
         """
-        found = self.read_pod(pod, namespace)
+        found = self.read_pod(pod, namespace, claims)
         incoming = found.pod
         running = self._read_running(incoming.namespace)
         names = _selects_namespaces(incoming, running.placed)
@@ -101,12 +105,17 @@ class SchedulingReader:
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
 
-    def read_pod(self, pod: ApiPod, namespace: str) -> StorageScope:
+    def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""
         filled = _complete(pod)
         spec = filled.spec and replace(filled.spec, node_name="")
         written = replace(filled, spec=spec)
-        return self._storage.read(read_pod(written, self._version, namespace))
+        return self._storage.read(read_pod(written, self._version, namespace), claims)
+
+    def list_unread(self, scope: SchedulingScope, claims: Iterable[PodClaims]) -> tuple[str, ...]:
+        """List what is not known of the pod of a scope, and of pods like it with these claims."""
+        found = (self._storage.read(scope.pod, one).unread for one in claims)
+        return tuple(dict.fromkeys((*scope.unread, *chain.from_iterable(found))))
 
     def list_placed(self, namespace: str) -> Mapping[str, FilterPod]:
         """List the pods of a namespace that have a node, by their names."""

@@ -8,8 +8,8 @@ Source: kubernetes pkg/controller/statefulset stateful_set_control.go ``getState
 stateful_set_utils.go ``newVersionedStatefulSetPod``.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.revisions import NextRevision, find_stored, is_unchanged
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError
+from webhook.explain.newpods import NewPod, PodSuccession
 from webhook.policy.kinds import CONTROLLER_REVISION, POD
 from webhook.policy.nextrevision import find_free_ordinal, find_ordinals, read_partitioned
 from webhook.policy.paths import LIST_NAME, find_value, is_array, is_object, replace_value
@@ -124,6 +125,21 @@ class SetRevisions:
             for one, kept in templates
             if is_object(kept)
         }
+
+
+def list_new_pods(
+    subject: subjects.ExplainSubject,
+    revisions: SetRevisions,
+    foresee: Callable[[NextRevision, int], NewPod],
+) -> PodSuccession:
+    """List the new pods of a StatefulSet."""
+
+    @cache
+    def build(ordinal: int) -> NewPod:
+        return foresee(revisions.at(ordinal), ordinal)
+
+    policy = find_value(subject.value, ("spec", "podManagementPolicy"))
+    return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
 
 
 def _has_labels(pod: ObservedPod, labels: Mapping[str, str]) -> bool:

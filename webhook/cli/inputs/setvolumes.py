@@ -1,32 +1,25 @@
 """
-The volumes of a StatefulSet's pods, and the nodes that can access them: ``read_set_volumes``.
+The claims of a StatefulSet's pods, by their ordinals: ``read_set_volumes``.
 
-A pod that is replaced has the claims of its predecessor. Which node can take it is decided by the
-volumes that these are bound to. Claims that are not bound decide nothing.
+Only names are read here. ``StorageReader`` decides which of these claims exist.
 
-Source: kubernetes pkg/controller/statefulset stateful_set_utils.go ``getPersistentVolumeClaims``;
-kube-scheduler plugins/{volumebinding,volumezone}.
+Source: kubernetes pkg/controller/statefulset stateful_set_utils.go ``getPersistentVolumeClaims``,
+``updateStorage``, ``claimOwnerMatchesSetAndPod``.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.manifestcluster import Json
-from webhook.cluster.protocol import FailureReason
-from webhook.cluster.scheduling.storage import read_storage
-from webhook.cluster.scheduling.storageobjects import ApiClaim, ApiVolume, StorageObjects
-from webhook.errors import ApiError
-from webhook.policy.kinds import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
-from webhook.policy.model import GroupKind
+from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
+from webhook.cluster.scheduling.podobjects import FilterSpec
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value, is_array
-from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.policy.placement.filters.storage import Storage
-
-_Object = TypeVar("_Object", ApiClaim, ApiVolume)
 
 
 class SetVolumes(msgspec.Struct, frozen=True):
@@ -36,66 +29,68 @@ class SetVolumes(msgspec.Struct, frozen=True):
     Attributes:
         name: Of the StatefulSet.
         templates: Names of its claim templates.
-        storage: The claims of its pods, and volumes.
+        start: The first ordinal.
+        kept: The ordinals whose claims outlive their pods; None for all.
     """
 
-    name: str
-    namespace: str
+    name: str = ""
+    namespace: str = ""
     templates: tuple[str, ...] = ()
-    storage: Storage = Storage()
+    start: int = 0
+    kept: range | None = None
 
-    @property
-    def are_unknown(self) -> bool:
+    def list_claims(self, replicas: int) -> Iterator[PodClaims]:
+        """Yield the claims of a number of pods and of the next one; none without templates."""
+        if self.templates:
+            yield from map(self.at, range(self.start, self.start + replicas + 1))
+
+    def at(self, ordinal: int) -> PodClaims:
+        """Return the claims of the pod with an ordinal; none without claim templates."""
+        if not self.templates:
+            return NO_CLAIMS
+        names = tuple(f"{template}-{self.name}-{ordinal}" for template in self.templates)
+        return PodClaims(names, are_deleted=self.kept is not None and ordinal not in self.kept)
+
+    def are_unknown(self, storage: Storage) -> bool:
         """Whether it has claims, and the volume of none is known."""
-        return bool(self.templates) and not any(
-            claim.volume in self.storage.volumes for claim in self.storage.claims.values()
+        starts = tuple(f"{template}-{self.name}-" for template in self.templates)
+        return bool(starts) and not any(
+            namespace == self.namespace and name.startswith(starts)
+            for (namespace, name), claim in storage.claims.items()
+            if claim.volume in storage.volumes
         )
 
-    def list_claims(self, ordinal: int) -> tuple[PodVolume, ...]:
-        """List the claims of a pod whose volumes are known."""
-        names = (f"{template}-{self.name}-{ordinal}" for template in self.templates)
-        return tuple(
-            PodVolume(CLAIM, name, self.namespace) for name in names if self._is_known(name)
-        )
 
-    def _is_known(self, name: str) -> bool:
-        claim = self.storage.claims.get((self.namespace, name))
-        return claim is not None and claim.is_bound and claim.volume in self.storage.volumes
+def read_set_volumes(
+    subject: subjects.ExplainSubject, replicas: int, scale: int | None = None
+) -> SetVolumes:
+    """
+    Read the volumes of a StatefulSet; other kinds have none.
+
+    Args:
+        replicas: The present number of replicas.
+        scale: The number of replicas to set; None to keep it.
+    """
+    if subject.kind != STATEFUL_SET:
+        return SetVolumes()
+    start = read_partitioned(subject.value).start
+    least = replicas if scale is None else min(replicas, scale)
+    path = ("spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
+    is_deleted = find_value(subject.value, path) == "Delete"
+    kept = range(start, start + least) if is_deleted else None
+    return SetVolumes(subject.name, subject.namespace, list_templates(subject.value), start, kept)
 
 
-def read_set_volumes(subject: subjects.ExplainSubject, cluster: ClusterReader) -> SetVolumes:
-    """Read the volumes of a StatefulSet; nothing is read for one without claim templates."""
-    found = find_value(subject.value, ("spec", "volumeClaimTemplates"))
+def list_templates(workload: Any) -> tuple[str, ...]:
+    """List the names of the claim templates of a workload, given as JSON."""
+    found = find_value(workload, ("spec", "volumeClaimTemplates"))
     names = (find_value(one, ("metadata", "name")) for one in (found if is_array(found) else ()))
-    templates = tuple(name for name in names if isinstance(name, str))
-    if not templates:
-        return SetVolumes(subject.name, subject.namespace)
-    claims = _list(cluster, PERSISTENT_VOLUME_CLAIM, subject.namespace)
-    starts = tuple(f"{template}-{subject.name}-" for template in templates)
-    own = [
-        {**one, "metadata": {**one["metadata"], "namespace": subject.namespace}}
-        for one in claims
-        if subjects.name_of(one).startswith(starts)
-    ]
-    volumes = _list(cluster, PERSISTENT_VOLUME, "") if own else []
-    storage = StorageObjects(tuple(_convert(volumes, ApiVolume)), tuple(_convert(own, ApiClaim)))
-    return SetVolumes(subject.name, subject.namespace, templates, read_storage(storage))
+    return tuple(name for name in names if isinstance(name, str))
 
 
-def _list(cluster: ClusterReader, kind: GroupKind, namespace: str) -> list[Json]:
-    """List objects; none if the user may not read them."""
-    try:
-        return cluster.list_objects_of(kind, namespace)
-    except ApiError as error:
-        if error.reason is not FailureReason.FORBIDDEN:
-            raise
-        return []
-
-
-def _convert(values: Iterable[Json], to: type[_Object]) -> Iterator[_Object]:
-    """Decode objects; those with a value of a wrong type are left out."""
-    for value in values:
-        try:
-            yield msgspec.convert(value, to)
-        except msgspec.ValidationError:
-            continue
+def drop_claimed(spec: FilterSpec | None, workload: Any) -> FilterSpec | None:
+    """Return the specification of a pod without volumes that claim templates replace."""
+    templates = list_templates(workload)
+    if spec is None or not spec.volumes or not templates:
+        return spec
+    return replace(spec, volumes=tuple(v for v in spec.volumes if v.name not in templates))

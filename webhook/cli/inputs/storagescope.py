@@ -25,11 +25,28 @@ from webhook.cluster.scheduling.storageobjects import (
 from webhook.cluster.storageclasses import StorageClassObject
 from webhook.policy import kinds
 from webhook.policy.model import GroupKind
-from webhook.policy.placement.filters.filterpods import EPHEMERAL, FilterPod
+from webhook.policy.placement.filters.filterpods import CLAIM, EPHEMERAL, FilterPod, PodVolume
 from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 
 NEW_CLAIMS = "ephemeral volumes, which are created with the pod"
+UNKNOWN_CLAIMS = "volumes of volumeClaimTemplates without a known claim"
 LIMITS = "limits of CSI drivers: no CSINode could be read"
+
+
+class PodClaims(NamedTuple):
+    """
+    The claims that a controller gives to a pod, besides those of its template.
+
+    Attributes:
+        names: In the namespace of the pod.
+        are_deleted: Whether they were deleted with a former pod.
+    """
+
+    names: tuple[str, ...] = ()
+    are_deleted: bool = False
+
+
+NO_CLAIMS = PodClaims()
 
 
 class StorageScope(NamedTuple):
@@ -53,14 +70,24 @@ class StorageReader:
         self._cluster = cluster
         self._unread: set[GroupKind] = set()
 
-    def read(self, pod: FilterPod) -> StorageScope:
-        """Read the storage for a pod; without a uid the pod does not exist, nor do its claims."""
+    def read(self, pod: FilterPod, claims: PodClaims = NO_CLAIMS) -> StorageScope:
+        """
+        Read the storage for a pod.
+
+        Args:
+            pod: Without a uid it does not exist, nor do the claims of its ephemeral volumes.
+            claims: Those of them that exist are added to its volumes.
+        """
         unread: list[str] = []
+        if claims.names:
+            pod, are_known = self._add_claims(pod, claims)
+            unread += () if are_known else (UNKNOWN_CLAIMS,)
         if not pod.uid and any(volume.kind == EPHEMERAL for volume in pod.volumes):
             pod = replace(pod, volumes=tuple(v for v in pod.volumes if v.kind != EPHEMERAL))
             unread.append(NEW_CLAIMS)
         if not any(volume.namespace for volume in pod.volumes):
-            return StorageScope(pod, NO_STORAGE, tuple(unread))
+            storage = self._storage if claims.names else NO_STORAGE
+            return StorageScope(pod, storage, tuple(unread))
         storage = self._storage
         lacking = self._find_lacking(pod)
         if lacking is not None:
@@ -69,6 +96,13 @@ class StorageReader:
         elif kinds.CSI_NODE in self._unread:
             unread.append(LIMITS)
         return StorageScope(pod, storage, tuple(unread))
+
+    def _add_claims(self, pod: FilterPod, claims: PodClaims) -> tuple[FilterPod, bool]:
+        """Add the claims that exist to a pod; also return whether these are all."""
+        known = () if claims.are_deleted else self._storage.claims
+        names = [name for name in claims.names if (pod.namespace, name) in known]
+        added = (PodVolume(CLAIM, name, pod.namespace) for name in names)
+        return replace(pod, volumes=(*added, *pod.volumes)), len(names) == len(claims.names)
 
     def _find_lacking(self, pod: FilterPod) -> GroupKind | None:
         """Find a kind that the volumes of a pod need and that could not be read; None if none."""

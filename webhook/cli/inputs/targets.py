@@ -6,7 +6,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -20,17 +20,19 @@ from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.removals import gather_pods
-from webhook.cli.inputs.replicas import select_replicas
+from webhook.cli.inputs.replicas import is_like, select_replicas
 from webhook.cli.inputs.revisions import NextRevision, find_revision
 from webhook.cli.inputs.rollouts import ForeseePod, RolloutPlan, read_plan
 from webhook.cli.inputs.schedulingscope import SchedulingReader, SchedulingScope
-from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.cli.inputs.setrevisions import SetRevisions, list_new_pods
+from webhook.cli.inputs.setvolumes import SetVolumes, list_templates, read_set_volumes
+from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.explanation import Refusal
 from webhook.explain.keynames import find_key_names
-from webhook.explain.newpods import NewPod, PodSuccession
+from webhook.explain.newpods import NewPod
 from webhook.explain.removal import WorkloadPods
 from webhook.explain.scenario import Scenario, list_used_keys
 from webhook.explain.terms import PlacementTerms, find_terms
@@ -54,7 +56,6 @@ from webhook.policy.placement.spreads import (
 )
 from webhook.policy.placement.topology import Topology
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
-from webhook.policy.selectors import has_pairs
 
 
 class PlacementTarget(msgspec.Struct, frozen=True):
@@ -107,6 +108,8 @@ class TargetBuilder:
         replaces: bool,
         now: float,
         rolls_out: bool = False,
+        simulates: bool = False,
+        scale: int | None = None,
     ) -> None:
         """
         Store the sources; ``build`` reads them.
@@ -116,8 +119,10 @@ class TargetBuilder:
                 configuration replaces; otherwise our webhook writes them into new pods.
             now: The present time, in seconds since 1970, for the age of pods.
             rolls_out: Whether to read how the workloads roll out a new revision.
+            simulates: Whether missing pods are placed, too.
+            scale: The number of replicas to set; None to keep it.
         """
-        self._rolls_out = rolls_out
+        self._rolls_out, self._simulates, self._scale = rolls_out, simulates, scale
         self._now = now
         self._scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._policy = requested.policy
@@ -138,12 +143,9 @@ class TargetBuilder:
         admitted = self._server.admit(subject, facts)
         subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
-        claims = find_value(subject.value, ("spec", "volumeClaimTemplates"))
-        template, schedulers = (
-            find_value(subject.value, subject.path),
-            self._policy.scheduler_defaults,
-        )
-        scope = target.situation
+        template = find_value(subject.value, subject.path)
+        claims = subject.kind != STATEFUL_SET and list_templates(subject.value)
+        scope, schedulers = target.situation, self._policy.scheduler_defaults
         found = find_caveats(
             template, scope.pod, scope.cluster, schedulers, has_claims=bool(claims)
         )
@@ -158,7 +160,7 @@ class TargetBuilder:
         observed = self._cluster.pods(namespace)
         others = [other for other in observed if other.metadata.name != subject.name]
         own = [other for other in observed if other.metadata.name == subject.name and other.counts]
-        alike = [other for other in others if other.counts and _is_like(pod, other)]
+        alike = [other for other in others if other.counts and is_like(pod, other)]
         running = Counter(other.spec.node_name or "" for other in (*alike, *own))
         scope = self._read_scope(pod, namespace)
         situation = self._situation(pod, scope, facts)
@@ -194,33 +196,39 @@ class TargetBuilder:
             facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
         pod = self._server.admit_pod(pod, namespace, facts)
         running = Counter(other.spec.node_name or "" for other in own)
-        scope = self._read_scope(pod, namespace)
+        replicas = 1 if workload.replicas is None else workload.replicas
+        volumes = read_set_volumes(subject, replicas, self._scale)
+        scope = self._read_scope(pod, namespace, volumes.at(ordinal))
         situation = self._situation(pod, scope, facts)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             daemons = _build_daemon_target(subject, situation, selected, running)
             return replace(daemons, caveats=scope.unread)
+        scale = replicas if self._scale is None else self._scale
+        claims = volumes.list_claims(scale) if self._simulates else ()
         demand = find_job_demand(subject, selected, self._cluster)
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
         pods = pods and replace(pods, placed=self._scheduling.list_placed(namespace))
-        foresee = partial(self._foresee_pod, namespace, own, situation)
+        foresee = partial(self._foresee_pod, own, situation, volumes)
         if revisions is not None and pods is not None:
-            pods = replace(pods, succession=_list_succession(subject, revisions, foresee))
+            pods = replace(pods, succession=list_new_pods(subject, revisions, foresee))
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
             kind=subject.kind,
             situation=situation,
             runs_on="",
-            replicas=demand.pods if demand else _default_to_one(workload.replicas),
+            replicas=demand.pods if demand else replicas,
             running=running,
             present=situation,
             pods=pods,
-            caveats=scope.unread,
+            caveats=self._scheduling.list_unread(scope, claims),
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
-            rollout=self._read_plan(subject, foresee, own),
+            rollout=self._read_plan(
+                subject, foresee, own, unknown=volumes.are_unknown(scope.cluster.storage)
+            ),
         )
 
     def _read_plan(
@@ -228,16 +236,21 @@ class TargetBuilder:
         subject: subjects.ExplainSubject,
         foresee: ForeseePod,
         replicas: Sequence[ObservedPod],
+        *,
+        unknown: bool,
     ) -> RolloutPlan | None:
         if not self._rolls_out:
             return None
-        return read_plan(subject, self._cluster, self._policy.gates.version, foresee, replicas)
+        version = self._policy.gates.version
+        return read_plan(
+            subject, self._cluster, version, foresee, replicas, has_unknown_volumes=unknown
+        )
 
     def _foresee_pod(
         self,
-        namespace: str,
         replicas: Sequence[ObservedPod],
         situation: Scenario,
+        volumes: SetVolumes,
         /,
         revision: NextRevision,
         ordinal: int,
@@ -248,12 +261,13 @@ class TargetBuilder:
         Args:
             ordinal: Its ordinal in a StatefulSet.
         """
+        namespace = revision.subject.namespace
         facts: Facts = self._cluster.facts(namespace)
         pod = build_next_pod(revision, replicas, ordinal=ordinal)
         if not revision.is_owned:
             facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
         pod = self._server.admit_pod(pod, namespace, facts)
-        incoming = self._scheduling.read_pod(pod, namespace).pod
+        incoming = self._scheduling.read_pod(pod, namespace, volumes.at(ordinal)).pod
         spreads = self._find_spreads(pod, namespace, facts)
         terms = self._find_terms(revision.subject, pod)
         found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
@@ -275,9 +289,11 @@ class TargetBuilder:
             terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         return replace(terms, revision=unknown) if unknown else terms
 
-    def _read_scope(self, pod: ApiPod, namespace: str) -> SchedulingScope:
+    def _read_scope(
+        self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS
+    ) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
-        return self._scheduling.read(pod, namespace, topology)
+        return self._scheduling.read(pod, namespace, topology, claims)
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes
@@ -326,25 +342,3 @@ def _build_daemon_target(
         present=pinned,
         daemon=gather_daemon_pods(subject, selected),
     )
-
-
-def _list_succession(
-    subject: subjects.ExplainSubject, revisions: SetRevisions, foresee: ForeseePod
-) -> PodSuccession:
-    """List the new pods of a StatefulSet."""
-
-    @cache
-    def build(ordinal: int) -> NewPod:
-        return foresee(revisions.at(ordinal), ordinal)
-
-    policy = find_value(subject.value, ("spec", "podManagementPolicy"))
-    return PodSuccession(build, revisions.start, is_parallel=policy == "Parallel")
-
-
-def _default_to_one(replicas: int | None) -> int:
-    return 1 if replicas is None else replicas
-
-
-def _is_like(pod: SchedulingPod, other: ObservedPod) -> bool:
-    """Whether another pod has all labels of a pod that has some."""
-    return bool(pod.labels) and has_pairs(other.metadata.labels or {}, pod.labels)
