@@ -8,7 +8,12 @@ from msgspec.structs import replace
 from tests.cli.views.explanations import ZONE, explanation
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanationpage import render_page
-from webhook.cli.views.rollout import MOST_DOMAINS, MOST_STEPS, choose_domains, show_forecast
+from webhook.cli.views.rollout import (
+    MOST_DOMAINS,
+    MOST_ROLLOUT_STEPS,
+    choose_domains,
+    show_forecast,
+)
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.rollingupdate.report import (
     RolloutDomain,
@@ -77,7 +82,7 @@ def test_a_workload_without_constraints_has_no_domains(
 
 
 def test_many_steps_are_shortened(capsys: pytest.CaptureFixture[str]) -> None:
-    steps = tuple(step(9, number, f"new {number}") for number in range(1, MOST_STEPS + 3))
+    steps = tuple(step(9, number, f"new {number}") for number in range(1, MOST_ROLLOUT_STEPS + 3))
 
     lines = show(replace(FORECAST, steps=steps), capsys).lines
 

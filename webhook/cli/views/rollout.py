@@ -16,7 +16,7 @@ from webhook.explain.rollingupdate.report import (
 )
 from webhook.explain.sentences import domain_name
 
-MOST_STEPS = 12  # of a table, half of them the last ones
+MOST_ROLLOUT_STEPS = 12  # of a table, half of them the last ones
 MOST_DOMAINS = 4  # columns; five digits each fit in 80 columns beside the others
 
 
@@ -56,9 +56,9 @@ def _list_rows(forecast: RolloutForecast, shown: Sequence[str]) -> Iterator[tupl
 
 def shorten_steps(steps: Sequence[RolloutStep]) -> Iterator[tuple[int, RolloutStep | None]]:
     """Yield the steps with their numbers, and None in place of those between, if they are many."""
-    half = MOST_STEPS // 2
+    half = MOST_ROLLOUT_STEPS // 2
     for number, step in enumerate(steps, start=1):
-        if len(steps) <= MOST_STEPS or number <= half or number > len(steps) - half:
+        if len(steps) <= MOST_ROLLOUT_STEPS or number <= half or number > len(steps) - half:
             yield number, step
         elif number == half + 1:
             yield number, None
