@@ -6,7 +6,7 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
-from webhook.cli.inputs.schedulingscope import OTHER_PODS
+from webhook.cli.inputs.schedulingscope import NODE_RESOURCES, OTHER_PODS
 
 CLUSTER = """\
 apiVersion: v1
@@ -68,3 +68,25 @@ def test_what_may_not_be_listed_is_said_and_is_no_error(
 
     assert (ran.code, ran.err) == (0, "")
     assert OTHER_PODS in ran.out.splitlines()[-1]
+
+
+def test_a_malformed_quantity_of_a_template_is_an_error(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER.replace("cpu: 1500m", "memory: 1.5GiB"))
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "error: Deployment shop/web: spec.template.spec.containers[0].resources.requests.memory: "
+        "expected a quantity, got '1.5GiB': write 1.5Gi\n"
+    )
+
+
+def test_a_malformed_quantity_of_a_node_is_reported(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER.replace('cpu: "4"', "cpu: -4"))
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert ran.code == 3
+    assert "Node/n1: status.allocatable.cpu: expected a quantity of 0 or more, got -4" in ran.err
+    assert NODE_RESOURCES in ran.out

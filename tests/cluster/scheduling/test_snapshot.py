@@ -37,6 +37,14 @@ def test_nodes_and_their_resources() -> None:
     assert cluster.allocatable == {"n1": Resources(1500, pods=110), "n2": Resources()}
 
 
+@pytest.mark.parametrize("member", ["allocatable", "capacity"])
+def test_a_malformed_quantity_of_a_node_is_a_type_error(member: str) -> None:
+    written = {"metadata": {"name": "n1"}, "status": {member: {"memory": "16GiB"}}}
+
+    with pytest.raises(msgspec.ValidationError, match="write 16Gi"):
+        read(nodes=[written])
+
+
 def test_a_node_without_allocatable_resources_has_its_capacity_for_pods() -> None:
     """As kube-apiserver stores it."""
     node = {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "8"}}}
