@@ -40,7 +40,7 @@ def test_pods_of_other_namespaces_take_resources(folder: Path, run: Run) -> None
     (answer,) = ran.documents
     assert (ran.code, answer["explanation"]["failedScheduling"]) == (1, FULL)
     assert [change["sentence"] for change in answer["explanation"]["changes"]] == [
-        "lower the request for cpu from 1500m to 1", "add 1 node"
+        "lower the request for cpu from 1500m to 1", "add 1 node like n1"
     ]  # fmt: skip
 
 
@@ -52,6 +52,7 @@ def test_a_what_if_places_replicas_until_resources_are_used_up(folder: Path, run
 
     (answer,) = ran.documents
     what_if = answer["whatIf"]
+    assert what_if["sentence"].startswith("if you add 2 nodes like n1 with pool=small, scale to 5 ")
     assert (ran.code, what_if["placed"], what_if["pending"]) == (1, {"new-1": 2, "new-2": 2}, 1)
     assert answer["explanation"]["failedScheduling"] == FULL.replace("0/1", "0/3").replace(
         "1 I", "3 I"

@@ -59,7 +59,7 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],
             affinity=anti_affinity(term(ZONE, app="web"), term(HOSTNAME, app="web")),
         ),
-        [["add 1 node with zone=new-zone-1, rack=new-rack-1"]],
+        [["add 1 node like n1 with zone=new-zone-1, rack=new-rack-1"]],
     ),
     "requests are lowered to what is free, by little first": (
         lower_requests,
