@@ -23,6 +23,7 @@ from webhook.explain.podedits import (
     LowerRequest,
     find_excess,
     format_amount,
+    leaves_some,
     measure_excess,
 )
 from webhook.explain.scenario import PodEdit, Scenario
@@ -134,6 +135,13 @@ def test_what_requests_exceed(
 
     assert {edit.resource: (edit.before, edit.after) for edit in found} == lowered
     assert (measure_excess(found) > 0) is bool(lowered)
+
+
+@pytest.mark.parametrize(("after", "leaves"), [(300, True), (250, False), (0, False)])
+def test_the_overhead_leaves_the_containers_the_rest(after: int, *, leaves: bool) -> None:
+    incoming = pod(containers=[container({"cpu": "1"})], overhead={"cpu": "250m"})
+
+    assert leaves_some([LowerRequest("cpu", 1250, after)], incoming) is leaves
 
 
 def test_a_node_without_known_resources_is_exceeded_by_nothing() -> None:

@@ -15,8 +15,8 @@ from webhook.explain.podedits import (
     AffinityKind,
     DropHostPort,
     DropPodAffinity,
-    LowerRequest,
     find_excess,
+    leaves_some,
     measure_excess,
 )
 from webhook.explain.scenario import (
@@ -145,14 +145,10 @@ def lower_requests(scenario: Scenario, placement: PodPlacement) -> Iterator[Edit
     found = {
         edits: None
         for name, rejection in placement.refused.items()
-        if rejection.plugin == RESOURCES and _leaves_some(edits := find_excess(scenario, name))
+        if rejection.plugin == RESOURCES
+        and leaves_some(edits := find_excess(scenario, name), scenario.pod)
     }
     yield from sorted(found, key=lambda edits: (len(edits), measure_excess(edits)))
-
-
-def _leaves_some(edits: Iterable[LowerRequest]) -> bool:
-    """Whether the lowered requests are all above 0: a pod that requests nothing is another one."""
-    return all(edit.after for edit in edits)
 
 
 def drop_ports(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -293,7 +289,7 @@ def _list_changes(
     conflicts = find_conflicts(scenario.pod.ports, used)
     edits += (DropHostPort(one.port, one.protocol, one.address) for one in conflicts)
     excess = find_excess(scenario, node.name)
-    return (*edits, *excess) if _leaves_some(excess) else None
+    return (*edits, *excess) if leaves_some(excess, scenario.pod) else None
 
 
 def _missing_labels(
