@@ -40,7 +40,7 @@ def test_pods_of_other_namespaces_take_resources(folder: Path, run: Run) -> None
     (answer,) = ran.documents
     assert (ran.code, answer["explanation"]["failedScheduling"]) == (1, FULL)
     assert [change["sentence"] for change in answer["explanation"]["changes"]] == [
-        "lower the request for cpu from 1500m to 1", "add 1 node like n1"
+        "lower the request of the whole pod for cpu from 1500m to 1", "add 1 node like n1"
     ]  # fmt: skip
 
 

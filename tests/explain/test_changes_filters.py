@@ -32,12 +32,12 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
     "too large for what is left": (
         filter_scenario(TWO, [running("x", "n1", "2"), running("y", "n2", "3")], **cpu("3")),
         "0/2 nodes are available: 2 Insufficient cpu.",
-        ["lower the request for cpu from 3 to 2", "add 1 node like n1"],
+        ["lower the request of the whole pod for cpu from 3 to 2", "add 1 node like n1"],
     ),
     "too large for any node": (
         filter_scenario(TWO, **cpu("5")),
         "0/2 nodes are available: 2 Insufficient cpu.",
-        ["lower the request for cpu from 5 to 4"],
+        ["lower the request of the whole pod for cpu from 5 to 4"],
     ),
     "no room for any pod": (
         filter_scenario([node("n1", "a", pods="1")], [running("x", "n1")]),
@@ -119,9 +119,9 @@ def test_one_node_needs_several_kinds_of_changes() -> None:
     (change,) = find_changes(failed, failed.placement())
 
     assert change.sentence == (
-        "uncordon node n1, and take host port 80/TCP out of the pod, and lower the request for "
-        "cpu from 9 to 1, and take the required podAntiAffinity out of the pod, and raise maxSkew "
-        "of constraint 0 (zone) from 1 to 2"
+        "uncordon node n1, and take host port 80/TCP out of the pod, and lower the request of "
+        "the whole pod for cpu from 9 to 1, and take the required podAntiAffinity out of the pod, "
+        "and raise maxSkew of constraint 0 (zone) from 1 to 2"
     )
 
 

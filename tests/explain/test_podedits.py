@@ -50,17 +50,17 @@ def request_of(resource: str) -> Callable[[Scenario], int]:
 EDITS: dict[str, tuple[PodEdit, str, Callable[[Scenario], Any], Any]] = {
     "a request": (
         LowerRequest("cpu", 2000, 1500),
-        "lower the request for cpu from 2 to 1500m",
+        "lower the request of the whole pod for cpu from 2 to 1500m",
         lambda found: found.pod.requests.milli_cpu, 1500,
     ),
     "a request in bytes": (
         LowerRequest("ephemeral-storage", 2**31, 2**29),
-        "lower the request for ephemeral-storage from 2Gi to 512Mi",
+        "lower the request of the whole pod for ephemeral-storage from 2Gi to 512Mi",
         lambda found: found.pod.requests.ephemeral_storage, 2**29,
     ),
     "a request for an extended resource": (
         LowerRequest("example.com/gpu", 4, 0),
-        "lower the request for example.com/gpu from 4 to 0",
+        "lower the request of the whole pod for example.com/gpu from 4 to 0",
         request_of("example.com/gpu"), 0,
     ),
     "a host port": (

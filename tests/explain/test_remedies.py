@@ -70,9 +70,9 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             **cpu("4"),
         ),
         [
-            ["lower the request for cpu from 4 to 3"],
-            ["lower the request for cpu from 4 to 2"],
-            ["lower the request for cpu from 4 to 500m"],
+            ["lower the request of the whole pod for cpu from 4 to 3"],
+            ["lower the request of the whole pod for cpu from 4 to 2"],
+            ["lower the request of the whole pod for cpu from 4 to 500m"],
         ],
     ),
     "no request is lowered to nothing": (
@@ -86,7 +86,7 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "the containers keep some of a request": (
         lower_requests,
         filter_scenario(HIGH[:1], [running("x", "n1", "3700m")], **OVERHEAD, **cpu("500m")),
-        [["lower the request for cpu from 750m to 300m"]],
+        [["lower the request of the whole pod for cpu from 750m to 300m"]],
     ),
     "ports are dropped one by one": (
         drop_ports,

@@ -46,7 +46,8 @@ class LowerRequest(PodEdit, frozen=True):
         """Describe the edit."""
         del names
         amounts = (format_amount(self.resource, amount) for amount in (self.before, self.after))
-        return f"lower the request for {self.resource} from {' to '.join(amounts)}"
+        change = f"{self.resource} from {' to '.join(amounts)}"
+        return f"lower the request of the whole pod for {change}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
