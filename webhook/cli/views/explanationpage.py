@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.audit.renderers.html import load_template
-from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
+from webhook.cli.views.explanation import (
+    NO_CHANGE,
+    describe_missing,
+    describe_placed,
+    lacks_change,
+    list_fullest,
+)
 from webhook.cli.views.scaledown import describe_rank
 from webhook.explain.explanation import (
     ConstraintExplanation,
@@ -54,6 +60,8 @@ def render_page(
         domain=domain_name,
         rank_of=describe_rank,
         placed=describe_placed,
+        lacks_change=lacks_change,
+        no_change=NO_CHANGE,
     )
 
 
