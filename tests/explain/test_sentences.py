@@ -28,6 +28,10 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         scenario(TWO, spread_over(), pods={"n1": 1}), "n1",
         "runs on n1; it can be placed anew on 1 of 2 nodes, but not on n1 again",
     ),
+    "a pod on a node that does not exist": (
+        scenario(TWO, spread_over()), "n9",
+        "is bound to node n9, which does not exist; it can be placed anew on 2 of 2 nodes",
+    ),
     "a pod that runs where none could go": (
         scenario((), spread_over()), "n1", "runs on n1; it cannot be placed anew: there is no node"
     ),
