@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.apiserver import ApiServer, refuse
@@ -69,6 +70,21 @@ def test_what_may_not_be_listed_is_said_and_is_no_error(
 
     assert (ran.code, ran.err) == (0, "")
     assert OTHER_PODS in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("member", ["schedulerName: volcano", "schedulingGates: [{name: x}]"])
+def test_a_pod_that_kube_scheduler_does_not_filter_has_no_event(
+    member: str, folder: Path, run: Run
+) -> None:
+    (folder / "all.yaml").write_text(
+        CLUSTER.replace("spec: {containers", f"spec: {{{member}, containers", 1)
+    )
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert ran.code == 1
+    assert "Insufficient cpu" in ran.out
+    assert "FailedScheduling" not in ran.out
 
 
 def test_a_malformed_quantity_of_a_template_is_an_error(folder: Path, run: Run) -> None:
