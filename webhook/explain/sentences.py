@@ -75,7 +75,7 @@ def _describe_refusal(node: str, scenario: Scenario, placement: PodPlacement) ->
         taint = find_untolerated(scenario.cluster.nodes[node].taints, demands.tolerations or ())
         about = render_taint(taint) if taint else ""
         return render_rejection(NodeRejection(RejectionReason.TAINT, about))
-    return ", ".join(rejection.reasons)
+    return " and ".join(rejection.reasons)
 
 
 def render_rejection(rejection: NodeRejection) -> str:
@@ -104,7 +104,7 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
         return "there is no node"
     rejection = placement.others.pod_rejection
     if rejection is not None:
-        return f"no node takes it: {', '.join(rejection.reasons)}"
+        return f"no node takes it: {' and '.join(rejection.reasons)}"
     refused = {name: _describe_refusal(name, scenario, placement) for name in placement.refused}
     if len(refused) == len(nodes):
         return f"no node takes it: {_count_reasons(refused.values())}"
