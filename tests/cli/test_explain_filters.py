@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
-from webhook.cli.inputs.schedulingscope import OTHER_PODS
+from webhook.cli.inputs.schedulingscope import NODE_RESOURCES, OTHER_PODS
 
 CLUSTER = """\
 apiVersion: v1
@@ -40,7 +41,7 @@ def test_pods_of_other_namespaces_take_resources(folder: Path, run: Run) -> None
     (answer,) = ran.documents
     assert (ran.code, answer["explanation"]["failedScheduling"]) == (1, FULL)
     assert [change["sentence"] for change in answer["explanation"]["changes"]] == [
-        "lower the request for cpu from 1500m to 1", "add 1 node"
+        "lower the request of the whole pod for cpu from 1500m to 1", "add 1 node like n1"
     ]  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def test_a_what_if_places_replicas_until_resources_are_used_up(folder: Path, run
 
     (answer,) = ran.documents
     what_if = answer["whatIf"]
+    assert what_if["sentence"].startswith("if you add 2 nodes like n1 with pool=small, scale to 5 ")
     assert (ran.code, what_if["placed"], what_if["pending"]) == (1, {"new-1": 2, "new-2": 2}, 1)
     assert answer["explanation"]["failedScheduling"] == FULL.replace("0/1", "0/3").replace(
         "1 I", "3 I"
@@ -68,3 +70,40 @@ def test_what_may_not_be_listed_is_said_and_is_no_error(
 
     assert (ran.code, ran.err) == (0, "")
     assert OTHER_PODS in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("member", ["schedulerName: volcano", "schedulingGates: [{name: x}]"])
+def test_a_pod_that_kube_scheduler_does_not_filter_has_no_event(
+    member: str, folder: Path, run: Run
+) -> None:
+    (folder / "all.yaml").write_text(
+        CLUSTER.replace("spec: {containers", f"spec: {{{member}, containers", 1)
+    )
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert ran.code == 1
+    assert "Insufficient cpu" in ran.out
+    assert "FailedScheduling" not in ran.out
+
+
+def test_a_malformed_quantity_of_a_template_is_an_error(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER.replace("cpu: 1500m", "memory: 1.5GiB"))
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "error: Deployment shop/web: spec.template.spec.containers[0].resources.requests.memory: "
+        "expected a quantity, got '1.5GiB': write 1.5Gi\n"
+    )
+
+
+def test_a_malformed_quantity_of_a_node_is_reported(folder: Path, run: Run) -> None:
+    (folder / "all.yaml").write_text(CLUSTER.replace('cpu: "4"', "cpu: -4"))
+
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml")
+
+    assert ran.code == 3
+    assert "Node/n1: status.allocatable.cpu: expected a quantity of 0 or more, got -4" in ran.err
+    assert NODE_RESOURCES in ran.out

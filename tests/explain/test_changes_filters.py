@@ -32,17 +32,17 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
     "too large for what is left": (
         filter_scenario(TWO, [running("x", "n1", "2"), running("y", "n2", "3")], **cpu("3")),
         "0/2 nodes are available: 2 Insufficient cpu.",
-        ["lower the request for cpu from 3 to 2", "add 1 node"],
+        ["lower the request of the whole pod for cpu from 3 to 2", "add 1 node like n1"],
     ),
     "too large for any node": (
         filter_scenario(TWO, **cpu("5")),
         "0/2 nodes are available: 2 Insufficient cpu.",
-        ["lower the request for cpu from 5 to 4"],
+        ["lower the request of the whole pod for cpu from 5 to 4"],
     ),
     "no room for any pod": (
         filter_scenario([node("n1", "a", pods="1")], [running("x", "n1")]),
         "0/1 nodes are available: 1 Too many pods.",
-        ["add 1 node"],
+        ["add 1 node like n1"],
     ),
     "a host port": (
         filter_scenario(
@@ -51,14 +51,17 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
             **cpu("1", ports=[{"hostPort": 80}, {"hostPort": 81}]),
         ),
         "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
-        ["take host port 80/TCP out of the pod", "add 1 node"],
+        ["take host port 80/TCP out of the pod", "add 1 node like n1"],
     ),
     "pods that it avoids": (
         filter_scenario(
             TWO[:1], [running("x", "n1")], affinity=anti_affinity(term(ZONE, app="web"))
         ),
         "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.",
-        ["take the required podAntiAffinity out of the pod", "add 1 node with zone=new-zone-1"],
+        [
+            "take the required podAntiAffinity out of the pod",
+            "add 1 node like n1 with zone=new-zone-1",
+        ],
     ),
     "pods that it looks for": (
         filter_scenario(TWO[:1], affinity=pod_affinity(term(ZONE, app="db"))),
@@ -70,7 +73,7 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
             TWO[:1], [running("x", "n1", affinity=anti_affinity(term(HOSTNAME, app="web")))]
         ),
         "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules.",
-        ["add 1 node"],
+        ["add 1 node like n1"],
     ),
     "a constraint and resources": (
         filter_scenario(
@@ -83,7 +86,7 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
         ),
         [
             "raise maxSkew of constraint 0 (zone) from 1 to 2",
-            "add 1 node with zone=b",
+            "add 1 node like n1 with zone=b",
             "make constraint 0 (zone) ScheduleAnyway",
         ],
     ),
@@ -116,9 +119,9 @@ def test_one_node_needs_several_kinds_of_changes() -> None:
     (change,) = find_changes(failed, failed.placement())
 
     assert change.sentence == (
-        "uncordon node n1, and take host port 80/TCP out of the pod, and lower the request for "
-        "cpu from 9 to 1, and take the required podAntiAffinity out of the pod, and raise maxSkew "
-        "of constraint 0 (zone) from 1 to 2"
+        "uncordon node n1, and take host port 80/TCP out of the pod, and lower the request of "
+        "the whole pod for cpu from 9 to 1, and take the required podAntiAffinity out of the pod, "
+        "and raise maxSkew of constraint 0 (zone) from 1 to 2"
     )
 
 

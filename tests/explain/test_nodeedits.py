@@ -1,6 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
+from tests.explain.filterscenarios import TWO, filter_scenario
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
 from webhook.explain.keynames import REGION, SHORT_NAMES
@@ -12,6 +13,7 @@ from webhook.explain.nodeedits import (
     Uncordon,
     render_labels,
     shared_labels,
+    suppose_resources,
 )
 from webhook.explain.scenario import ScenarioEdit
 from webhook.policy.model import HOSTNAME, ZONE, Node
@@ -68,6 +70,16 @@ def test_an_edit(
     assert str(edit) == sentence
     assert list(edit.apply(before).topology.nodes) == expected
     assert list(before.topology.nodes) == nodes
+
+
+def test_new_nodes_have_the_resources_of_the_usual_node() -> None:
+    before = filter_scenario(TWO)
+
+    same, add = suppose_resources([Cordon("n1"), AddNodes({ZONE: "c"})], before)
+
+    assert (str(same), str(add)) == ("cordon node n1", "add 1 node like n1 with zone=c")
+    allocatable = add.apply(before).cluster.allocatable
+    assert allocatable["new-1"] == allocatable["n1"]
 
 
 def test_labels_that_nodes_share() -> None:

@@ -23,6 +23,7 @@ from webhook.explain.podedits import (
     LowerRequest,
     find_excess,
     format_amount,
+    leaves_some,
     measure_excess,
 )
 from webhook.explain.scenario import PodEdit, Scenario
@@ -49,17 +50,17 @@ def request_of(resource: str) -> Callable[[Scenario], int]:
 EDITS: dict[str, tuple[PodEdit, str, Callable[[Scenario], Any], Any]] = {
     "a request": (
         LowerRequest("cpu", 2000, 1500),
-        "lower the request for cpu from 2 to 1500m",
+        "lower the request of the whole pod for cpu from 2 to 1500m",
         lambda found: found.pod.requests.milli_cpu, 1500,
     ),
     "a request in bytes": (
         LowerRequest("ephemeral-storage", 2**31, 2**29),
-        "lower the request for ephemeral-storage from 2Gi to 512Mi",
+        "lower the request of the whole pod for ephemeral-storage from 2Gi to 512Mi",
         lambda found: found.pod.requests.ephemeral_storage, 2**29,
     ),
     "a request for an extended resource": (
         LowerRequest("example.com/gpu", 4, 0),
-        "lower the request for example.com/gpu from 4 to 0",
+        "lower the request of the whole pod for example.com/gpu from 4 to 0",
         request_of("example.com/gpu"), 0,
     ),
     "a host port": (
@@ -134,6 +135,13 @@ def test_what_requests_exceed(
 
     assert {edit.resource: (edit.before, edit.after) for edit in found} == lowered
     assert (measure_excess(found) > 0) is bool(lowered)
+
+
+@pytest.mark.parametrize(("after", "leaves"), [(300, True), (250, False), (0, False)])
+def test_the_overhead_leaves_the_containers_the_rest(after: int, *, leaves: bool) -> None:
+    incoming = pod(containers=[container({"cpu": "1"})], overhead={"cpu": "250m"})
+
+    assert leaves_some([LowerRequest("cpu", 1250, after)], incoming) is leaves
 
 
 def test_a_node_without_known_resources_is_exceeded_by_nothing() -> None:

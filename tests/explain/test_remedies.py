@@ -34,6 +34,7 @@ from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node, Taint
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.place import PodPlacement
 
+OVERHEAD = {"overhead": {"cpu": "250m"}}
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")
 NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
@@ -59,7 +60,7 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],
             affinity=anti_affinity(term(ZONE, app="web"), term(HOSTNAME, app="web")),
         ),
-        [["add 1 node with zone=new-zone-1, rack=new-rack-1"]],
+        [["add 1 node like n1 with zone=new-zone-1, rack=new-rack-1"]],
     ),
     "requests are lowered to what is free, by little first": (
         lower_requests,
@@ -69,13 +70,23 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             **cpu("4"),
         ),
         [
-            ["lower the request for cpu from 4 to 3"],
-            ["lower the request for cpu from 4 to 2"],
-            ["lower the request for cpu from 4 to 500m"],
+            ["lower the request of the whole pod for cpu from 4 to 3"],
+            ["lower the request of the whole pod for cpu from 4 to 2"],
+            ["lower the request of the whole pod for cpu from 4 to 500m"],
         ],
     ),
     "no request is lowered to nothing": (
         lower_requests, filter_scenario(HIGH[:1], [running("x", "n1", "4")], **cpu("1")), [],
+    ),
+    "no request is lowered to less than the overhead takes": (
+        lower_requests,
+        filter_scenario(HIGH[:1], [running("x", "n1", "3750m")], **OVERHEAD, **cpu("500m")),
+        [],
+    ),
+    "the containers keep some of a request": (
+        lower_requests,
+        filter_scenario(HIGH[:1], [running("x", "n1", "3700m")], **OVERHEAD, **cpu("500m")),
+        [["lower the request of the whole pod for cpu from 750m to 300m"]],
     ),
     "ports are dropped one by one": (
         drop_ports,

@@ -237,13 +237,13 @@ def test_an_edit_changes_the_pod_or_not(edit: ScenarioEdit, *, expected: bool) -
 ROOMY, SMALL = Resources(4000, pods=10), Resources(1000, pods=5, scalars={"gpu": 1})
 
 
-def test_new_nodes_have_the_resources_that_most_nodes_have() -> None:
+def test_new_nodes_have_the_resources_of_a_node() -> None:
     nodes = [node(name) for name in ("n1", "n2", "n3")]
     allocatable = {"n1": SMALL, "n2": ROOMY, "n3": ROOMY}
     before = scenario(nodes)
     before = replace(before, cluster=dataclasses.replace(before.cluster, allocatable=allocatable))
 
-    after = before.with_nodes([*nodes[:1], node("n4")])
+    after = before.with_nodes([*nodes[:1], node("n4")], like="n2")
 
     assert [one.name for one in after.topology.nodes] == ["n1", "n4"]
     assert (after.cluster.allocatable["n1"], after.cluster.allocatable["n4"]) == (SMALL, ROOMY)
@@ -251,7 +251,9 @@ def test_new_nodes_have_the_resources_that_most_nodes_have() -> None:
 
 
 def test_new_nodes_beside_unknown_resources_are_unknown_too() -> None:
-    assert scenario([node("n1")]).with_nodes([node("n2")]).cluster.allocatable == {}
+    after = scenario([node("n1")]).with_nodes([node("n2")], like="n1")
+
+    assert after.cluster.allocatable == {}
 
 
 def test_a_pod_that_is_put_on_a_node_counts_in_the_copy_alone() -> None:

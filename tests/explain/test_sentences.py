@@ -1,8 +1,10 @@
 import pytest
 from msgspec.structs import replace
 
+from tests.explain.filterscenarios import filter_scenario
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.policy.placement.filters.objects import container, node_object
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.scenario import Scenario
 from webhook.explain.sentences import explain_minimum, rejection_reason, summarize
@@ -27,6 +29,10 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
     "a pod that would go elsewhere": (
         scenario(TWO, spread_over(), pods={"n1": 1}), "n1",
         "runs on n1; it can be placed anew on 1 of 2 nodes, but not on n1 again",
+    ),
+    "a pod on a node that does not exist": (
+        scenario(TWO, spread_over()), "n9",
+        "is bound to node n9, which does not exist; it can be placed anew on 2 of 2 nodes",
     ),
     "a pod that runs where none could go": (
         scenario((), spread_over()), "n1", "runs on n1; it cannot be placed anew: there is no node"
@@ -136,6 +142,18 @@ def test_what_keeps_a_pod_off_every_node_is_said_once() -> None:
 
     assert summarize(claimed, claimed.placement(), "") == (
         'cannot be placed: no node takes it: persistentvolumeclaim "data" not found'
+    )
+
+
+def test_the_reasons_of_one_node_are_told_from_those_of_another() -> None:
+    small, tainted = node_object("n1", {"pods": "9", "cpu": "1"}), node_object("n2")
+    tainted["spec"] = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+    containers = [container({"cpu": "2", "memory": "1Gi"})]
+    question = filter_scenario([small, tainted], containers=containers)
+
+    assert summarize(question, question.placement(), "") == (
+        "cannot be placed: no node takes it: 1 Insufficient cpu and Insufficient memory, "
+        "1 node(s) had untolerated taint gpu:NoSchedule"
     )
 
 

@@ -47,6 +47,22 @@ def test_terms_are_found(
     assert find_terms(pod, written, {"default-scheduler"}, is_running=is_running) == terms
 
 
+# terms, whether kube-scheduler filters the nodes for the pod
+FILTERED = {
+    "no terms": (NO_TERMS, True),
+    "a new pod like one that has ended": (PlacementTerms(phase="Failed"), True),
+    "a node": (PlacementTerms(node="a1"), False),
+    "another scheduler": (PlacementTerms(scheduler="volcano"), False),
+    "gates": (PlacementTerms(gates=("a",)), False),
+    "a Job that creates no pod": (PlacementTerms(closed="it has completed"), False),
+}
+
+
+@pytest.mark.parametrize(("terms", "is_filtered"), FILTERED.values(), ids=FILTERED.keys())
+def test_some_pods_are_not_filtered(terms: PlacementTerms, *, is_filtered: bool) -> None:
+    assert terms.are_filtered is is_filtered
+
+
 # terms, start of the sentence, end of the sentence
 SENTENCES = {
     "no terms": (NO_TERMS, CAN, CAN),

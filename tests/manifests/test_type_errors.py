@@ -59,6 +59,7 @@ def test_a_type_error_is_described(value: Any, problem: str, path: FieldPath) ->
 STRICT: dict[str, tuple[Any, FieldPath]] = {
     "null": ({"a": "x", "b": None}, ("b",)),
     "a number beside null": ({"a": None, "b": 1}, ("b",)),
+    "a list beside a number": ({"a": 1, "b": [1]}, ("b",)),
     "an error of a key": ({"a": "x"}, ()),
 }
 
@@ -68,6 +69,14 @@ def test_a_wrong_value_of_a_mapping_is_found_by_its_type(labels: Any, path: Fiel
     error = msgspec.ValidationError("Expected `str`, got `null` - at `$[...]`")
 
     assert find_type_mismatch(error, labels).path == path
+
+
+def test_an_error_of_a_model_names_the_rest_of_the_path() -> None:
+    error = msgspec.ValidationError("Expected more - in `a` `b.c/d` - at `$.spec[1].x`")
+
+    found = find_type_mismatch(error, {"spec": [{}, {"x": {}}]})
+
+    assert found == ("expected more", ("spec", 1, "x", "a", "b.c/d"))
 
 
 def decode(value: Any) -> None:

@@ -44,6 +44,7 @@ from webhook.explain.explanation import (
 )
 from webhook.explain.explanation import explain as explain_placement
 from webhook.explain.keynames import KeyNames
+from webhook.explain.nodeedits import suppose_resources
 from webhook.explain.rankedremoval import report_ranks
 from webhook.explain.rollingupdate.report import RolloutForecast
 from webhook.explain.rollingupdate.simulation import simulate as simulate_rollout
@@ -222,7 +223,7 @@ def _list_unknown(targets: Sequence[PlacementTarget], *, simulate: bool) -> Iter
 
 def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainResult:
     situation, present = target.situation, target.present
-    edits = options.parse(situation.names)
+    edits = suppose_resources(options.parse(situation.names), situation)
     if target.refused:
         return ExplainResult(explain_refusal(target.subject, target.refused))
     if options.rolls_out:

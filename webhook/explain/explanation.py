@@ -226,7 +226,7 @@ def explain(
         subject=subject,
         sentence=terms.describe(sentence, placement.statuses.keys()),
         placeable=bool(placement.passing),
-        failed_scheduling="" if terms.node else describe_failure(placement.result),
+        failed_scheduling=describe_failure(placement.result) if terms.are_filtered else "",
         runs_on=runs_on,
         defaulted=scenario.spreads.defaulted and bool(constraints),
         constraints=constraints,

@@ -1,13 +1,14 @@
 """Edits of nodes: changes that a cluster administrator could make, each with its sentence."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 
 from msgspec.structs import replace
 
 from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import Scenario, ScenarioEdit
+from webhook.explain.usualnodes import find_usual_node
 from webhook.policy.advice.findings import count_of
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE, uncordon
@@ -72,19 +73,22 @@ class LabelNode(NodeEdit, frozen=True):
 
 class AddNodes(ScenarioEdit, frozen=True):
     """
-    Add nodes to the cluster, without taints, and with the resources that most nodes have.
+    Add nodes to the cluster, without taints.
 
     Attributes:
         labels: Labels of the nodes. They also get the labels that all nodes share, and every
             node its own hostname.
+        like: The node whose resources they have; empty if they have room for any pod.
     """
 
     labels: dict[str, str]
     number: int = 1
+    like: str = ""
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
-        nodes = count_of(self.number, "node")
+        like = f" like {self.like}" if self.like else ""
+        nodes = f"{count_of(self.number, 'node')}{like}"
         labels = {key: value for key, value in self.labels.items() if key != HOSTNAME}
         return f"add {nodes} with {render_labels(labels, names)}" if labels else f"add {nodes}"
 
@@ -94,7 +98,7 @@ class AddNodes(ScenarioEdit, frozen=True):
         names = islice(_free_names(nodes), self.number)
         shared = shared_labels(nodes)
         added = (Node(name, {**shared, **self.labels, HOSTNAME: name}) for name in names)
-        return scenario.with_nodes((*nodes, *added))
+        return scenario.with_nodes((*nodes, *added), self.like)
 
 
 class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
@@ -111,6 +115,16 @@ class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):
         """Apply the edit; pods on nodes that are gone no longer count."""
         left = (node for node in scenario.topology.nodes if node.labels.get(self.key) != self.value)
         return scenario.with_nodes(left)
+
+
+def suppose_resources(
+    edits: Iterable[ScenarioEdit], scenario: Scenario
+) -> tuple[ScenarioEdit, ...]:
+    """Return edits whose new nodes have the resources of the usual node."""
+    return tuple(
+        replace(edit, like=find_usual_node(scenario)) if isinstance(edit, AddNodes) else edit
+        for edit in edits
+    )
 
 
 def shared_labels(nodes: Sequence[Node]) -> dict[str, str]:

@@ -5,14 +5,14 @@ Each is a change that the pod's author could make, with its sentence. ``find_exc
 much the requests of a pod exceed what a node has free.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from msgspec.structs import replace
 
 from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import PodEdit, Scenario
-from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS
+from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod
 from webhook.policy.placement.filters.nodefilters import PORTS, RESOURCES
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.run import LAST
@@ -46,7 +46,8 @@ class LowerRequest(PodEdit, frozen=True):
         """Describe the edit."""
         del names
         amounts = (format_amount(self.resource, amount) for amount in (self.before, self.after))
-        return f"lower the request for {self.resource} from {' to '.join(amounts)}"
+        change = f"{self.resource} from {' to '.join(amounts)}"
+        return f"lower the request of the whole pod for {change}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -126,6 +127,16 @@ def find_excess(scenario: Scenario, node: str) -> tuple[LowerRequest, ...]:
         for resource, amount in _list_amounts(scenario.pod.requests)
         if amount > max(has.get(resource, 0), 0)
     )
+
+
+def leaves_some(edits: Iterable[LowerRequest], pod: FilterPod) -> bool:
+    """
+    Whether the lowered requests leave something to the containers of a pod.
+
+    A pod that requests nothing is another one, and its overhead cannot be lowered.
+    """
+    overhead = dict(_list_amounts(pod.overhead))
+    return all(edit.after > overhead.get(edit.resource, 0) for edit in edits)
 
 
 def measure_excess(edits: tuple[LowerRequest, ...]) -> float:

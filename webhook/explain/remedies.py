@@ -6,6 +6,7 @@ node pass. ``combine_changes`` joins changes of the pod with changes of one node
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from webhook.explain.keynames import SHORT_NAMES
@@ -14,8 +15,8 @@ from webhook.explain.podedits import (
     AffinityKind,
     DropHostPort,
     DropPodAffinity,
-    LowerRequest,
     find_excess,
+    leaves_some,
     measure_excess,
 )
 from webhook.explain.scenario import (
@@ -30,13 +31,9 @@ from webhook.explain.scenario import (
     Tolerate,
     apply_all,
 )
+from webhook.explain.usualnodes import find_usual_node
 from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
-from webhook.policy.placement.filters.nodefilters import (
-    CORDON,
-    PORTS,
-    RESOURCES,
-    find_conflicts,
-)
+from webhook.policy.placement.filters.nodefilters import CORDON, PORTS, RESOURCES, find_conflicts
 from webhook.policy.placement.filters.run import LAST
 from webhook.policy.placement.nodeaffinity import term_matches
 from webhook.policy.placement.nodes import PASSING_TAINTS, UNSCHEDULABLE, find_untolerated
@@ -148,14 +145,10 @@ def lower_requests(scenario: Scenario, placement: PodPlacement) -> Iterator[Edit
     found = {
         edits: None
         for name, rejection in placement.refused.items()
-        if rejection.plugin == RESOURCES and _leaves_some(edits := find_excess(scenario, name))
+        if rejection.plugin == RESOURCES
+        and leaves_some(edits := find_excess(scenario, name), scenario.pod)
     }
     yield from sorted(found, key=lambda edits: (len(edits), measure_excess(edits)))
-
-
-def _leaves_some(edits: Iterable[LowerRequest]) -> bool:
-    """Whether the lowered requests are all above 0: a pod that requests nothing is another one."""
-    return all(edit.after for edit in edits)
 
 
 def drop_ports(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -229,14 +222,15 @@ def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     avoided = _list_avoided_keys(scenario) if _rejects_by_pods(placement) else ()
     used = (*(tally.spread.topology_key for tally in hard), *avoided)
     keys = [key for key in dict.fromkeys(used) if key != HOSTNAME and key not in demanded]
+    add = partial(AddNodes, like=find_usual_node(scenario))
     emptiest = _find_emptiest(hard)
-    yield (AddNodes(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
+    yield (add(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
     known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
     for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
         fitting = dict(zip(keys, values, strict=True))
-        yield (AddNodes({**demanded, **_replace_rejected(fitting, hard)}),)
+        yield (add({**demanded, **_replace_rejected(fitting, hard)}),)
     several = tuple(
-        AddNodes(demanded | {key: _make_value(key, number) for key in keys})
+        add(demanded | {key: _make_value(key, number) for key in keys})
         for number in range(1, MOST_TOGETHER + 1)
     )
     yield from (several[:number] for number in range(1, len(several) + 1))
@@ -295,7 +289,7 @@ def _list_changes(
     conflicts = find_conflicts(scenario.pod.ports, used)
     edits += (DropHostPort(one.port, one.protocol, one.address) for one in conflicts)
     excess = find_excess(scenario, node.name)
-    return (*edits, *excess) if _leaves_some(excess) else None
+    return (*edits, *excess) if leaves_some(excess, scenario.pod) else None
 
 
 def _missing_labels(

@@ -7,8 +7,7 @@ another one; whether that helps is decided in ``changes``.
 
 import dataclasses
 from abc import ABCMeta, abstractmethod
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
 
@@ -23,7 +22,6 @@ from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.nodefilters import CORDON, NODE_AFFINITY, TAINT
-from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.run import NOTHING_KNOWN, NodeResults
 from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
@@ -65,12 +63,17 @@ class Scenario(msgspec.Struct, frozen=True):
         """
         return place.place_in_cluster(self.pod, self.spreads, self.cluster, known)
 
-    def with_nodes(self, nodes: Iterable[Node]) -> "Scenario":
-        """Return the scenario with other nodes; new ones have the resources that most have."""
+    def with_nodes(self, nodes: Iterable[Node], like: str = "") -> "Scenario":
+        """
+        Return the scenario with other nodes.
+
+        Args:
+            like: The node whose resources new ones have; without it, they have room for any pod.
+        """
         topology, allocatable = Topology(nodes), self.cluster.allocatable
-        new = [node.name for node in topology.nodes if node.name not in self.cluster.nodes]
-        if new and allocatable:
-            allocatable = {**allocatable, **dict.fromkeys(new, _find_usual(allocatable.values()))}
+        if like in allocatable:
+            new = (node.name for node in topology.nodes if node.name not in self.cluster.nodes)
+            allocatable = {**allocatable, **dict.fromkeys(new, allocatable[like])}
         changed = dataclasses.replace(self.cluster, topology=topology, allocatable=allocatable)
         return replace(self, cluster=changed)
 
@@ -86,18 +89,6 @@ class Scenario(msgspec.Struct, frozen=True):
     def put(self, node: str) -> None:
         """Put the pod on a node, so that it counts for the next one like it."""
         self.cluster.placed.add(self.pod, node)
-
-
-def _find_usual(resources: Collection[Resources]) -> Resources:
-    """Find the resources that most nodes have; at least one has some."""
-    by_value = dict[object, Resources]()
-    counts = Counter[object]()
-    for one in resources:
-        scalars = tuple(sorted(one.scalars.items()))
-        value = (one.milli_cpu, one.memory, one.ephemeral_storage, one.pods, scalars)
-        by_value[value] = one
-        counts[value] += 1
-    return by_value[counts.most_common(1)[0][0]]
 
 
 def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str]:

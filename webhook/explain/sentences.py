@@ -37,18 +37,21 @@ def summarize(scenario: Scenario, placement: PodPlacement, runs_on: str) -> str:
     ``runs_on`` is the node that the pod runs on; empty if it does not run.
     """
     nodes, passing = len(scenario.topology.nodes), len(placement.passing)
+    runs = f"runs on {runs_on}"
+    if nodes and runs_on not in placement.statuses:
+        runs = f"is bound to node {runs_on}, which does not exist"
     if not passing:
         failure = (
             f"cannot be placed{' anew' if runs_on else ''}: {_explain_failure(scenario, placement)}"
         )
-        return f"runs on {runs_on}; it {failure}" if runs_on else failure
+        return f"{runs}; it {failure}" if runs_on else failure
     can = f"can be placed{' anew' if runs_on else ''} on {passing} of {count_of(nodes, 'node')}"
     if placement.scores is not None and len(placement.best) < passing:
         can += f"; spreading prefers {join_names(placement.best)}"
     if not runs_on:
         return can
-    kept = "" if runs_on in placement.passing else f", but not on {runs_on} again"
-    return f"runs on {runs_on}; it {can}{kept}"
+    is_kept = runs_on in placement.passing or runs_on not in placement.statuses
+    return f"{runs}; it {can}{'' if is_kept else f', but not on {runs_on} again'}"
 
 
 def rejection_reason(node: str, scenario: Scenario, placement: PodPlacement) -> str:
@@ -72,7 +75,7 @@ def _describe_refusal(node: str, scenario: Scenario, placement: PodPlacement) ->
         taint = find_untolerated(scenario.cluster.nodes[node].taints, demands.tolerations or ())
         about = render_taint(taint) if taint else ""
         return render_rejection(NodeRejection(RejectionReason.TAINT, about))
-    return ", ".join(rejection.reasons)
+    return " and ".join(rejection.reasons)
 
 
 def render_rejection(rejection: NodeRejection) -> str:
@@ -101,7 +104,7 @@ def _explain_failure(scenario: Scenario, placement: PodPlacement) -> str:
         return "there is no node"
     rejection = placement.others.pod_rejection
     if rejection is not None:
-        return f"no node takes it: {', '.join(rejection.reasons)}"
+        return f"no node takes it: {' and '.join(rejection.reasons)}"
     refused = {name: _describe_refusal(name, scenario, placement) for name in placement.refused}
     if len(refused) == len(nodes):
         return f"no node takes it: {_count_reasons(refused.values())}"

@@ -86,6 +86,11 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         return sentence
 
     @property
+    def are_filtered(self) -> bool:
+        """Whether kube-scheduler filters nodes for the pod, and records an event if none passes."""
+        return not (self.node or self.scheduler or self.gates or self.closed)
+
+    @property
     def of_new_pods(self) -> "PlacementTerms":
         """The terms of new pods like this one, which have not ended."""
         return replace(self, phase="") if self.phase else self

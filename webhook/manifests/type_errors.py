@@ -22,6 +22,7 @@ MOST_MISMATCHES = 50  # of one object; a person corrects the first few and tries
 
 _steps = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]").finditer
 _quoted = re.compile(r"`(.*?)(?: \| null)?`").sub
+_ticked = re.compile(r"`(.*?)`").finditer
 _SOME_KEY = "[...]"  # what msgspec writes for a key of a mapping
 
 
@@ -33,10 +34,17 @@ class TypeMismatch(NamedTuple):
 
 
 def find_type_mismatch(error: msgspec.ValidationError, value: Any) -> TypeMismatch:
-    """Find the type and the path in an error of msgspec, which omits the keys of mappings."""
-    message, _, where = str(error).partition(" - at `$")
+    """
+    Find the type and the path in an error of msgspec, which omits the keys of mappings.
+
+    A model that raises an error itself ends its text with `` - in `` and the rest of the path,
+    every step in backticks.
+    """
+    text, _, where = str(error).partition(" - at `$")
+    message, _, rest = text.partition(" - in ")
     problem = _quoted(lambda word: _WORDS.get(word[1], word[1]), message)
-    path = tuple(_parse_path(where.removesuffix("`"), value))
+    inside = (step[1] for step in _ticked(rest))
+    path = (*_parse_path(where.removesuffix("`"), value), *inside)
     return TypeMismatch(f"{problem[:1].lower()}{problem[1:]}", path)
 
 
@@ -76,5 +84,10 @@ def _parse_path(where: str, value: Any) -> Iterator[str | int]:
         value = value[member]
     if some_key and is_object(value):
         wrong = [key for key, inner in value.items() if not isinstance(inner, str)]
-        # null is wrong only if nothing else is: most mappings accept it
-        yield from sorted(wrong, key=lambda key: value[key] is None)[:1]
+        # null is wrong only if nothing else is, and a number only if no list is: mappings of
+        # quantities accept both
+        yield from sorted(wrong, key=lambda key: _rank_wrong(value[key]))[:1]
+
+
+def _rank_wrong(value: Any) -> int:
+    return 2 if value is None else 0 if isinstance(value, list | dict) else 1

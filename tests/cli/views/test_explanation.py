@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -6,6 +8,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
     BAR,
     MOST_TABLE_ROWS,
+    NO_CHANGE,
     WIDE_TABLES,
     bar,
     describe_absence,
@@ -285,6 +288,28 @@ def test_a_missing_pod_that_others_keep_away(capsys: pytest.CaptureFixture[str])
 
     fate = "cannot be placed after the others: zone: skew 2 > maxSkew 1"
     assert fate in capsys.readouterr().out
+
+
+REFUSAL = Refusal("TSC001", "spec", "is wrong")
+
+# what differs from a pod that cannot be placed, whether it is said that no change helps
+LACKING: dict[str, tuple[dict[str, Any], bool]] = {
+    "no change helps": ({}, True),
+    "one helps": ({"changes": (SuggestedChange("add 1 node", (), ("new-1",)),)}, False),
+    "the pod can be placed": ({"placeable": True}, False),
+    "kube-scheduler does not place it": ({"bound_to": "n1"}, False),
+    "no pod is created": ({"closed": "it has completed"}, False),
+    "no such pod is accepted": ({"refused": (REFUSAL,)}, False),
+}
+
+
+@pytest.mark.parametrize(("changes", "is_said"), LACKING.values(), ids=LACKING.keys())
+def test_it_is_said_that_no_change_helps(
+    changes: dict[str, Any], capsys: pytest.CaptureFixture[str], *, is_said: bool
+) -> None:
+    lines = text_of(explanation(**{"placeable": False, **changes}), capsys)
+
+    assert (NO_CHANGE in lines) is is_said
 
 
 ABSENCES: dict[str, tuple[dict[str, str], str]] = {

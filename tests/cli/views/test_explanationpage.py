@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.chromium import PATIENCE_MS, launched, needs_browser
 from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, constraint, explanation
+from webhook.cli.views.explanation import NO_CHANGE
 from webhook.cli.views.explanationpage import HEIGHT, MOST_COLUMNS, choose_tone, render_page
 from webhook.explain.daemons import DaemonReport, MissingPod
 from webhook.explain.explanation import DomainRow
@@ -30,6 +31,11 @@ def test_a_diagram_keeps_the_fullest_domains() -> None:
 
     assert page.count("<g") == MOST_COLUMNS
     assert "5 emptier domains are not drawn." in page
+
+
+def test_a_page_says_that_no_change_helps() -> None:
+    assert NO_CHANGE in render_page([(explanation(placeable=False), None)])
+    assert NO_CHANGE not in render_page([(explanation(), None)])
 
 
 def test_a_constraint_without_domains_has_an_empty_diagram() -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -38,3 +40,22 @@ def test_null_is_the_same_as_absent(text: bytes) -> None:
 )
 def test_a_sidecar_is_always_restarted(policy: str | None, is_sidecar: bool) -> None:
     assert Container(restart_policy=policy).is_sidecar is is_sidecar
+
+
+BAD = {"cpu": "1x"}
+MALFORMED: dict[str, tuple[Any, str]] = {
+    "a request": ({"spec": {"containers": [{"resources": {"requests": BAD}}]}}, "requests"),
+    "a limit": ({"spec": {"initContainers": [{"resources": {"limits": BAD}}]}}, "limits"),
+    "a request of the whole pod": ({"spec": {"resources": {"requests": BAD}}}, "requests"),
+    "the overhead": ({"spec": {"overhead": BAD}}, "overhead"),
+    "what a pod has got": ({"status": {"allocatedResources": BAD}}, "allocatedResources"),
+    "what a container has got": (
+        {"status": {"containerStatuses": [{"allocatedResources": BAD}]}}, "allocatedResources"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "member"), MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_quantity_is_a_type_error(value: Any, member: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=f"in `{member}` `cpu`"):
+        msgspec.convert(value, ApiPod)

@@ -49,6 +49,13 @@ def test_the_status_counts_only_for_a_bound_pod(node: str, milli_cpu: int) -> No
     assert read_pod(msgspec.convert(written, ApiPod), V1_36).requests.milli_cpu == milli_cpu
 
 
+def test_the_overhead_is_a_part_of_the_requests() -> None:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    pod = read({"containers": containers, "overhead": {"cpu": "250m"}})
+
+    assert (pod.overhead.milli_cpu, pod.requests.milli_cpu) == (250, 1250)
+
+
 def test_host_ports_of_sidecars_and_containers() -> None:
     ports = [{"hostPort": 80, "hostIP": "10.0.0.1", "protocol": "UDP"}, {"hostPort": 0}, {}]
     pod = read({

@@ -9,6 +9,8 @@ from webhook.cluster.scheduling.quantities import (
     MILLI,
     UNIT,
     Quantity,
+    check_quantities,
+    check_quantity,
     largest_amounts,
     parse_amounts,
     parse_quantity,
@@ -54,6 +56,34 @@ QUANTITIES: dict[str, tuple[Quantity, int]] = {
 @pytest.mark.parametrize(("quantity", "expected"), QUANTITIES.values(), ids=QUANTITIES.keys())
 def test_a_quantity_is_parsed(quantity: Quantity, expected: int) -> None:
     assert parse_quantity(quantity) == expected
+
+
+# quantity, what is wrong with it
+PROBLEMS: dict[str, tuple[Quantity, str]] = {
+    "a unit of bytes": ("1.5GiB", "expected a quantity, got '1.5GiB': write 1.5Gi"),
+    "a unit of bytes without i": ("16GB", "expected a quantity, got '16GB': write 16G"),
+    "an unknown suffix": ("1x", "expected a quantity such as 500m, 2 or 1.5Gi, got '1x'"),
+    "nothing": ("", "expected a quantity such as 500m, 2 or 1.5Gi, got ''"),
+    "only a unit": ("GiB", "expected a quantity such as 500m, 2 or 1.5Gi, got 'GiB'"),
+    "a negative number of JSON": (-1, "expected a quantity of 0 or more, got -1"),
+    "a negative text": ("-1Gi", "expected a quantity of 0 or more, got '-1Gi'"),
+}
+
+
+@pytest.mark.parametrize(("quantity", "problem"), PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_a_quantity_that_kube_apiserver_refuses_is_an_error(
+    quantity: Quantity, problem: str
+) -> None:
+    with pytest.raises(ValueError, match="expected") as caught:
+        check_quantities({"cpu": "1", "memory": quantity}, "requests")
+
+    assert str(caught.value) == f"{problem} - in `requests` `memory`"
+
+
+@pytest.mark.parametrize("quantity", [None, 0, 0.5, "-0", "1500m", " 1 ", "1e3", "2E"])
+def test_a_quantity_that_kube_apiserver_accepts_is_no_error(quantity: Quantity) -> None:
+    check_quantity(quantity, "capacity")
+    check_quantities(None, "requests")
 
 
 # billionths, unit, whole units

@@ -42,6 +42,14 @@ def test_the_room_of_a_node_without_a_status_is_not_known() -> None:
     assert read(nodes=[{"metadata": {"name": "n1"}}]).allocatable == {}
 
 
+@pytest.mark.parametrize("member", ["allocatable", "capacity"])
+def test_a_malformed_quantity_of_a_node_is_a_type_error(member: str) -> None:
+    written = {"metadata": {"name": "n1"}, "status": {member: {"memory": "16GiB"}}}
+
+    with pytest.raises(msgspec.ValidationError, match="write 16Gi"):
+        read(nodes=[written])
+
+
 def test_a_node_without_allocatable_resources_has_its_capacity_for_pods() -> None:
     """As kube-apiserver stores it."""
     node = {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "8"}}}

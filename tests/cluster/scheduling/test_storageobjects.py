@@ -1,6 +1,14 @@
-import msgspec
+from typing import Any
 
-from webhook.cluster.scheduling.storageobjects import ApiClaim, ApiVolume, StorageObjects
+import msgspec
+import pytest
+
+from webhook.cluster.scheduling.storageobjects import (
+    ApiClaim,
+    ApiStorageCapacity,
+    ApiVolume,
+    StorageObjects,
+)
 
 
 def test_objects_without_members_are_decoded() -> None:
@@ -23,3 +31,18 @@ def test_null_is_the_same_as_absent() -> None:
     assert volume.spec is not None
     assert (volume.spec.claim_ref, volume.spec.volume_mode) == (None, None)
     assert msgspec.json.decode(b'{"metadata": null}', type=ApiVolume).name == ""
+
+
+# model, value
+MALFORMED: dict[str, tuple[type[msgspec.Struct], Any]] = {
+    "a claim": (ApiClaim, {"spec": {"resources": {"requests": {"storage": "1GiB"}}}}),
+    "a volume": (ApiVolume, {"spec": {"capacity": {"storage": "1GiB"}}}),
+    "free space": (ApiStorageCapacity, {"capacity": "1GiB"}),
+    "the largest volume": (ApiStorageCapacity, {"maximumVolumeSize": "1GiB"}),
+}
+
+
+@pytest.mark.parametrize(("model", "value"), MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_malformed_quantity_is_a_type_error(model: type[msgspec.Struct], value: Any) -> None:
+    with pytest.raises(msgspec.ValidationError, match="write 1Gi"):
+        msgspec.convert(value, model)

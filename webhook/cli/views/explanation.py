@@ -32,6 +32,8 @@ WIDEST = 28  # cells of a name; longer host names are cut off
 MOST_NAMES = 6  # in a line
 _UNLIMITED = 10**9
 
+NO_CHANGE = "none of the changes that explain tries makes it schedulable"
+
 _EIGHTHS = " ▏▎▍▌▋▊▉"  # index: number of eighths of a cell
 _FULL = "█"
 
@@ -282,12 +284,21 @@ def _format_group(group: NodeGroup) -> str:
 
 def _show_changes(explanation: Explanation, terminal: Terminal, layout: TableLayout) -> None:
     if not explanation.changes:
+        if lacks_change(explanation):
+            terminal.line((NO_CHANGE, Style.DOUBTFUL))
         return
     terminal.line()
     terminal.line(("any one of these changes makes it schedulable, as simulated:", Style.PLACE))
     for change in explanation.changes:
         then = join_names(change.nodes, most=layout.nodes) + describe_placed(change)
         terminal.line("  - ", (change.sentence, Style.GOOD), f" (then {then})")
+
+
+def lacks_change(explanation: Explanation) -> bool:
+    """Whether changes were tried, and none lets the pod be placed."""
+    decided = explanation.placeable or explanation.refused
+    untried = decided or explanation.bound_to or explanation.closed
+    return not (untried or explanation.changes)
 
 
 def describe_placed(change: SuggestedChange) -> str:

@@ -10,7 +10,13 @@ from functools import partial
 from typing import Any
 
 from webhook.audit.renderers.html import load_template
-from webhook.cli.views.explanation import describe_missing, describe_placed, list_fullest
+from webhook.cli.views.explanation import (
+    NO_CHANGE,
+    describe_missing,
+    describe_placed,
+    lacks_change,
+    list_fullest,
+)
 from webhook.cli.views.rollout import choose_domains
 from webhook.cli.views.scaledown import describe_rank
 from webhook.explain.explanation import (
@@ -59,6 +65,8 @@ def render_page(
         rank_of=describe_rank,
         placed=describe_placed,
         shown_domains=partial(choose_domains, most=MOST_TABLE_COLUMNS),
+        lacks_change=lacks_change,
+        no_change=NO_CHANGE,
     )
 
 

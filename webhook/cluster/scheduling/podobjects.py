@@ -8,7 +8,7 @@ Source: k8s.io/api core/v1 types.go.
 
 import msgspec
 
-from webhook.cluster.scheduling.quantities import Quantities
+from webhook.cluster.scheduling.quantities import Quantities, check_quantities
 from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.model import Items, ObjectMeta, OwnerReference
 from webhook.policy.placement.nodeaffinity import Affinity
@@ -36,6 +36,11 @@ class ResourceRequirements(msgspec.Struct, frozen=True, rename="camel", gc=False
 
     requests: Quantities | None = None
     limits: Quantities | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        check_quantities(self.requests, "requests")
+        check_quantities(self.limits, "limits")
 
 
 class PortObject(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -67,6 +72,10 @@ class ResourceStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     name: str | None = None
     resources: ResourceRequirements | None = None
     allocated_resources: Quantities | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        check_quantities(self.allocated_resources, "allocatedResources")
 
 
 class _ResizeCondition(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -154,6 +163,11 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
     overhead: Quantities | None = None
     resources: ResourceRequirements | None = None
     volumes: tuple[VolumeObject, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        SchedulingSpec.__post_init__(self)
+        check_quantities(self.overhead, "overhead")
 
 
 class ApiPod(SchedulingPod, frozen=True, rename="camel", gc=False):

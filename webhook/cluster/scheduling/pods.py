@@ -19,7 +19,8 @@ from webhook.cluster.scheduling.podobjects import (
     UniqueMeta,
     VolumeObject,
 )
-from webhook.cluster.scheduling.requests import pod_requests
+from webhook.cluster.scheduling.quantities import parse_amounts
+from webhook.cluster.scheduling.requests import pod_requests, to_resources
 from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.api.versions import Version
 from webhook.policy.placement.filters.filterpods import (
@@ -38,6 +39,7 @@ from webhook.policy.placement.filters.filterpods import (
     HostPort,
     PodVolume,
 )
+from webhook.policy.placement.filters.resources import NO_RESOURCES
 from webhook.policy.placement.nodeaffinity import NODE_NAME
 from webhook.policy.selectors import IN
 
@@ -64,6 +66,7 @@ def read_pod(pod: ApiPod, version: Version, namespace: str = "") -> FilterPod:
         required_names=_find_required_names(affinity),
         is_terminating=metadata.deletion_timestamp is not None,
         requests=pod_requests(pod, version if is_bound else None),
+        overhead=to_resources(parse_amounts(spec.overhead)) if spec.overhead else NO_RESOURCES,
         ports=tuple(_list_ports(spec)),
         affinity=_read_terms(affinity.pod_affinity, namespace),
         anti_affinity=_read_terms(affinity.pod_anti_affinity, namespace),

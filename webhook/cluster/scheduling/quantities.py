@@ -2,6 +2,7 @@
 Quantities of resources as exact integers, in billionths of the unit.
 
 ``parse_quantity`` reads a quantity of the API, and ``round_up`` rounds it as the scheduler does.
+``check_quantities`` reports those that kube-apiserver refuses.
 
 Source: apimachinery pkg/api/resource quantity.go, suffix.go.
 """
@@ -51,7 +52,50 @@ def parse_quantity(quantity: Quantity) -> int:
         Billionths of the unit, rounded away from zero, at most ``LARGEST``; 0 for a text that
         kube-apiserver refuses.
     """
-    return 0 if quantity is None else _parse(str(quantity))
+    return 0 if quantity is None else _parse(str(quantity)) or 0
+
+
+def check_quantities(quantities: Mapping[str, Quantity] | None, member: str) -> None:
+    """
+    Check the quantities of a ``ResourceList``.
+
+    Args:
+        member: The name of the list in its object.
+
+    Raises:
+        ValueError: As for ``check_quantity``.
+    """
+    for name, quantity in (quantities or {}).items():
+        check_quantity(quantity, member, name)
+
+
+def check_quantity(quantity: Quantity, *path: str) -> None:
+    """
+    Check a quantity, which no object may have below 0.
+
+    Args:
+        path: Where it is in its object.
+
+    Raises:
+        ValueError: kube-apiserver refuses it; the text ends with the path, as ``manifests`` reads
+            it.
+
+    Source: pkg/apis/core/validation ``ValidateResourceQuantityValue``.
+    """
+    problem = _find_problem(quantity)
+    if problem:
+        raise ValueError(f"{problem} - in {' '.join(f'`{step}`' for step in path)}")
+
+
+def _find_problem(quantity: Quantity) -> str:
+    text = "0" if quantity is None else str(quantity)
+    amount = _parse(text)
+    if amount is None:
+        meant = text.removesuffix("B")
+        if meant != text and _parse(meant) is not None:
+            return f"expected a quantity, got {quantity!r}: write {meant}"
+        return f"expected a quantity such as 500m, 2 or 1.5Gi, got {quantity!r}"
+    return f"expected a quantity of 0 or more, got {quantity!r}" if amount < 0 else ""
 
 
 def parse_amounts(quantities: Mapping[str, Quantity] | None) -> Amounts:
@@ -69,11 +113,11 @@ def round_up(billionths: int, unit: int = UNIT) -> int:
 
 
 @lru_cache(CACHED_QUANTITIES)
-def _parse(text: str) -> int:
+def _parse(text: str) -> int | None:
     match = _QUANTITY.fullmatch(text.strip())
     digits = (match["whole"] + (match["fraction"] or "")) if match else ""
     if match is None or not digits:
-        return 0
+        return None
     suffix, exponent = match["suffix"] or "", match["exponent"]
     power = int(exponent) if exponent else _FRACTIONS.get(suffix, 0)
     power = max(-_LONGEST_EXPONENT, min(power, _LONGEST_EXPONENT))

@@ -11,7 +11,7 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
-from webhook.cluster.scheduling.quantities import Quantities, parse_amounts
+from webhook.cluster.scheduling.quantities import Quantities, check_quantities, parse_amounts
 from webhook.cluster.scheduling.requests import to_resources
 from webhook.cluster.scheduling.storage import read_storage
 from webhook.cluster.scheduling.storageobjects import StorageObjects
@@ -30,6 +30,11 @@ class _NodeStatus(msgspec.Struct, frozen=True, gc=False):
 
     allocatable: Quantities | None = None
     capacity: Quantities | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        check_quantities(self.allocatable, "allocatable")
+        check_quantities(self.capacity, "capacity")
 
 
 class ApiNode(wire.NodeObject, frozen=True, gc=False):

@@ -9,7 +9,12 @@ Source: k8s.io/api core/v1 types.go, storage/v1 types.go.
 import msgspec
 
 from webhook.cluster.scheduling.podobjects import DiskSource, ResourceRequirements, UniqueMeta
-from webhook.cluster.scheduling.quantities import Quantities, Quantity
+from webhook.cluster.scheduling.quantities import (
+    Quantities,
+    Quantity,
+    check_quantities,
+    check_quantity,
+)
 from webhook.cluster.storageclasses import StorageClassObject
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.nodeaffinity import NodeSelector
@@ -95,6 +100,10 @@ class VolumeSpec(_VolumeTraits, frozen=True, rename="camel", gc=False):
     portworx_volume: DiskSource | None = None
     node_affinity: _VolumeAffinity | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        check_quantities(self.capacity, "capacity")
+
 
 class ApiVolume(StorageObject, frozen=True, rename="camel", gc=False):
     """A PersistentVolume."""
@@ -148,6 +157,11 @@ class ApiStorageCapacity(StorageObject, frozen=True, rename="camel", gc=False):
     storage_class_name: str | None = None
     capacity: Quantity = None
     maximum_volume_size: Quantity = None
+
+    def __post_init__(self) -> None:
+        """Refuse malformed quantities."""
+        check_quantity(self.capacity, "capacity")
+        check_quantity(self.maximum_volume_size, "maximumVolumeSize")
 
 
 class _AttachedVolume(msgspec.Struct, frozen=True, rename="camel", gc=False):
