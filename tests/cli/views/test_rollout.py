@@ -9,7 +9,7 @@ from tests.cli.views.explanations import ZONE, explanation
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.rollout import (
-    MOST_DOMAINS,
+    MOST_ROLLOUT_DOMAINS,
     MOST_ROLLOUT_STEPS,
     choose_domains,
     show_forecast,
@@ -95,7 +95,7 @@ def test_of_many_domains_the_fullest_are_shown() -> None:
     forecast = replace(FORECAST, start=RolloutStep("", 9, 0, 0, domains), steps=())
 
     assert choose_domains(forecast) == ["d5", "d6", "d7", "d8"]
-    assert len(choose_domains(forecast)) == MOST_DOMAINS
+    assert len(choose_domains(forecast)) == MOST_ROLLOUT_DOMAINS
     assert len(choose_domains(forecast, 20)) == 9
 
 

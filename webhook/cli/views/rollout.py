@@ -17,7 +17,7 @@ from webhook.explain.rollingupdate.report import (
 from webhook.explain.sentences import domain_name
 
 MOST_ROLLOUT_STEPS = 12  # of a table, half of them the last ones
-MOST_DOMAINS = 4  # columns; five digits each fit in 80 columns beside the others
+MOST_ROLLOUT_DOMAINS = 4  # columns; five digits each fit in 80 columns beside the others
 
 
 def show_forecast(forecast: RolloutForecast, terminal: Terminal, keys: KeyNames) -> None:
@@ -36,7 +36,7 @@ def show_forecast(forecast: RolloutForecast, terminal: Terminal, keys: KeyNames)
         terminal.line()
 
 
-def choose_domains(forecast: RolloutForecast, most: int = MOST_DOMAINS) -> list[str]:
+def choose_domains(forecast: RolloutForecast, most: int = MOST_ROLLOUT_DOMAINS) -> list[str]:
     """Choose the domains to show: those with the most pods at any time, in order of their names."""
     fullest: dict[str, int] = {}
     for step in (forecast.start, *forecast.steps):
