@@ -72,6 +72,8 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
         (("--live",), "plans for one cluster"),
         (("web-0",), "is a pod"),
         (("--yes",), "--yes: requires --apply"),
+        (("--wave", "2"), "--wave: requires --apply"),
+        (("--timeout", "2m"), "--timeout: requires --apply"),
     ],
 )
 def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None:
