@@ -91,6 +91,38 @@ def test_a_workload_without_pods_is_an_error(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "more.yaml: cannot be read: No such file or directory"),
+        ("a: b: c", "more.yaml:1: invalid YAML: mapping values are not allowed in this context"),
+        (
+            yaml.safe_dump(budget(minAvailable=[1])),
+            "more.yaml:7: PodDisruptionBudget/web: spec.minAvailable: ",
+        ),
+    ],
+    ids=["missing", "YAML", "PodDisruptionBudget"],
+)
+def test_nothing_is_proven_without_all_files(
+    run: Run, folder: Path, text: str | None, problem: str
+) -> None:
+    if text is not None:
+        (folder / "more.yaml").write_text(text)
+    arguments = ("rebalance", "-n", "shop", "-f", "cluster.yaml", "-f", "more.yaml")
+
+    table, script, document = (run(*arguments, "-o", one) for one in ("table", "script", "json"))
+
+    assert (table.code, script.code, document.code) == (3, 3, 3)
+    assert problem in table.err
+    assert table.out.endswith(
+        "1 eviction; not all objects were read, so this may be too few or too many\n"
+    )
+    assert script.out == ""
+    assert [document.documents[0][key] for key in ("certain", "least")] == [False, 0]
+    assert problem in document.documents[0]["unknown"][0]
+
+
+@pytest.mark.usefixtures("uneven")
 def test_a_snapshot_lacks_what_only_a_plan_reads(run: Run) -> None:
     run("audit", "-f", "cluster.yaml", "--save-snapshot", "cluster.gz", "--fail-on", "never")
 
@@ -111,7 +143,7 @@ def test_the_live_cluster_is_read(api: ApiServer, run: Run) -> None:
     unknown = "PodDisruptionBudgets in namespace shop: answered 403: no"
     assert ran.code == 0
     assert [step["pod"] for step in document["evictions"]] == ["web-0"]
-    assert document["unknown"] == [unknown]
+    assert (document["unknown"], document["certain"]) == ([unknown], False)
     assert ran.err == f"warning: not considered: {unknown}\n"
     assert api.writes == []
 

@@ -91,11 +91,14 @@ def _plan_files(
     inputs = Inputs(filename)
     try:
         found = read_files(inputs, sources, request.namespace)
-        plan = plan_rebalance(*request.find_scope(found))
-        _write(plan, (), output)
     finally:
         inputs.report()
-    return outcome(findings=_has_findings(plan), unfinished=bool(inputs.problems))
+    plan, problems = plan_rebalance(*request.find_scope(found)), tuple(inputs.problems)
+    if not problems:
+        _write(plan, (), output)
+    elif output is not OutputFormat.SCRIPT:
+        _write(plan.without_proof(), problems, output)
+    return outcome(findings=_has_findings(plan), unfinished=bool(problems))
 
 
 def _plan_live(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
@@ -69,6 +70,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
             these, whatever the scheduler chooses, if the plan is made again after each of them.
         wave: The steps that may be made at the same time: the first one of each set of workloads
             that cannot affect each other. Empty without steps.
+        is_complete: Whether all objects of the cluster were read; otherwise nothing is proven.
     """
 
     steps: tuple[EvictionStep, ...]
@@ -77,11 +79,16 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     least: int
     is_certain: bool
     wave: tuple[EvictionStep, ...] = ()
+    is_complete: bool = True
 
     @property
     def is_least(self) -> bool:
         """Whether it is proven that no plan has fewer evictions in the worst case."""
-        return len(self.steps) == self.least
+        return self.is_complete and len(self.steps) == self.least
+
+    def without_proof(self) -> "RebalancePlan":
+        """Return the plan of a cluster of which some objects could not be read."""
+        return replace(self, least=0, is_certain=False, is_complete=False)
 
 
 class _Part(msgspec.Struct, frozen=True):

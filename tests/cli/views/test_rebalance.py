@@ -75,3 +75,6 @@ def test_a_plan_that_is_not_proven_says_so() -> None:
     plan = replace(PLAN, least=0, is_certain=False)
 
     assert summarize_plan(plan) == "1 eviction; any plan needs at least 0; more may be necessary"
+    assert summarize_plan(PLAN.without_proof()) == (
+        "1 eviction; not all objects were read, so this may be too few or too many"
+    )

@@ -87,6 +87,9 @@ def _format_immovable(pods: Sequence[ImmovablePod]) -> Iterator[str]:
 
 def summarize_plan(plan: RebalancePlan) -> str:
     """Summarize a plan in one line."""
+    if not plan.is_complete:
+        doubt = "not all objects were read, so this may be too few or too many"
+        return f"{count_of(len(plan.steps), 'eviction')}; {doubt}"
     if not plan.goals:
         return "no pod has constraints that a rebalancing can restore"
     missed = sum(result.obstacle is not None for result in plan.goals)
