@@ -22,7 +22,14 @@ from webhook.rebalance.components import (
     is_contended,
     name_workload,
 )
-from webhook.rebalance.goals import GoalObstacle, SpreadGoal, find_excess, find_goals
+from webhook.rebalance.goals import (
+    GoalObstacle,
+    SpreadGoal,
+    find_excess,
+    find_fixed_goals,
+    find_foreign,
+    find_goals,
+)
 from webhook.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
 from webhook.rebalance.replay import EvictionStep, replay
@@ -71,6 +78,8 @@ class RebalancePlan(msgspec.Struct, frozen=True):
         wave: The steps that may be made at the same time: the first one of each set of workloads
             that cannot affect each other. Empty without steps.
         is_complete: Whether all objects of the cluster were read; otherwise nothing is proven.
+        foreign: The workloads with hard constraints that count only other pods; these constraints
+            are not among the goals.
     """
 
     steps: tuple[EvictionStep, ...]
@@ -80,6 +89,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     is_certain: bool
     wave: tuple[EvictionStep, ...] = ()
     is_complete: bool = True
+    foreign: tuple[str, ...] = ()
 
     @property
     def is_least(self) -> bool:
@@ -138,27 +148,33 @@ def plan_rebalance(
         for index, goal in enumerate(component.goals)
         if index in part.obstacles
     }
-    results = tuple(
-        GoalResult(
-            goal,
-            goal.tally(before.topology, before.placed.census),
-            goal.tally(before.topology, working.placed.census),
-            missed.get(id(goal)),
-        )
-        for goal in goals
-    )
+    results = [_compare(goal, before, working, missed.get(id(goal))) for goal in goals]
+    for goal in find_fixed_goals(families, before.topology, before.placed.census):
+        result = _compare(goal, before, working, GoalObstacle.NO_EVICTIONS)
+        results.append(replace(result, obstacle=None) if result.holds else result)
     # Workloads that are planned one after another may help, or hinder, each other for room.
     is_alone = any(len(component.pods) == len(movable) for component in components)
     is_idle = not any(part.steps or part.obstacles for part in parts)
     is_apart = is_alone or is_idle or not is_contended(movable, len(steps) + 1, before)
     return RebalancePlan(
         steps,
-        results,
+        tuple(results),
         tuple(_list_immovable(placed, budgets, results)),
         sum(part.least if is_apart else part.loose_least for part in parts),
         is_certain=is_apart and all(part.is_proven for part in parts),
         wave=tuple(part.steps[0] for part in parts if part.steps) if is_apart else steps[:1],
+        foreign=find_foreign(families, before.topology, before.placed.census),
     )
+
+
+def _compare(
+    goal: SpreadGoal,
+    before: SchedulingCluster,
+    after: SchedulingCluster,
+    obstacle: GoalObstacle | None,
+) -> GoalResult:
+    first, last = (goal.tally(one.topology, one.placed.census) for one in (before, after))
+    return GoalResult(goal, first, last, obstacle)
 
 
 def _plan_component(

@@ -7,11 +7,13 @@ from tests.policy.placement.clusters import spread_over
 from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_nodes
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
-from webhook.policy.model import HOSTNAME
+from webhook.policy.model import HOSTNAME, LabelSelector
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle
 
 PLAN = Situation(web_pods({"a1": 3, "b1": 1, "c1": 1})).plan()
+
+SOLO = spread_over(label_selector=LabelSelector({"app": "solo"}))
 
 
 def show(plan: RebalancePlan, capsys: pytest.CaptureFixture[str]) -> str:
@@ -54,6 +56,35 @@ def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str])
     assert out.endswith(
         "not evicted, it is being deleted: 4 pods: shop/web-0, shop/web-1, shop/web-2, shop/web-3\n"
         "no evictions: 1 constraint cannot be restored\n"
+    )
+
+
+def test_constraints_of_pods_that_no_plan_evicts_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    solo = workload_pod("solo-0", "a1", [SOLO], workload="", labels={"app": "solo"})
+    solo = replace(solo, obstacle=EvictionObstacle.NO_CONTROLLER)
+    bare = [solo, replace(solo, pod=replace(solo.pod, name="solo-1"))]
+
+    out = show(Situation([*bare, *web_pods({"a1": 1, "b1": 1})]).plan(), capsys)
+
+    assert out.startswith("pods without a controller in shop\n  zone, maxSkew 1, DoNotSchedule:")
+    assert out.endswith(
+        "  not reached: no pod that has it is evicted\n"
+        "\n"
+        "not evicted, no controller replaces it: 2 pods: shop/solo-0, shop/solo-1\n"
+        "no evictions: 1 constraint cannot be restored\n"
+    )
+
+
+def test_constraints_that_count_only_other_pods_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = show(Situation(web_pods({"a1": 1}, spread_over(), SOLO)).plan(), capsys)
+
+    assert out == (
+        "not planned, constraints that count only other pods: Deployment/web in shop\n"
+        "no evictions: every other constraint holds\n"
     )
 
 

@@ -31,14 +31,16 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
         terminal.line()
     for line in _format_immovable(plan.immovable):
         terminal.line(line)
+    if plan.foreign:
+        names = join_names(plan.foreign, most=5)
+        terminal.line(f"not planned, constraints that count only other pods: {names}")
     terminal.line((summarize_plan(plan), Style.PLACE))
 
 
 def _show_goal(result: GoalResult, terminal: Terminal) -> None:
     spread, before, after = result.goal.spread, result.before, result.after
-    terminal.line(
-        (f"{join_names(result.goal.workloads)} in {result.goal.pod.namespace}", Style.PLACE)
-    )
+    workloads = result.goal.workloads or ("pods without a controller",)
+    terminal.line((f"{join_names(workloads)} in {result.goal.pod.namespace}", Style.PLACE))
     skews = f"skew {find_skew(before)}, after the plan {find_skew(after)}"
     terminal.line(
         f"  {SHORT_NAMES.short(spread.topology_key)}, maxSkew {spread.max_skew}, "
@@ -95,7 +97,8 @@ def summarize_plan(plan: RebalancePlan) -> str:
     missed = sum(result.obstacle is not None for result in plan.goals)
     left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
     if not plan.steps:
-        return f"no evictions: {left or 'every constraint holds'}"
+        rest = "every other constraint holds" if plan.foreign else "every constraint holds"
+        return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
     return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))

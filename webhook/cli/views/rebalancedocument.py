@@ -41,6 +41,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
         least: Number of evictions that any plan needs at least.
         certain: Whether no more evictions can be necessary.
         unknown: What the plan does not consider.
+        not_planned: Workloads with hard constraints that count only other pods.
     """
 
     evictions: tuple[EvictionStep, ...]
@@ -49,6 +50,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
     least: int
     certain: bool
     unknown: tuple[str, ...]
+    not_planned: tuple[str, ...]
 
 
 def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[str, object]:
@@ -60,6 +62,7 @@ def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[st
         plan.least,
         plan.is_certain,
         unknown,
+        plan.foreign,
     )
     described: dict[str, object] = msgspec.json.decode(msgspec.json.encode(document))
     return described
