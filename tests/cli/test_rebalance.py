@@ -123,6 +123,28 @@ def test_nothing_is_proven_without_all_files(
 
 
 @pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"minAvailable": "foo%"}, "minAvailable is 'foo%'"),
+        ({"minAvailable": "50"}, "minAvailable is '50'"),
+        ({"maxUnavailable": -1}, "maxUnavailable is -1"),
+        ({"maxUnavailable": "33.3%"}, "maxUnavailable is '33.3%'"),
+    ],
+)
+def test_a_bad_number_of_a_budget_is_an_error(
+    run: Run, folder: Path, spec: dict[str, object], problem: str
+) -> None:
+    (folder / "more.yaml").write_text(yaml.safe_dump(budget(**spec)))
+
+    ran = run("rebalance", "-n", "shop", "-f", "cluster.yaml", "-f", "more.yaml")
+
+    advice = 'write a number of pods, such as 1, or a percentage, such as "50%"'
+    where = "more.yaml:6: PodDisruptionBudget/web: spec"
+    assert (ran.code, ran.err) == (3, f"error: {where}: {problem}: {advice}\n")
+
+
+@pytest.mark.usefixtures("uneven")
 def test_a_snapshot_lacks_what_only_a_plan_reads(run: Run) -> None:
     run("audit", "-f", "cluster.yaml", "--save-snapshot", "cluster.gz", "--fail-on", "never")
 
