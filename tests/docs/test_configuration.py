@@ -22,7 +22,8 @@ PAGE = ROOT / "docs" / "configuration.md"
 SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
 
 READ_BY_OTHERS = {
-    "AdmissionConfiguration", "Assign", "ClusterPolicy", "Config", "Kustomization", "SpreadTest",
+    "AdmissionConfiguration", "Assign", "ClusterPolicy", "ClusterRole", "Config", "Kustomization",
+    "SpreadTest",
 }  # fmt: skip
 """Kinds of examples that other programs read: API servers, policy engines, kustomize, tests."""
 
