@@ -30,7 +30,7 @@ def test_the_pods_that_must_stay_healthy(
     ("bound", "is_valid"),
     [
         *((bound, True) for bound in (None, 0, 7, "0%", "050%", "100%")),
-        *((bound, False) for bound in (-1, "", "50", "foo%", "33.3%", "-1%", "101%", "٥%")),
+        *((bound, False) for bound in (-1, "", "50", "foo%", "33.3%", "-1%", "101%", "\u0665%")),
     ],
 )
 def test_the_bounds_that_an_api_server_accepts(bound: Bound, is_valid: bool) -> None:

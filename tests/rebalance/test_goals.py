@@ -26,6 +26,11 @@ def fixed_goals_of(situation: Situation) -> tuple[SpreadGoal, ...]:
     return find_fixed_goals(situation.pods, cluster.topology, cluster.placed.census)
 
 
+def foreign_of(situation: Situation) -> tuple[str, ...]:
+    cluster = situation.cluster
+    return find_foreign(situation.pods, cluster.topology, cluster.placed.census)
+
+
 def test_equal_constraints_of_workloads_are_one_goal() -> None:
     pods = [
         *web_pods({"a1": 2}, spread_over(), SOFT),
@@ -76,15 +81,14 @@ def test_hard_constraints_of_pods_that_no_plan_evicts(
 def test_hard_constraints_that_count_only_other_pods() -> None:
     foreign = spread_over(label_selector=LabelSelector({"app": "api"}))
     pods = [
-        *web_pods({"a1": 2}, foreign),
+        *web_pods({"a1": 2}, foreign, spread_over(label_selector=LabelSelector({"app": "db"}))),
         workload_pod("solo", "a1", [foreign], workload="", obstacle=EvictionObstacle.NO_CONTROLLER),
         workload_pod("api-0", "a1", [foreign], workload="Deployment/api", labels={"app": "api"}),
     ]
-    cluster = Situation(pods).cluster
+    more = workload_pod("api-1", "a1", [], workload="Deployment/api", labels={"app": "api"})
 
-    found = find_foreign(pods, cluster.topology, cluster.placed.census)
-
-    assert found == ("Deployment/web in shop", "solo in shop")
+    assert foreign_of(Situation(pods)) == ()
+    assert foreign_of(Situation([*pods, more])) == ("Deployment/web in shop", "solo in shop")
 
 
 def test_the_excess_of_a_goal_and_the_pods_that_it_counts() -> None:

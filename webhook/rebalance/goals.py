@@ -105,14 +105,14 @@ _FIXED = (EvictionObstacle.NO_CONTROLLER, EvictionObstacle.DAEMON_SET, EvictionO
 def find_foreign(
     pods: Iterable[WorkloadPod], topology: Topology, census: Census
 ) -> tuple[str, ...]:
-    """Find the workloads and pods with a hard constraint that counts only other pods."""
+    """Find workloads and pods with an uneven hard constraint that counts only other pods."""
     return tuple(
         dict.fromkeys(
             f"{one.workload or one.pod.name} in {one.pod.namespace}"
             for one in pods
             if one.is_spread or one.obstacle in _FIXED
             for tally in tally_constraints(one.replacement, one.spreads, topology, census).hard
-            if not tally.matches_pod
+            if not tally.matches_pod and find_excess(tally)
         )
     )
 

@@ -78,8 +78,8 @@ class RebalancePlan(msgspec.Struct, frozen=True):
         wave: The steps that may be made at the same time: the first one of each set of workloads
             that cannot affect each other. Empty without steps.
         is_complete: Whether all objects of the cluster were read; otherwise nothing is proven.
-        foreign: The workloads with hard constraints that count only other pods; these constraints
-            are not among the goals.
+        foreign: The workloads with hard constraints that are uneven and count only other pods;
+            these constraints are not among the goals.
     """
 
     steps: tuple[EvictionStep, ...]

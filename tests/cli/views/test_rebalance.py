@@ -80,7 +80,8 @@ def test_constraints_of_pods_that_no_plan_evicts_are_shown(
 def test_constraints_that_count_only_other_pods_are_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out = show(Situation(web_pods({"a1": 1}, spread_over(), SOLO)).plan(), capsys)
+    solo = [workload_pod(f"solo-{number}", "a1", labels={"app": "solo"}) for number in range(2)]
+    out = show(Situation([*web_pods({"a1": 1}, spread_over(), SOLO), *solo]).plan(), capsys)
 
     assert out == (
         "not planned, constraints that count only other pods: Deployment/web in shop\n"

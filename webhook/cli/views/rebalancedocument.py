@@ -41,7 +41,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
         least: Number of evictions that any plan needs at least.
         certain: Whether no more evictions can be necessary.
         unknown: What the plan does not consider.
-        not_planned: Workloads with hard constraints that count only other pods.
+        not_planned: Workloads with hard constraints that are uneven and count only other pods.
     """
 
     evictions: tuple[EvictionStep, ...]
