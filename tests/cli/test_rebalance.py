@@ -9,7 +9,7 @@ import yaml
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
 from tests.cli.evictions import EvictingServer
-from tests.cluster.scheduling.unevenshop import NODES, budget, uneven_pods
+from tests.cluster.scheduling.unevenshop import NODES, Json, budget, uneven_pods, web_pod
 
 CLUSTER = ("--kubeconfig", "kubeconfig")
 
@@ -142,6 +142,27 @@ def test_a_bad_number_of_a_budget_is_an_error(
     advice = 'write a number of pods, such as 1, or a percentage, such as "50%"'
     where = "more.yaml:6: PodDisruptionBudget/web: spec"
     assert (ran.code, ran.err) == (3, f"error: {where}: {problem}: {advice}\n")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "problem"),
+    [
+        (NODES[:0], "there are no Nodes: add them with --facts"),
+        (NODES[:1], "pods run on b1, c1: not among the Nodes: add them with --facts"),
+        (NODES[:2], "pods run on c1: not among the Nodes: add them with --facts"),
+    ],
+    ids=["none", "one", "two"],
+)
+def test_missing_nodes_are_an_error(
+    folder: Path, run: Run, nodes: list[Json], problem: str
+) -> None:
+    done = web_pod("done", "z9") | {"status": {"phase": "Succeeded"}}
+    write(folder, *nodes, *uneven_pods(), web_pod("pending", ""), done)
+
+    ran = run("rebalance", "-f", "cluster.yaml")
+
+    assert (ran.code, ran.err) == (3, f"error: {problem}\n")
+    assert ran.out.endswith("not all objects were read, so this may be too few or too many\n")
 
 
 @pytest.mark.usefixtures("uneven")

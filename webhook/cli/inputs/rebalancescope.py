@@ -4,7 +4,7 @@ What a plan of evictions covers: ``RebalanceRequest``, from the options of a com
 ``read_request`` checks the options, ``read_files`` reads the objects of files. Nothing here plans.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -18,8 +18,14 @@ from webhook.cli.inputs.subjects import parse_subject
 from webhook.cli.output import write_stderr
 from webhook.cluster.scheduling.planningobjects import PlanningObjects
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.cluster.scheduling.workloads import WorkloadScope, read_scope, read_workload_pods
+from webhook.cluster.scheduling.workloads import (
+    WorkloadScope,
+    is_finished,
+    read_scope,
+    read_workload_pods,
+)
 from webhook.errors import ConfigError, SourceError
+from webhook.policy.advice.findings import join_names
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
@@ -127,7 +133,8 @@ def read_files(inputs: Inputs, sources: FactsSources, namespace: str) -> Plannin
     Read the objects of ``-f`` and ``--facts``; the former replace the latter.
 
     Args:
-        inputs: The files of ``-f``; receives the problems.
+        inputs: The files of ``-f``; receives the problems, also Nodes that pods run on and
+            that are missing.
         namespace: The value of ``-n``, also that of objects that name none.
 
     Raises:
@@ -141,4 +148,19 @@ def read_files(inputs: Inputs, sources: FactsSources, namespace: str) -> Plannin
         problems = [found.put_document(document, inside) for document in documents]
         inputs.problems += [problem for problem in problems if problem is not None]
     require_namespace(namespace, found.namespaces)
+    inputs.problems += _find_missing_nodes(found)
     return found
+
+
+def _find_missing_nodes(found: PlanningObjects) -> Iterator[SourceError]:
+    """Find the nodes that pods of files run on, but that no file has; a live cluster has all."""
+    pods = found.objects.pods or ()
+    known = {one.metadata.name for one in found.objects.nodes or () if one.metadata}
+    if pods and not known:
+        yield SourceError("there are no Nodes", "add them with --facts")
+        return
+    used = {one.spec.node_name for one in pods if one.spec and not is_finished(one)}
+    missing = sorted(used - known - {""})
+    if missing:
+        names = join_names(missing, most=5)
+        yield SourceError(f"pods run on {names}", "not among the Nodes: add them with --facts")

@@ -102,7 +102,7 @@ def read_scope(
         namespace: Of the workloads; empty for all namespaces.
         defaults: Returns the scheduler's default constraints for a pod.
     """
-    pods = [pod for pod in objects.pods or () if _phase(pod) not in FINISHED]
+    pods = [pod for pod in objects.pods or () if not is_finished(pod)]
     owners = _Owners(objects)
     return WorkloadScope(
         read_cluster(objects, version),
@@ -136,7 +136,7 @@ def read_workload_pods(
     return tuple(
         read(pod)
         for pod in objects.pods or ()
-        if _phase(pod) not in FINISHED and namespace in ("", _meta(pod).namespace)
+        if not is_finished(pod) and namespace in ("", _meta(pod).namespace)
     )
 
 
@@ -151,8 +151,9 @@ def is_ready(pod: ApiPod) -> bool:
     return ready == ["True"] if ready else status.phase in (None, "Running")
 
 
-def _phase(pod: ApiPod) -> str | None:
-    return pod.status.phase if pod.status else None
+def is_finished(pod: ApiPod) -> bool:
+    """Whether a pod has ended, and takes no room."""
+    return pod.status is not None and pod.status.phase in FINISHED
 
 
 def _meta(pod: ApiPod) -> UniqueMeta:
