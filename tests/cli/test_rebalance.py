@@ -133,7 +133,7 @@ def test_nothing_is_proven_without_all_files(
     ],
 )
 def test_a_bad_number_of_a_budget_is_an_error(
-    run: Run, folder: Path, spec: dict[str, object], problem: str
+    run: Run, folder: Path, spec: Json, problem: str
 ) -> None:
     (folder / "more.yaml").write_text(yaml.safe_dump(budget(**spec)))
 
