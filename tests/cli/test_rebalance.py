@@ -59,7 +59,7 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
     ran = run("rebalance", "-f", "cluster.yaml")
 
     assert ran.code == 1
-    assert "not evicted, a PodDisruptionBudget allows no disruption: 5 pods" in ran.out
+    assert "not evicted, a PodDisruptionBudget allows no disruption (web): 5 pods" in ran.out
 
 
 @pytest.mark.usefixtures("uneven")

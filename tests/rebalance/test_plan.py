@@ -396,3 +396,16 @@ def test_workloads_that_compete_for_room_are_evicted_one_after_another() -> None
 
     assert len(plan.steps) == 2
     assert plan.wave == plan.steps[:1]
+
+
+def test_budgets_that_allow_no_eviction_are_the_reason() -> None:
+    """Two pods are not ready, so that their budget allows an eviction only after their recovery."""
+    pods = web_pods({"a1": 5, "b1": 1, "c1": 1})
+    unready = [replace(one, is_ready=False) for one in pods[:2]]
+
+    plan = Situation([*unready, *pods[2:]], budgets=[budget(6, 5)]).plan()
+
+    assert [result.obstacle for result in plan.goals] == [GoalObstacle.BUDGETS]
+    assert {(one.obstacle, one.budgets) for one in plan.immovable} == {
+        (EvictionObstacle.BUDGET, ("web-6",))
+    }

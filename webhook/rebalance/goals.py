@@ -25,6 +25,7 @@ class GoalObstacle(StrEnum):
     PENDING_PODS = "pods of its workloads have no node"
     TOO_FEW_DOMAINS = "there are fewer domains than minDomains"
     FIXED_PODS = "pods that cannot be evicted are too many in a domain"
+    BUDGETS = "PodDisruptionBudgets allow no eviction"
     NO_NODES = "the nodes of a domain take too few pods"
     NO_SEQUENCE = "after some eviction a pod stays Pending, or may return to its node"
     SCORES = "kube-scheduler may prefer nodes in other domains"

@@ -57,12 +57,19 @@ class GoalResult(msgspec.Struct, frozen=True):
 
 
 class ImmovablePod(msgspec.Struct, frozen=True):
-    """A pod in the scope that is not evicted; ``workload`` is empty without a controller."""
+    """
+    A pod in the scope that is not evicted.
+
+    Attributes:
+        workload: Empty without a controller.
+        budgets: Names of the PodDisruptionBudgets that prevent it; empty for another obstacle.
+    """
 
     namespace: str
     pod: str
     workload: str
     obstacle: EvictionObstacle
+    budgets: tuple[str, ...] = ()
 
 
 class RebalancePlan(msgspec.Struct, frozen=True):
@@ -220,7 +227,13 @@ def _list_immovable(
     for one in pods:
         obstacle = one.obstacle or _find_obstacle(one, budgets)
         if obstacle is not None and any(goal.counts(one.pod) for goal in missed):
-            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle)
+            names = () if one.obstacle else _name_budgets(one, budgets)
+            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle, names)
+
+
+def _name_budgets(one: WorkloadPod, budgets: Sequence[PodDisruptionBudget]) -> tuple[str, ...]:
+    found = (other for other in budgets if other.selects(one.pod.namespace, one.pod.labels))
+    return tuple(other.name for other in found)
 
 
 def _find_obstacle(

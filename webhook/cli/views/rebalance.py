@@ -1,6 +1,6 @@
 """A plan of evictions as a table, with bars of the pods of each domain: ``show_plan``."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from webhook.cli.terminal import Style, Terminal
@@ -82,9 +82,12 @@ def _format_steps(steps: Sequence[EvictionStep]) -> Iterator[Sequence[str]]:
 
 
 def _format_immovable(pods: Sequence[ImmovablePod]) -> Iterator[str]:
-    for obstacle, number in Counter(one.obstacle for one in pods).items():
-        names = [f"{one.namespace}/{one.pod}" for one in pods if one.obstacle is obstacle]
-        yield f"not evicted, {obstacle}: {count_of(number, 'pod')}: {join_names(names, most=5)}"
+    found = defaultdict[str, list[str]](list)
+    for one in pods:
+        budgets = f" ({join_names(one.budgets)})" if one.budgets else ""
+        found[f"{one.obstacle}{budgets}"].append(f"{one.namespace}/{one.pod}")
+    for reason, names in found.items():
+        yield f"not evicted, {reason}: {count_of(len(names), 'pod')}: {join_names(names, most=5)}"
 
 
 def summarize_plan(plan: RebalancePlan) -> str:
