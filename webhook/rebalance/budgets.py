@@ -30,6 +30,7 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
         healthy: Number of its pods that are ready and not being deleted.
         allows_unhealthy: Whether pods that are not ready are always evicted: the policy
             AlwaysAllow.
+        is_exhausted: Whether its status is current, and allows no disruption.
     """
 
     namespace: str
@@ -38,6 +39,7 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
     desired: int | None
     healthy: int
     allows_unhealthy: bool = False
+    is_exhausted: bool = False
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether a pod is under this budget."""

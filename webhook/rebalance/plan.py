@@ -27,10 +27,10 @@ from webhook.rebalance.goals import (
     SpreadGoal,
     find_excess,
     find_fixed_goals,
-    find_foreign,
     find_goals,
 )
 from webhook.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
+from webhook.rebalance.notes import PlanNote, find_notes
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
 from webhook.rebalance.replay import EvictionStep, replay
 from webhook.rebalance.search import SearchProblem
@@ -85,8 +85,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
         wave: The steps that may be made at the same time: the first one of each set of workloads
             that cannot affect each other. Empty without steps.
         is_complete: Whether all objects of the cluster were read; otherwise nothing is proven.
-        foreign: The workloads with hard constraints that are uneven and count only other pods;
-            these constraints are not among the goals.
+        notes: What the plan leaves out, or cannot rely on.
     """
 
     steps: tuple[EvictionStep, ...]
@@ -96,7 +95,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     is_certain: bool
     wave: tuple[EvictionStep, ...] = ()
     is_complete: bool = True
-    foreign: tuple[str, ...] = ()
+    notes: tuple[PlanNote, ...] = ()
 
     @property
     def is_least(self) -> bool:
@@ -170,7 +169,7 @@ def plan_rebalance(
         sum(part.least if is_apart else part.loose_least for part in parts),
         is_certain=is_apart and all(part.is_proven for part in parts),
         wave=tuple(part.steps[0] for part in parts if part.steps) if is_apart else steps[:1],
-        foreign=find_foreign(families, before.topology, before.placed.census),
+        notes=find_notes(pods, [(one.goal, one.before) for one in results], before, budgets),
     )
 
 

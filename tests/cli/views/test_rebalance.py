@@ -84,7 +84,7 @@ def test_constraints_that_count_only_other_pods_are_named(
     out = show(Situation([*web_pods({"a1": 1}, spread_over(), SOLO), *solo]).plan(), capsys)
 
     assert out == (
-        "not planned, constraints that count only other pods: Deployment/web in shop\n"
+        "not planned, uneven constraints that count only other pods: 1: Deployment/web in shop\n"
         "no evictions: every other constraint holds\n"
     )
 

@@ -31,9 +31,8 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
         terminal.line()
     for line in _format_immovable(plan.immovable):
         terminal.line(line)
-    if plan.foreign:
-        names = join_names(plan.foreign, most=5)
-        terminal.line(f"not planned, constraints that count only other pods: {names}")
+    for note in plan.notes:
+        terminal.line(f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}")
     terminal.line((summarize_plan(plan), Style.PLACE))
 
 
@@ -100,7 +99,7 @@ def summarize_plan(plan: RebalancePlan) -> str:
     missed = sum(result.obstacle is not None for result in plan.goals)
     left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
     if not plan.steps:
-        rest = "every other constraint holds" if plan.foreign else "every constraint holds"
+        rest = "every other constraint holds" if plan.notes else "every constraint holds"
         return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"

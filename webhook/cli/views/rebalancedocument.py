@@ -7,6 +7,7 @@ import msgspec
 from webhook.cli.views.rebalance import find_skew
 from webhook.policy.placement.tallies import PodTally
 from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.notes import PlanNote
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
@@ -41,7 +42,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
         least: Number of evictions that any plan needs at least.
         certain: Whether no more evictions can be necessary.
         unknown: What the plan does not consider.
-        not_planned: Workloads with hard constraints that are uneven and count only other pods.
+        notes: What the plan leaves out, or cannot rely on.
     """
 
     evictions: tuple[EvictionStep, ...]
@@ -50,7 +51,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
     least: int
     certain: bool
     unknown: tuple[str, ...]
-    not_planned: tuple[str, ...]
+    notes: tuple[PlanNote, ...]
 
 
 def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[str, object]:
@@ -62,7 +63,7 @@ def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[st
         plan.least,
         plan.is_certain,
         unknown,
-        plan.foreign,
+        plan.notes,
     )
     described: dict[str, object] = msgspec.json.decode(msgspec.json.encode(document))
     return described

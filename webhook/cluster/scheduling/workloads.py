@@ -62,11 +62,32 @@ class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
                 raise ValueError(f"{name} is {bound!r}: {advice}")
 
 
+class _BudgetMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
+    """The metadata of a PodDisruptionBudget."""
+
+    generation: int | None = None
+
+
+class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What the eviction API goes by, if it is of the current generation."""
+
+    disruptions_allowed: int | None = None
+    observed_generation: int | None = None
+
+
 class _Budget(msgspec.Struct, frozen=True):
     """A PodDisruptionBudget."""
 
-    metadata: UniqueMeta = UniqueMeta()
+    metadata: _BudgetMeta = _BudgetMeta()
     spec: _BudgetSpec = _BudgetSpec()
+    status: _BudgetStatus | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether its status is current, and allows no disruption."""
+        status = self.status or _BudgetStatus()
+        is_current = status.observed_generation == self.metadata.generation
+        return is_current and status.disruptions_allowed == 0
 
 
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
@@ -263,4 +284,5 @@ def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: _Owners) -> Po
         desired,
         healthy,
         allows_unhealthy=spec.unhealthy_pod_eviction_policy == _ALWAYS_ALLOW,
+        is_exhausted=budget.is_exhausted,
     )
