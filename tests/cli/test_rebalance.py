@@ -70,7 +70,7 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
         (("-n", "shop", "-A"), "use -n or -A"),
         (("-n", "sop"), "there is no namespace 'sop'"),
         (("--live",), "plans for one cluster"),
-        (("web-0",), "is a pod"),
+        (("web-0",), "names no kind"),
         (("--yes",), "--yes: requires --apply"),
         (("--wave", "2"), "--wave: requires --apply"),
         (("--timeout", "2m"), "--timeout: requires --apply"),
@@ -87,7 +87,8 @@ def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None
 def test_a_workload_without_pods_is_an_error(run: Run) -> None:
     ran = run("rebalance", "deploy/db", "-n", "shop", "-f", "cluster.yaml")
 
-    assert (ran.code, ran.err) == (3, "error: Deployment/db in namespace shop: has no pods\n")
+    problem = "has no pods: workloads with pods are Deployment/web"
+    assert (ran.code, ran.err) == (3, f"error: Deployment/db in namespace shop: {problem}\n")
 
 
 @pytest.mark.usefixtures("uneven")

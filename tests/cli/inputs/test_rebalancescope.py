@@ -58,7 +58,7 @@ def test_workloads_are_named_as_for_kubectl() -> None:
     ("words", "problem"),
     [
         (("pod/web-1",), "is a pod"),
-        (("web-1",), "is a pod"),
+        (("web-1",), "names no kind: write a workload, as in deploy/web"),
         (("foo/web",), "is not a kind"),
         (("deploy",), "the name is missing"),
     ],

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from webhook.audit.snapshot import is_snapshot
 from webhook.cli.inputs.facts import FactsSources, read_objects, resolve_namespace
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.missingworkloads import explain_missing
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.selection import join_words
 from webhook.cli.inputs.subjects import parse_subject
@@ -67,7 +68,9 @@ class RebalanceRequest(msgspec.Struct, frozen=True):
             known = {one.workload for one in pods}
             missing = [names for names in self.workloads if known.isdisjoint(names)]
             if missing:
-                raise SourceError(f"{missing[0][0]} in namespace {self.namespace}", "has no pods")
+                everywhere = self.read_pods(found, found.objects.pods or (), "")
+                problem = explain_missing(missing[0], self.namespace, found.objects, everywhere)
+                raise SourceError(f"{missing[0][0]} in namespace {self.namespace}", problem)
             wanted = {name for names in self.workloads for name in names}
             pods = tuple(one for one in pods if one.workload in wanted)
         return whole._replace(pods=pods)
@@ -122,6 +125,8 @@ def read_request(
 
 def _parse(word: str) -> tuple[str, ...]:
     """Parse a workload; return its name for each kind that the word may mean."""
+    if "/" not in word:
+        raise ConfigError("names no kind: write a workload, as in deploy/web", word)
     kinds, name = parse_subject(word, KNOWN_TEMPLATES)
     if POD in kinds:
         raise ConfigError("is a pod: name its workload, as in deploy/web", word)
