@@ -103,6 +103,16 @@ def test_long_plans_are_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     assert " others\n" in out
 
 
+def test_long_names_of_nodes_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    step = replace(PLAN.steps[0], candidates=("b1", "c" * 40), target="b1")
+
+    several = show(replace(PLAN, steps=(step,)), capsys)
+    one = show(replace(PLAN, steps=(replace(step, candidates=("c" * 50,)),)), capsys)
+
+    assert "  a1    b1 or 1 other\n" in several
+    assert f"  a1    {'c' * 50}\n" in one
+
+
 def test_a_plan_that_is_not_proven_says_so() -> None:
     plan = replace(PLAN, least=0, is_certain=False)
 
