@@ -37,6 +37,27 @@ def test_bars_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+def test_sections_with_one_heading_name_their_selectors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each revision has its own constraint by ``matchLabelKeys``."""
+    pods = [
+        workload_pod(
+            f"web-{revision}-{number}",
+            "a1",
+            [spread_over(match_label_keys=("rev",))],
+            labels={"app": "web", "rev": revision},
+        )
+        for revision in "xy"
+        for number in range(2)
+    ]
+
+    lines = show(Situation(pods).plan(), capsys).splitlines()
+
+    assert [line for line in lines if line.startswith("Deployment/web")] == [
+        "Deployment/web in shop, pods with app=web,rev=x",
+        "Deployment/web in shop, pods with app=web,rev=y",
+    ]
+
+
 def test_constraints_that_hold_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     plan = Situation(web_pods({"a1": 1, "b1": 1, "c1": 1})).plan()
 

@@ -1,6 +1,6 @@
 """A plan of evictions as a table, with bars of the pods of each domain: ``show_plan``."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from webhook.cli.terminal import Style, Terminal
@@ -9,6 +9,7 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.placement.tallies import PodTally
+from webhook.policy.selectors import render
 from webhook.rebalance.goals import find_excess
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
@@ -21,10 +22,14 @@ MOST_CHARACTERS = 40  # of the names of candidates in a row
 
 def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
     """Write the constraints that do not hold, the evictions, and a summary."""
-    for result in plan.goals:
-        if find_excess(result.before) or result.before.pods != result.after.pods:
-            _show_goal(result, terminal)
-            terminal.line()
+    shown = [one for one in plan.goals if find_excess(one.before) or _has_changes(one)]
+    sections = Counter(map(_identify, shown))
+    for result in shown:
+        heading, _ = identity = _identify(result)
+        selector = result.goal.spread.selector if sections[identity] > 1 else None
+        suffix = "" if selector is None else f", pods with {render(selector)}"
+        _show_goal(result, f"{heading}{suffix}", terminal)
+        terminal.line()
     if plan.steps:
         terminal.table(("pod", "workload", "node", "its replacement"), _format_steps(plan.steps))
         if len(plan.steps) > MOST_STEPS:
@@ -37,10 +42,20 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
     terminal.line((summarize_plan(plan), Style.PLACE))
 
 
-def _show_goal(result: GoalResult, terminal: Terminal) -> None:
-    spread, before, after = result.goal.spread, result.before, result.after
+def _has_changes(result: GoalResult) -> bool:
+    return result.before.pods != result.after.pods
+
+
+def _identify(result: GoalResult) -> tuple[str, str]:
+    """Return the workloads with their namespace, and the topology key."""
     workloads = result.goal.workloads or ("pods without a controller",)
-    terminal.line((f"{join_names(workloads)} in {result.goal.pod.namespace}", Style.PLACE))
+    heading = f"{join_names(workloads)} in {result.goal.pod.namespace}"
+    return heading, result.goal.spread.topology_key
+
+
+def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
+    spread, before, after = result.goal.spread, result.before, result.after
+    terminal.line((heading, Style.PLACE))
     skews = f"skew {find_skew(before)}, after the plan {find_skew(after)}"
     terminal.line(
         f"  {SHORT_NAMES.short(spread.topology_key)}, maxSkew {spread.max_skew}, "
