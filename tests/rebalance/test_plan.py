@@ -409,3 +409,12 @@ def test_budgets_that_allow_no_eviction_are_the_reason() -> None:
     assert {(one.obstacle, one.budgets) for one in plan.immovable} == {
         (EvictionObstacle.BUDGET, ("web-6",))
     }
+
+
+def test_a_plan_of_a_part_of_the_cluster_proves_nothing() -> None:
+    plan = Situation(web_pods({"a1": 3, "b1": 1, "c1": 1})).plan()
+
+    part = plan.without_proof()
+
+    assert (plan.is_least, part.is_least) == (True, False)
+    assert (part.steps, part.least, part.is_certain) == (plan.steps, 0, False)

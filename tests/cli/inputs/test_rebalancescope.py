@@ -129,6 +129,21 @@ def test_type_errors_are_problems(folder: Path) -> None:
     assert problem == "own.yaml:17: Pod/w: spec.nodeName: expected a string, got an integer"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "problem"),
+    [
+        ([], "there are no Nodes: add them with --facts"),
+        (NODES[:1], "pods run on b1, c1: not among the Nodes: add them with --facts"),
+    ],
+)
+def test_missing_nodes_are_problems(folder: Path, nodes: list[Any], problem: str) -> None:
+    inputs = Inputs([write(folder, "own.yaml", *nodes, *uneven_pods())])
+
+    read_files(inputs, FILES, "")
+
+    assert list(map(str, inputs.problems)) == [problem]
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_snapshot_lacks_what_decides_on_evictions(
     capsys: pytest.CaptureFixture[str],

@@ -205,3 +205,9 @@ def test_budgets_whose_current_status_allows_nothing(
     (found,) = scope_of({"podDisruptionBudgets": [budget]}).budgets
 
     assert found.is_exhausted is is_exhausted
+
+
+@pytest.mark.parametrize("bound", ["foo%", "50", -1])
+def test_bounds_that_an_api_server_refuses(bound: str | int) -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"maxUnavailable is .*: write a number"):
+        budget_of({"maxUnavailable": bound})
