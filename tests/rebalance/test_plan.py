@@ -418,3 +418,12 @@ def test_a_plan_of_a_part_of_the_cluster_proves_nothing() -> None:
 
     assert (plan.is_least, part.is_least) == (True, False)
     assert (part.steps, part.least, part.is_certain) == (plan.steps, 0, False)
+
+
+def test_constraints_of_other_pods_are_results_if_they_do_not_hold() -> None:
+    def obstacles_of(placed: dict[str, int]) -> list[GoalObstacle | None]:
+        fixed = web_pods(placed, workload="Job/web", obstacle=EvictionObstacle.JOB)
+        return [result.obstacle for result in Situation(fixed).plan().goals]
+
+    assert obstacles_of({"a1": 3}) == [GoalObstacle.NO_EVICTIONS]
+    assert obstacles_of({"a1": 1}) == []

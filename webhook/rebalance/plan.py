@@ -77,6 +77,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     The evictions after which constraints hold, one after another.
 
     Attributes:
+        goals: Those of pods that may be evicted, and those of other pods that do not hold after it.
         steps: In order; the next pod is evicted when the replacement of the last one is ready.
         least: Number of evictions that any plan for the constraints that hold in the end needs at
             least in the worst case, as far as is proven.
@@ -157,7 +158,8 @@ def plan_rebalance(
     results = [_compare(goal, before, working, missed.get(id(goal))) for goal in goals]
     for goal in find_fixed_goals(families, before.topology, before.placed.census):
         result = _compare(goal, before, working, GoalObstacle.NO_EVICTIONS)
-        results.append(replace(result, obstacle=None) if result.holds else result)
+        if not result.holds:
+            results.append(result)
     # Workloads that are planned one after another may help, or hinder, each other for room.
     is_alone = any(len(component.pods) == len(movable) for component in components)
     is_idle = not any(part.steps or part.obstacles for part in parts)
