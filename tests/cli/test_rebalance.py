@@ -9,7 +9,7 @@ import yaml
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
 from tests.cli.evictions import EvictingServer
-from tests.cluster.scheduling.unevenshop import NODES, budget, uneven_pods
+from tests.cluster.scheduling.unevenshop import NODES, Json, budget, uneven_pods, web_pod
 
 CLUSTER = ("--kubeconfig", "kubeconfig")
 
@@ -59,7 +59,7 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
     ran = run("rebalance", "-f", "cluster.yaml")
 
     assert ran.code == 1
-    assert "not evicted, a PodDisruptionBudget allows no disruption: 5 pods" in ran.out
+    assert "not evicted, a PodDisruptionBudget allows no disruption (web): 5 pods" in ran.out
 
 
 @pytest.mark.usefixtures("uneven")
@@ -70,8 +70,10 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
         (("-n", "shop", "-A"), "use -n or -A"),
         (("-n", "sop"), "there is no namespace 'sop'"),
         (("--live",), "plans for one cluster"),
-        (("web-0",), "is a pod"),
+        (("web-0",), "names no kind"),
         (("--yes",), "--yes: requires --apply"),
+        (("--wave", "2"), "--wave: requires --apply"),
+        (("--timeout", "2m"), "--timeout: requires --apply"),
     ],
 )
 def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None:
@@ -85,7 +87,83 @@ def test_wrong_usage(run: Run, arguments: tuple[str, ...], problem: str) -> None
 def test_a_workload_without_pods_is_an_error(run: Run) -> None:
     ran = run("rebalance", "deploy/db", "-n", "shop", "-f", "cluster.yaml")
 
-    assert (ran.code, ran.err) == (3, "error: Deployment/db in namespace shop: has no pods\n")
+    problem = "has no pods: workloads with pods are Deployment/web"
+    assert (ran.code, ran.err) == (3, f"error: Deployment/db in namespace shop: {problem}\n")
+
+
+@pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "more.yaml: cannot be read: No such file or directory"),
+        ("a: b: c", "more.yaml:1: invalid YAML: mapping values are not allowed in this context"),
+        (
+            yaml.safe_dump(budget(minAvailable=[1])),
+            "more.yaml:7: PodDisruptionBudget/web: spec.minAvailable: ",
+        ),
+    ],
+    ids=["missing", "YAML", "PodDisruptionBudget"],
+)
+def test_nothing_is_proven_without_all_files(
+    run: Run, folder: Path, text: str | None, problem: str
+) -> None:
+    if text is not None:
+        (folder / "more.yaml").write_text(text)
+    arguments = ("rebalance", "-n", "shop", "-f", "cluster.yaml", "-f", "more.yaml")
+
+    table, script, document = (run(*arguments, "-o", one) for one in ("table", "script", "json"))
+
+    assert (table.code, script.code, document.code) == (3, 3, 3)
+    assert problem in table.err
+    assert table.out.endswith(
+        "1 eviction; not all objects were read, so this may be too few or too many\n"
+    )
+    assert script.out == ""
+    assert [document.documents[0][key] for key in ("certain", "least")] == [False, 0]
+    assert problem in document.documents[0]["unknown"][0]
+
+
+@pytest.mark.usefixtures("uneven")
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"minAvailable": "foo%"}, "minAvailable is 'foo%'"),
+        ({"minAvailable": "50"}, "minAvailable is '50'"),
+        ({"maxUnavailable": -1}, "maxUnavailable is -1"),
+        ({"maxUnavailable": "33.3%"}, "maxUnavailable is '33.3%'"),
+    ],
+)
+def test_a_bad_number_of_a_budget_is_an_error(
+    run: Run, folder: Path, spec: Json, problem: str
+) -> None:
+    (folder / "more.yaml").write_text(yaml.safe_dump(budget(**spec)))
+
+    ran = run("rebalance", "-n", "shop", "-f", "cluster.yaml", "-f", "more.yaml")
+
+    advice = 'write a number of pods, such as 1, or a percentage, such as "50%"'
+    where = "more.yaml:6: PodDisruptionBudget/web: spec"
+    assert (ran.code, ran.err) == (3, f"error: {where}: {problem}: {advice}\n")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "problem"),
+    [
+        (NODES[:0], "there are no Nodes: add them with --facts"),
+        (NODES[:1], "pods run on b1, c1: not among the Nodes: add them with --facts"),
+        (NODES[:2], "pods run on c1: not among the Nodes: add them with --facts"),
+    ],
+    ids=["none", "one", "two"],
+)
+def test_missing_nodes_are_an_error(
+    folder: Path, run: Run, nodes: list[Json], problem: str
+) -> None:
+    done = web_pod("done", "z9") | {"status": {"phase": "Succeeded"}}
+    write(folder, *nodes, *uneven_pods(), web_pod("pending", ""), done)
+
+    ran = run("rebalance", "-f", "cluster.yaml")
+
+    assert (ran.code, ran.err) == (3, f"error: {problem}\n")
+    assert ran.out.endswith("not all objects were read, so this may be too few or too many\n")
 
 
 @pytest.mark.usefixtures("uneven")
@@ -109,7 +187,7 @@ def test_the_live_cluster_is_read(api: ApiServer, run: Run) -> None:
     unknown = "PodDisruptionBudgets in namespace shop: answered 403: no"
     assert ran.code == 0
     assert [step["pod"] for step in document["evictions"]] == ["web-0"]
-    assert document["unknown"] == [unknown]
+    assert (document["unknown"], document["certain"]) == ([unknown], False)
     assert ran.err == f"warning: not considered: {unknown}\n"
     assert api.writes == []
 

@@ -12,6 +12,7 @@ from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.placement.spreads import DefaultConstraints
 from webhook.policy.placement.tallies import PodTally
+from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan, plan_rebalance
 
 NEWEST = "1.36"  # what a case without a version is planned for
@@ -55,7 +56,8 @@ def answer(case: Case) -> Answer:
 def _list_counts(plan: RebalancePlan) -> dict[str, dict[str, dict[str, int]]]:
     """List the counts after the plan; of two constraints with the same key, those of a hard one."""
     found: dict[str, dict[str, dict[str, int]]] = {}
-    for result in sorted(plan.goals, key=lambda one: not one.goal.is_hard):
+    planned = [one for one in plan.goals if one.obstacle is not GoalObstacle.NO_EVICTIONS]
+    for result in sorted(planned, key=lambda one: not one.goal.is_hard):
         for workload in result.goal.workloads:
             keys = found.setdefault(workload, {})
             keys.setdefault(result.goal.spread.topology_key, _count(result.after))

@@ -66,6 +66,15 @@ def test_pods_without_constraints_follow_the_defaults_of_the_scheduler() -> None
     assert solver("rebalance")(case_of(bare, services=services)) == {"evictions": [], "after": {}}
 
 
+def test_constraints_of_pods_that_no_plan_evicts_are_no_part_of_the_answer() -> None:
+    bare = pod(0, "a")
+    del bare["metadata"]["ownerReferences"]
+    other = pod(1, "a")
+    del other["metadata"]["ownerReferences"]
+
+    assert solver("rebalance")(case_of(bare, other)) == {"evictions": [], "after": {}}
+
+
 def test_of_two_constraints_with_the_same_key_the_hard_one_is_shown() -> None:
     first, second = pod(0, "a", "ScheduleAnyway"), pod(1, "a")
     both = [one["spec"]["topologySpreadConstraints"][0] for one in (first, second)]

@@ -3,9 +3,9 @@ Compare ``evenspread rebalance`` with descheduler on the same random clusters.
 
     python -m tests.descheduler [--clusters N] [--seed N]
 
-Each cluster has three Deployments with hard constraints over three zones, on a real control plane.
-descheduler runs pass after pass, until a pass evicts nothing; all replacements are ready before the
-next one. The evictions of both are counted by the pods that have gone.
+Each cluster has three Deployments with hard constraints over zones and nodes, on a real control
+plane. descheduler runs pass after pass, until a pass evicts nothing; all replacements are ready
+before the next one.
 """
 
 import argparse
@@ -31,9 +31,9 @@ from tests.e2e.uneven import (
     Kubelets,
     UnevenWorkload,
     build_workload,
-    count_zones,
     create_uneven,
     draw_workload,
+    is_uneven,
 )
 from webhook.__main__ import main as evenspread
 
@@ -84,17 +84,13 @@ class Comparison:
         create_uneven(self._plane, namespace, *workloads)
         with Kubelets(self._plane, namespace):
             evictions = restore(namespace, workloads)
-        uneven = sum(self._is_uneven(namespace, one) for one in workloads)
+        uneven = sum(is_uneven(self._plane, namespace, one, nodes) for one in workloads)
         self._plane.kubectl("delete", "deployments", "--all", "-n", namespace)
         until(lambda: not pods_in(self._plane, namespace), "the pods to be gone")
         return Outcome(evictions, uneven)
 
     def _uids(self, namespace: str) -> set[str]:
         return {pod["metadata"]["uid"] for pod in pods_in(self._plane, namespace)}
-
-    def _is_uneven(self, namespace: str, one: UnevenWorkload) -> bool:
-        counts = count_zones(self._plane, namespace, one.name)
-        return max(counts.values()) - min(counts[zone] for zone in ZONES) > one.max_skew
 
     def _rebalance(self, namespace: str, _workloads: Sequence[UnevenWorkload]) -> int:
         kubeconfig = str(self._plane.apiserver.kubeconfig)

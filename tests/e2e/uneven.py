@@ -11,6 +11,7 @@ from tests.controlplane.api import ApiError, Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.ranks import all_ready, bind, pods_in, spread_pods
+from webhook.policy.model import HOSTNAME
 
 PAUSE_S = 0.05  # between two looks at the pods
 
@@ -23,19 +24,23 @@ class UnevenWorkload(NamedTuple):
         nodes: The node of each pod.
         max_skew: Of its hard constraint over zones.
         unavailable: ``maxUnavailable`` of its PodDisruptionBudget; None without one.
+        host_skew: ``maxSkew`` of another hard constraint, over nodes; None without one.
     """
 
     name: str
     nodes: Sequence[str]
     max_skew: int = 1
     unavailable: int | None = None
+    host_skew: int | None = None
 
 
 def draw_workload(random: Random, name: str, nodes: Sequence[str]) -> UnevenWorkload:
     """Draw a workload whose pods are anywhere."""
     some = random.sample(nodes, random.randint(1, len(nodes)))
     placed = [random.choice(some) for _ in range(random.randint(3, 10))]
-    return UnevenWorkload(name, placed, random.randint(1, 2), random.choice([None, 1, 2]))
+    skew, unavailable = random.randint(1, 2), random.choice([None, 1, 2])
+    # The node that is alone in its zone has a third of at most 10 pods.
+    return UnevenWorkload(name, placed, skew, unavailable, random.choice([None, 3]))
 
 
 def create_uneven(plane: ControlPlane, namespace: str, *workloads: UnevenWorkload) -> None:
@@ -70,6 +75,9 @@ def build_workload(one: UnevenWorkload, namespace: str) -> Json:
     template["metadata"]["labels"] = labels
     (constraint,) = template["spec"]["topologySpreadConstraints"]
     constraint |= {"maxSkew": one.max_skew, "labelSelector": {"matchLabels": labels}}
+    if one.host_skew is not None:
+        over_nodes = {**constraint, "topologyKey": HOSTNAME, "maxSkew": one.host_skew}
+        template["spec"]["topologySpreadConstraints"] = [constraint, over_nodes]
     return workload
 
 
@@ -117,9 +125,25 @@ def pods_of(plane: ControlPlane, namespace: str, name: str) -> list[Json]:
     ]
 
 
-def count_zones(plane: ControlPlane, namespace: str, name: str) -> Counter[str]:
-    """Count the pods of a workload by the first letter of their node, which is its zone."""
-    return Counter(pod["spec"]["nodeName"][0] for pod in pods_of(plane, namespace, name))
+def count_nodes(plane: ControlPlane, namespace: str, name: str) -> Counter[str]:
+    """Count the pods of a workload by their node."""
+    return Counter(pod["spec"]["nodeName"] for pod in pods_of(plane, namespace, name))
+
+
+def is_uneven(plane: ControlPlane, namespace: str, one: UnevenWorkload, nodes: list[str]) -> bool:
+    """
+    Whether a constraint of a workload does not hold.
+
+    Args:
+        nodes: All nodes; the first letter of a node is its zone.
+    """
+    by_node, by_zone = count_nodes(plane, namespace, one.name), Counter[str]()
+    for node in nodes:
+        by_zone[node[0]] += by_node[node]
+    per_node = [by_node[node] for node in nodes]
+    zone_skew = max(by_zone.values()) - min(by_zone.values())
+    host_skew = max(per_node) - min(per_node)
+    return zone_skew > one.max_skew or (one.host_skew is not None and host_skew > one.host_skew)
 
 
 class Kubelets:

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.rebalance.situations import budget
-from webhook.rebalance.budgets import Bound, count_desired
+from webhook.rebalance.budgets import Bound, count_desired, is_bound
 
 DESIRED: dict[str, tuple[Bound, Bound, int, int, int | None]] = {
     "minAvailable": (2, None, 5, 5, 2),
@@ -24,6 +24,17 @@ def test_the_pods_that_must_stay_healthy(
     minimum: Bound, maximum: Bound, pods: int, replicas: int, desired: int | None
 ) -> None:
     assert count_desired(minimum, maximum, pods, replicas) == desired
+
+
+@pytest.mark.parametrize(
+    ("bound", "is_valid"),
+    [
+        *((bound, True) for bound in (None, 0, 7, "0%", "050%", "100%")),
+        *((bound, False) for bound in (-1, "", "50", "foo%", "33.3%", "-1%", "101%", "\u0665%")),
+    ],
+)
+def test_the_bounds_that_an_api_server_accepts(bound: Bound, is_valid: bool) -> None:
+    assert is_bound(bound) is is_valid
 
 
 ALLOWED: dict[str, tuple[int | None, int, int, bool, bool]] = {

@@ -1,9 +1,16 @@
+import pytest
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import spread_over
 from tests.rebalance.situations import Situation, resolve, web_pods, workload_pod
 from webhook.policy.model import SCHEDULE_ANYWAY, LabelSelector
-from webhook.rebalance.goals import SpreadGoal, find_excess, find_goals
+from webhook.rebalance.goals import (
+    SpreadGoal,
+    find_excess,
+    find_fixed_goals,
+    find_foreign,
+    find_goals,
+)
 from webhook.rebalance.pods import EvictionObstacle
 
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
@@ -12,6 +19,16 @@ SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 def goals_of(situation: Situation) -> tuple[SpreadGoal, ...]:
     cluster = situation.cluster
     return find_goals(situation.pods, cluster.topology, cluster.placed.census)
+
+
+def fixed_goals_of(situation: Situation) -> tuple[SpreadGoal, ...]:
+    cluster = situation.cluster
+    return find_fixed_goals(situation.pods, cluster.topology, cluster.placed.census)
+
+
+def foreign_of(situation: Situation) -> tuple[str, ...]:
+    cluster = situation.cluster
+    return find_foreign(situation.pods, cluster.topology, cluster.placed.census)
 
 
 def test_equal_constraints_of_workloads_are_one_goal() -> None:
@@ -37,6 +54,41 @@ def test_constraints_that_are_no_goals() -> None:
     assert len(goals_of(Situation([replace(one, spreads=hard_default)]))) == 1
     bare = workload_pod("web-0", "a1", [SOFT], obstacle=EvictionObstacle.NO_CONTROLLER)
     assert not goals_of(Situation([bare]))
+    assert not fixed_goals_of(Situation([bare]))
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "is_goal"),
+    [
+        (EvictionObstacle.NO_CONTROLLER, True),
+        (EvictionObstacle.JOB, True),
+        (EvictionObstacle.DAEMON_SET, True),
+        (EvictionObstacle.STATIC, False),
+        (EvictionObstacle.TERMINATING, False),
+    ],
+)
+def test_hard_constraints_of_pods_that_no_plan_evicts(
+    obstacle: EvictionObstacle, is_goal: bool
+) -> None:
+    pods = web_pods({"a1": 3}, spread_over(), SOFT, workload="", obstacle=obstacle)
+
+    found = fixed_goals_of(Situation(pods))
+
+    assert [(goal.workloads, goal.is_hard) for goal in found] == [((), True)] * is_goal
+    assert not fixed_goals_of(Situation([*pods, *web_pods({"b1": 1})]))
+
+
+def test_hard_constraints_that_count_only_other_pods() -> None:
+    foreign = spread_over(label_selector=LabelSelector({"app": "api"}))
+    pods = [
+        *web_pods({"a1": 2}, foreign, spread_over(label_selector=LabelSelector({"app": "db"}))),
+        workload_pod("solo", "a1", [foreign], workload="", obstacle=EvictionObstacle.NO_CONTROLLER),
+        workload_pod("api-0", "a1", [foreign], workload="Deployment/api", labels={"app": "api"}),
+    ]
+    more = workload_pod("api-1", "a1", [], workload="Deployment/api", labels={"app": "api"})
+
+    assert foreign_of(Situation(pods)) == ()
+    assert foreign_of(Situation([*pods, more])) == ("Deployment/web in shop", "solo in shop")
 
 
 def test_the_excess_of_a_goal_and_the_pods_that_it_counts() -> None:

@@ -396,3 +396,34 @@ def test_workloads_that_compete_for_room_are_evicted_one_after_another() -> None
 
     assert len(plan.steps) == 2
     assert plan.wave == plan.steps[:1]
+
+
+def test_budgets_that_allow_no_eviction_are_the_reason() -> None:
+    """Two pods are not ready, so that their budget allows an eviction only after their recovery."""
+    pods = web_pods({"a1": 5, "b1": 1, "c1": 1})
+    unready = [replace(one, is_ready=False) for one in pods[:2]]
+
+    plan = Situation([*unready, *pods[2:]], budgets=[budget(6, 5)]).plan()
+
+    assert [result.obstacle for result in plan.goals] == [GoalObstacle.BUDGETS]
+    assert {(one.obstacle, one.budgets) for one in plan.immovable} == {
+        (EvictionObstacle.BUDGET, ("web-6",))
+    }
+
+
+def test_a_plan_of_a_part_of_the_cluster_proves_nothing() -> None:
+    plan = Situation(web_pods({"a1": 3, "b1": 1, "c1": 1})).plan()
+
+    part = plan.without_proof()
+
+    assert (plan.is_least, part.is_least) == (True, False)
+    assert (part.steps, part.least, part.is_certain) == (plan.steps, 0, False)
+
+
+def test_constraints_of_other_pods_are_results_if_they_do_not_hold() -> None:
+    def obstacles_of(placed: dict[str, int]) -> list[GoalObstacle | None]:
+        fixed = web_pods(placed, workload="Job/web", obstacle=EvictionObstacle.JOB)
+        return [result.obstacle for result in Situation(fixed).plan().goals]
+
+    assert obstacles_of({"a1": 3}) == [GoalObstacle.NO_EVICTIONS]
+    assert obstacles_of({"a1": 1}) == []

@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from webhook.cli.applyplan import apply_plan, confirm
 from webhook.cli.exits import ExitCode, outcome
@@ -46,8 +47,8 @@ def rebalance(
         raise ConfigError("plans for one cluster: leave out -f, -k and --facts", "--live")
     if apply:
         _check_apply(sources, output, has_scope=bool(workload or namespace or all_namespaces))
-    elif yes:
-        raise ConfigError("requires --apply: nothing else evicts pods", "--yes")
+    else:
+        _refuse_idle_options()
     gates = read_policy(config="", **gate_options).gates
     request = read_request(workload, namespace, sources, gates, all_namespaces=all_namespaces)
     if sources.live is None:
@@ -62,6 +63,14 @@ def rebalance(
         confirm(evictions, yes=yes)
     limits = RebalancingLimits(evictions, wave, timeout)
     return apply_plan(sources.live, request, limits, output)
+
+
+def _refuse_idle_options() -> None:
+    """Refuse options on the command line that have an effect with ``--apply`` only."""
+    context = click.get_current_context()
+    for name in ("yes", "wave", "timeout"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ConfigError("requires --apply: nothing else evicts pods", f"--{name}")
 
 
 def _check_apply(sources: FactsSources, output: OutputFormat, *, has_scope: bool) -> None:
@@ -82,11 +91,14 @@ def _plan_files(
     inputs = Inputs(filename)
     try:
         found = read_files(inputs, sources, request.namespace)
-        plan = plan_rebalance(*request.find_scope(found))
-        _write(plan, (), output)
     finally:
         inputs.report()
-    return outcome(findings=_has_findings(plan), unfinished=bool(inputs.problems))
+    plan, problems = plan_rebalance(*request.find_scope(found)), tuple(inputs.problems)
+    if not problems:
+        _write(plan, (), output)
+    elif output is not OutputFormat.SCRIPT:
+        _write(plan.without_proof(), problems, output)
+    return outcome(findings=_has_findings(plan), unfinished=bool(problems))
 
 
 def _plan_live(

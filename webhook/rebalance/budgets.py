@@ -8,6 +8,7 @@ Source: kubernetes pkg/controller/disruption disruption.go; pkg/registry/core/po
 eviction.go.
 """
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -29,6 +30,7 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
         healthy: Number of its pods that are ready and not being deleted.
         allows_unhealthy: Whether pods that are not ready are always evicted: the policy
             AlwaysAllow.
+        is_exhausted: Whether its status is current, and allows no disruption.
     """
 
     namespace: str
@@ -37,6 +39,7 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
     desired: int | None
     healthy: int
     allows_unhealthy: bool = False
+    is_exhausted: bool = False
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether a pod is under this budget."""
@@ -80,6 +83,20 @@ def count_desired(minimum: Bound, maximum: Bound, pods: int, replicas: int) -> i
     if isinstance(minimum, int):
         return minimum if pods > 0 else None
     return _scale(minimum, replicas) if minimum is not None and replicas > 0 else None
+
+
+def is_bound(bound: Bound) -> bool:
+    """
+    Whether an API server accepts a bound: no negative number, and no more than 100%.
+
+    Source: kubernetes pkg/apis/policy/validation validation.go ``ValidatePodDisruptionBudgetSpec``.
+    """
+    if isinstance(bound, str):
+        return _is_percentage(bound) is not None
+    return bound is None or bound >= 0
+
+
+_is_percentage = re.compile("0*([0-9]{1,2}|100)%").fullmatch
 
 
 def _scale(bound: int | str, total: int) -> int:

@@ -1,11 +1,11 @@
 """
-The constraints that a plan makes hold: ``find_goals``.
+The constraints that a plan makes hold: ``find_goals``, and ``find_fixed_goals`` of other pods.
 
 A constraint holds as the audit's rule TSC114 sees it: the domain with most counted pods has at most
 maxSkew more than the global minimum, over the domains with eligible nodes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -16,7 +16,7 @@ from webhook.policy.placement.place import tally_constraints
 from webhook.policy.placement.spreads import SpreadConstraint, SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally
 from webhook.policy.placement.topology import Topology
-from webhook.rebalance.pods import WorkloadPod
+from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 
 class GoalObstacle(StrEnum):
@@ -25,11 +25,13 @@ class GoalObstacle(StrEnum):
     PENDING_PODS = "pods of its workloads have no node"
     TOO_FEW_DOMAINS = "there are fewer domains than minDomains"
     FIXED_PODS = "pods that cannot be evicted are too many in a domain"
+    BUDGETS = "PodDisruptionBudgets allow no eviction"
     NO_NODES = "the nodes of a domain take too few pods"
     NO_SEQUENCE = "after some eviction a pod stays Pending, or may return to its node"
     SCORES = "kube-scheduler may prefer nodes in other domains"
     CONFLICT = "another constraint prevents it"
     UNKNOWN = "the search was given up"
+    NO_EVICTIONS = "no pod that has it is evicted"
 
 
 class SpreadGoal(msgspec.Struct, frozen=True):
@@ -37,7 +39,8 @@ class SpreadGoal(msgspec.Struct, frozen=True):
     A constraint of some workloads.
 
     Attributes:
-        workloads: KIND/NAME of each workload that has it, all in the namespace of ``pod``.
+        workloads: KIND/NAME of each workload that has it, all in the namespace of ``pod``; none if
+            only pods without a controller have it.
         pod: One of their pods, to count by.
     """
 
@@ -79,19 +82,57 @@ def find_goals(
     Args:
         pods: One of each family suffices.
     """
+    spread = (one for one in pods if one.is_spread)
+    return tuple(_collect(spread, topology, census).values())
+
+
+def find_fixed_goals(
+    pods: Sequence[WorkloadPod], topology: Topology, census: Census
+) -> tuple[SpreadGoal, ...]:
+    """
+    Find the hard constraints that only pods have which kube-scheduler places and no plan evicts.
+
+    Args:
+        pods: One of each family suffices.
+    """
+    planned = _collect((one for one in pods if one.is_spread), topology, census)
+    fixed = _collect((one for one in pods if one.obstacle in _FIXED), topology, census)
+    return tuple(goal for key, goal in fixed.items() if goal.is_hard and key not in planned)
+
+
+_FIXED = (EvictionObstacle.NO_CONTROLLER, EvictionObstacle.DAEMON_SET, EvictionObstacle.JOB)
+
+
+def find_foreign(
+    pods: Iterable[WorkloadPod], topology: Topology, census: Census
+) -> tuple[str, ...]:
+    """Find workloads and pods with an uneven hard constraint that counts only other pods."""
+    return tuple(
+        dict.fromkeys(
+            f"{one.workload or one.pod.name} in {one.pod.namespace}"
+            for one in pods
+            if one.is_spread or one.obstacle in _FIXED
+            for tally in tally_constraints(one.replacement, one.spreads, topology, census).hard
+            if not tally.matches_pod and find_excess(tally)
+        )
+    )
+
+
+def _collect(
+    pods: Iterable[WorkloadPod], topology: Topology, census: Census
+) -> dict[object, SpreadGoal]:
     found: dict[object, SpreadGoal] = {}
     for one in pods:
-        if not one.is_spread:
-            continue
+        names = (one.workload,) if one.workload else ()
         for tally in tally_constraints(one.replacement, one.spreads, topology, census).by_index:
             if not tally.matches_pod or not _is_wanted(tally.spread, one.spreads):
                 continue
-            goal = SpreadGoal((one.workload,), one.replacement, one.spreads, tally.spread)
+            goal = SpreadGoal(names, one.replacement, one.spreads, tally.spread)
             identity = _identify(goal, tally)
             known = found.get(identity, goal)
-            names = dict.fromkeys((*known.workloads, one.workload))
-            found[identity] = msgspec.structs.replace(known, workloads=tuple(names))
-    return tuple(found.values())
+            merged = tuple(dict.fromkeys((*known.workloads, *names)))
+            found[identity] = msgspec.structs.replace(known, workloads=merged)
+    return found
 
 
 def _is_wanted(spread: SpreadConstraint, spreads: SpreadConstraints) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
@@ -21,8 +22,15 @@ from webhook.rebalance.components import (
     is_contended,
     name_workload,
 )
-from webhook.rebalance.goals import GoalObstacle, SpreadGoal, find_excess, find_goals
+from webhook.rebalance.goals import (
+    GoalObstacle,
+    SpreadGoal,
+    find_excess,
+    find_fixed_goals,
+    find_goals,
+)
 from webhook.rebalance.kinds import NEVER, find_budget, find_families, find_label_keys
+from webhook.rebalance.notes import PlanNote, find_notes
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
 from webhook.rebalance.replay import EvictionStep, replay
 from webhook.rebalance.search import SearchProblem
@@ -49,12 +57,19 @@ class GoalResult(msgspec.Struct, frozen=True):
 
 
 class ImmovablePod(msgspec.Struct, frozen=True):
-    """A pod in the scope that is not evicted; ``workload`` is empty without a controller."""
+    """
+    A pod in the scope that is not evicted.
+
+    Attributes:
+        workload: Empty without a controller.
+        budgets: Names of the PodDisruptionBudgets that prevent it; empty for another obstacle.
+    """
 
     namespace: str
     pod: str
     workload: str
     obstacle: EvictionObstacle
+    budgets: tuple[str, ...] = ()
 
 
 class RebalancePlan(msgspec.Struct, frozen=True):
@@ -62,6 +77,7 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     The evictions after which constraints hold, one after another.
 
     Attributes:
+        goals: Those of pods that may be evicted, and those of other pods that do not hold after it.
         steps: In order; the next pod is evicted when the replacement of the last one is ready.
         least: Number of evictions that any plan for the constraints that hold in the end needs at
             least in the worst case, as far as is proven.
@@ -69,6 +85,8 @@ class RebalancePlan(msgspec.Struct, frozen=True):
             these, whatever the scheduler chooses, if the plan is made again after each of them.
         wave: The steps that may be made at the same time: the first one of each set of workloads
             that cannot affect each other. Empty without steps.
+        is_complete: Whether all objects of the cluster were read; otherwise nothing is proven.
+        notes: What the plan leaves out, or cannot rely on.
     """
 
     steps: tuple[EvictionStep, ...]
@@ -77,11 +95,17 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     least: int
     is_certain: bool
     wave: tuple[EvictionStep, ...] = ()
+    is_complete: bool = True
+    notes: tuple[PlanNote, ...] = ()
 
     @property
     def is_least(self) -> bool:
         """Whether it is proven that no plan has fewer evictions in the worst case."""
-        return len(self.steps) == self.least
+        return self.is_complete and len(self.steps) == self.least
+
+    def without_proof(self) -> "RebalancePlan":
+        """Return the plan of a cluster of which some objects could not be read."""
+        return replace(self, least=0, is_certain=False, is_complete=False)
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -131,27 +155,34 @@ def plan_rebalance(
         for index, goal in enumerate(component.goals)
         if index in part.obstacles
     }
-    results = tuple(
-        GoalResult(
-            goal,
-            goal.tally(before.topology, before.placed.census),
-            goal.tally(before.topology, working.placed.census),
-            missed.get(id(goal)),
-        )
-        for goal in goals
-    )
+    results = [_compare(goal, before, working, missed.get(id(goal))) for goal in goals]
+    for goal in find_fixed_goals(families, before.topology, before.placed.census):
+        result = _compare(goal, before, working, GoalObstacle.NO_EVICTIONS)
+        if not result.holds:
+            results.append(result)
     # Workloads that are planned one after another may help, or hinder, each other for room.
     is_alone = any(len(component.pods) == len(movable) for component in components)
     is_idle = not any(part.steps or part.obstacles for part in parts)
     is_apart = is_alone or is_idle or not is_contended(movable, len(steps) + 1, before)
     return RebalancePlan(
         steps,
-        results,
+        tuple(results),
         tuple(_list_immovable(placed, budgets, results)),
         sum(part.least if is_apart else part.loose_least for part in parts),
         is_certain=is_apart and all(part.is_proven for part in parts),
         wave=tuple(part.steps[0] for part in parts if part.steps) if is_apart else steps[:1],
+        notes=find_notes(pods, [(one.goal, one.before) for one in results], before, budgets),
     )
+
+
+def _compare(
+    goal: SpreadGoal,
+    before: SchedulingCluster,
+    after: SchedulingCluster,
+    obstacle: GoalObstacle | None,
+) -> GoalResult:
+    first, last = (goal.tally(one.topology, one.placed.census) for one in (before, after))
+    return GoalResult(goal, first, last, obstacle)
 
 
 def _plan_component(
@@ -197,7 +228,13 @@ def _list_immovable(
     for one in pods:
         obstacle = one.obstacle or _find_obstacle(one, budgets)
         if obstacle is not None and any(goal.counts(one.pod) for goal in missed):
-            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle)
+            names = () if one.obstacle else _name_budgets(one, budgets)
+            yield ImmovablePod(one.pod.namespace, one.pod.name, one.workload, obstacle, names)
+
+
+def _name_budgets(one: WorkloadPod, budgets: Sequence[PodDisruptionBudget]) -> tuple[str, ...]:
+    found = (other for other in budgets if other.selects(one.pod.namespace, one.pod.labels))
+    return tuple(other.name for other in found)
 
 
 def _find_obstacle(

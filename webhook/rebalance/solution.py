@@ -122,8 +122,11 @@ def solve(
         if attempt.strategy is not None:
             reached, best = (*reached, goal), attempt
         else:
-            obstacle = bounds[goal].obstacle or _explain(search, goal, attempt, is_hard=hard[goal])
-            obstacles[goal] = obstacle
+            obstacles[goal] = bounds[goal].obstacle or (
+                _explain(search, goal, attempt, is_hard=hard[goal])
+                if any(True for _ in model.list_evictions(model.start))
+                else GoalObstacle.BUDGETS
+            )
     return Solution(best, reached, obstacles)
 
 

@@ -58,7 +58,7 @@ def test_workloads_are_named_as_for_kubectl() -> None:
     ("words", "problem"),
     [
         (("pod/web-1",), "is a pod"),
-        (("web-1",), "is a pod"),
+        (("web-1",), "names no kind: write a workload, as in deploy/web"),
         (("foo/web",), "is not a kind"),
         (("deploy",), "the name is missing"),
     ],
@@ -127,6 +127,21 @@ def test_type_errors_are_problems(folder: Path) -> None:
 
     (problem,) = map(str, inputs.problems)
     assert problem == "own.yaml:17: Pod/w: spec.nodeName: expected a string, got an integer"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "problem"),
+    [
+        ([], "there are no Nodes: add them with --facts"),
+        (NODES[:1], "pods run on b1, c1: not among the Nodes: add them with --facts"),
+    ],
+)
+def test_missing_nodes_are_problems(folder: Path, nodes: list[Any], problem: str) -> None:
+    inputs = Inputs([write(folder, "own.yaml", *nodes, *uneven_pods())])
+
+    read_files(inputs, FILES, "")
+
+    assert list(map(str, inputs.problems)) == [problem]
 
 
 @pytest.mark.usefixtures("folder")

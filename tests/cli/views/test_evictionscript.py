@@ -18,10 +18,10 @@ KUBECTL = """\
 echo "$*" >> calls
 case "$1" in
   create) cat >> bodies; exit "${REFUSES:-0}" ;;
-  get) [ "$3" = gone ] || printf %s "uid-$(wc -l < calls)" ;;
+  get) [ "$(wc -l < calls)" = "${ABSENT:-}" ] || printf %s "uid-$(wc -l < calls)" ;;
 esac
 """
-"""Each look-up of a uid finds another pod: the evicted one is gone."""
+"""Each look-up of a uid finds another pod: the evicted one is gone; none exists at call ABSENT."""
 
 
 def run(plan: RebalancePlan, folder: Path, **variables: str) -> tuple[int, list[str]]:
@@ -73,6 +73,17 @@ def test_a_refused_eviction_ends_the_script(tmp_path: Path) -> None:
 
     assert code == 1
     assert len(calls) == 2
+
+
+def test_the_pod_of_a_stateful_set_is_waited_for_by_its_name(tmp_path: Path) -> None:
+    """``kubectl rollout status`` refuses a StatefulSet with the strategy OnDelete."""
+    step = replace(PLAN.steps[0], workload="StatefulSet/web")
+
+    code, calls = run(replace(PLAN, steps=(step,)), tmp_path, ABSENT="4")
+
+    assert code == 0
+    assert [call.split()[0] for call in calls] == ["get", "create", "get", "get", "get", "wait"]
+    assert calls[-1] == "wait --for=condition=Ready pod/web-0 -n shop --timeout=10m"
 
 
 def test_other_workloads_have_no_status_to_wait_for() -> None:

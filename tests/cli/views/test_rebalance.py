@@ -7,11 +7,13 @@ from tests.policy.placement.clusters import spread_over
 from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_nodes
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
-from webhook.policy.model import HOSTNAME
+from webhook.policy.model import HOSTNAME, LabelSelector
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle
 
 PLAN = Situation(web_pods({"a1": 3, "b1": 1, "c1": 1})).plan()
+
+SOLO = spread_over(label_selector=LabelSelector({"app": "solo"}))
 
 
 def show(plan: RebalancePlan, capsys: pytest.CaptureFixture[str]) -> str:
@@ -33,6 +35,27 @@ def test_bars_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:
         "\n"
         "1 eviction; no plan needs fewer\n"
     )
+
+
+def test_sections_with_one_heading_name_their_selectors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each revision has its own constraint by ``matchLabelKeys``."""
+    pods = [
+        workload_pod(
+            f"web-{revision}-{number}",
+            "a1",
+            [spread_over(match_label_keys=("rev",))],
+            labels={"app": "web", "rev": revision},
+        )
+        for revision in "xy"
+        for number in range(2)
+    ]
+
+    lines = show(Situation(pods).plan(), capsys).splitlines()
+
+    assert [line for line in lines if line.startswith("Deployment/web")] == [
+        "Deployment/web in shop, pods with app=web,rev=x",
+        "Deployment/web in shop, pods with app=web,rev=y",
+    ]
 
 
 def test_constraints_that_hold_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +80,36 @@ def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str])
     )
 
 
+def test_constraints_of_pods_that_no_plan_evicts_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    solo = workload_pod("solo-0", "a1", [SOLO], workload="", labels={"app": "solo"})
+    solo = replace(solo, obstacle=EvictionObstacle.NO_CONTROLLER)
+    bare = [solo, replace(solo, pod=replace(solo.pod, name="solo-1"))]
+
+    out = show(Situation([*bare, *web_pods({"a1": 1, "b1": 1})]).plan(), capsys)
+
+    assert out.startswith("pods without a controller in shop\n  zone, maxSkew 1, DoNotSchedule:")
+    assert out.endswith(
+        "  not reached: no pod that has it is evicted\n"
+        "\n"
+        "not evicted, no controller replaces it: 2 pods: shop/solo-0, shop/solo-1\n"
+        "no evictions: 1 constraint cannot be restored\n"
+    )
+
+
+def test_constraints_that_count_only_other_pods_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    solo = [workload_pod(f"solo-{number}", "a1", labels={"app": "solo"}) for number in range(2)]
+    out = show(Situation([*web_pods({"a1": 1}, spread_over(), SOLO), *solo]).plan(), capsys)
+
+    assert out == (
+        "not planned, uneven constraints that count only other pods: 1: Deployment/web in shop\n"
+        "no evictions: every other constraint holds\n"
+    )
+
+
 def test_long_plans_are_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     nodes = zone_nodes("a", nodes=MOST_DOMAINS + MOST_STEPS + 2)
     pods = [
@@ -71,7 +124,20 @@ def test_long_plans_are_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
     assert " others\n" in out
 
 
+def test_long_names_of_nodes_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    step = replace(PLAN.steps[0], candidates=("b1", "c" * 40), target="b1")
+
+    several = show(replace(PLAN, steps=(step,)), capsys)
+    one = show(replace(PLAN, steps=(replace(step, candidates=("c" * 50,)),)), capsys)
+
+    assert "  a1    b1 or 1 other\n" in several
+    assert f"  a1    {'c' * 50}\n" in one
+
+
 def test_a_plan_that_is_not_proven_says_so() -> None:
     plan = replace(PLAN, least=0, is_certain=False)
 
     assert summarize_plan(plan) == "1 eviction; any plan needs at least 0; more may be necessary"
+    assert summarize_plan(PLAN.without_proof()) == (
+        "1 eviction; not all objects were read, so this may be too few or too many"
+    )

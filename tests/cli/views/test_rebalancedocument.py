@@ -35,4 +35,5 @@ def test_a_plan_as_a_document() -> None:
         "least": 1,
         "certain": True,
         "unknown": ["Node: unknown"],
+        "notes": [],
     }

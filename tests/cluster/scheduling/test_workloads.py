@@ -184,3 +184,30 @@ def test_pods_are_read_without_the_cluster_around_them() -> None:
 
     assert read_workload_pods(objects, V1_36, on, "shop") == read_scope(objects, V1_36, on).pods
     assert read_workload_pods(objects, V1_36, on, "other") == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "is_exhausted"),
+    [
+        ({"disruptionsAllowed": 0, "observedGeneration": 2}, True),
+        ({"disruptionsAllowed": 1, "observedGeneration": 2}, False),
+        ({"disruptionsAllowed": 0, "observedGeneration": 1}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_budgets_whose_current_status_allows_nothing(
+    status: Json | None, is_exhausted: bool
+) -> None:
+    metadata = {"name": "web", "namespace": "shop", "generation": 2}
+    budget = {"metadata": metadata, "spec": {"minAvailable": 1}, "status": status}
+
+    (found,) = scope_of({"podDisruptionBudgets": [budget]}).budgets
+
+    assert found.is_exhausted is is_exhausted
+
+
+@pytest.mark.parametrize("bound", ["foo%", "50", -1])
+def test_bounds_that_an_api_server_refuses(bound: str | int) -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"maxUnavailable is .*: write a number"):
+        budget_of({"maxUnavailable": bound})

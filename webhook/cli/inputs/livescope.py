@@ -50,7 +50,9 @@ class LiveScope:
         self.found = await list_planning_objects(self._client, namespace, self._report)
         require_namespace(namespace, {one.name for one in self.found.objects.namespaces or ()})
         scope = self._request.find_scope(self.found)
-        return PlannedScope(plan_rebalance(*scope), scope.pods, scope.budgets)
+        plan = plan_rebalance(*scope)
+        plan = plan.without_proof() if self.found.unknown else plan
+        return PlannedScope(plan, scope.pods, scope.budgets)
 
     async def read_pods(self, namespace: str) -> tuple[WorkloadPod, ...]:
         """Read the pods of a namespace; their ReplicaSets are those of the last plan."""

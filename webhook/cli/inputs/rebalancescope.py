@@ -4,7 +4,7 @@ What a plan of evictions covers: ``RebalanceRequest``, from the options of a com
 ``read_request`` checks the options, ``read_files`` reads the objects of files. Nothing here plans.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,14 +12,21 @@ from msgspec.structs import replace
 from webhook.audit.snapshot import is_snapshot
 from webhook.cli.inputs.facts import FactsSources, read_objects, resolve_namespace
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.missingworkloads import explain_missing
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.selection import join_words
 from webhook.cli.inputs.subjects import parse_subject
 from webhook.cli.output import write_stderr
 from webhook.cluster.scheduling.planningobjects import PlanningObjects
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.cluster.scheduling.workloads import WorkloadScope, read_scope, read_workload_pods
+from webhook.cluster.scheduling.workloads import (
+    WorkloadScope,
+    is_finished,
+    read_scope,
+    read_workload_pods,
+)
 from webhook.errors import ConfigError, SourceError
+from webhook.policy.advice.findings import join_names
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
@@ -61,7 +68,9 @@ class RebalanceRequest(msgspec.Struct, frozen=True):
             known = {one.workload for one in pods}
             missing = [names for names in self.workloads if known.isdisjoint(names)]
             if missing:
-                raise SourceError(f"{missing[0][0]} in namespace {self.namespace}", "has no pods")
+                everywhere = self.read_pods(found, found.objects.pods or (), "")
+                problem = explain_missing(missing[0], self.namespace, found.objects, everywhere)
+                raise SourceError(f"{missing[0][0]} in namespace {self.namespace}", problem)
             wanted = {name for names in self.workloads for name in names}
             pods = tuple(one for one in pods if one.workload in wanted)
         return whole._replace(pods=pods)
@@ -116,6 +125,8 @@ def read_request(
 
 def _parse(word: str) -> tuple[str, ...]:
     """Parse a workload; return its name for each kind that the word may mean."""
+    if "/" not in word:
+        raise ConfigError("names no kind: write a workload, as in deploy/web", word)
     kinds, name = parse_subject(word, KNOWN_TEMPLATES)
     if POD in kinds:
         raise ConfigError("is a pod: name its workload, as in deploy/web", word)
@@ -127,7 +138,8 @@ def read_files(inputs: Inputs, sources: FactsSources, namespace: str) -> Plannin
     Read the objects of ``-f`` and ``--facts``; the former replace the latter.
 
     Args:
-        inputs: The files of ``-f``; receives the problems.
+        inputs: The files of ``-f``; receives the problems, also Nodes that pods run on and
+            that are missing.
         namespace: The value of ``-n``, also that of objects that name none.
 
     Raises:
@@ -141,4 +153,19 @@ def read_files(inputs: Inputs, sources: FactsSources, namespace: str) -> Plannin
         problems = [found.put_document(document, inside) for document in documents]
         inputs.problems += [problem for problem in problems if problem is not None]
     require_namespace(namespace, found.namespaces)
+    inputs.problems += _find_missing_nodes(found)
     return found
+
+
+def _find_missing_nodes(found: PlanningObjects) -> Iterator[SourceError]:
+    """Find the nodes that pods of files run on, but that no file has; a live cluster has all."""
+    pods = found.objects.pods or ()
+    known = {one.metadata.name for one in found.objects.nodes or () if one.metadata}
+    if pods and not known:
+        yield SourceError("there are no Nodes", "add them with --facts")
+        return
+    used = {one.spec.node_name for one in pods if one.spec and not is_finished(one)}
+    missing = sorted(used - known - {""})
+    if missing:
+        names = join_names(missing, most=5)
+        yield SourceError(f"pods run on {names}", "not among the Nodes: add them with --facts")

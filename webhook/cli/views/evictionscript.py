@@ -4,6 +4,9 @@ A plan of evictions as a script for a POSIX shell: ``format_script``.
 kubectl has no command that evicts one pod: ``kubectl create --raw`` posts to the eviction API. The
 script stops at the first command that fails, such as an eviction that a PodDisruptionBudget
 refuses. It cannot plan again, so it ends before a pod that only the plan has created.
+
+``kubectl rollout status`` refuses StatefulSets with the strategy OnDelete. The replacement of a
+StatefulSet has the name of the pod, so the script waits for this pod instead.
 """
 
 from collections.abc import Iterator
@@ -12,11 +15,11 @@ from shlex import quote
 from webhook.cli.views.rebalance import SHOWN_CANDIDATES
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import printable
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
-ROLLOUT_TIMEOUT = "10m"  # for a replacement, as kubectl writes it
-_ROLLOUTS = frozenset({"Deployment", "StatefulSet"})  # of which ``kubectl rollout status`` waits
+READY_TIMEOUT = "10m"  # for a replacement, as kubectl writes it
 
 _HEAD = """\
 #!/bin/sh
@@ -36,13 +39,18 @@ evict() {{ # namespace, pod; waits until the pod is gone
 END
   while [ "$(uid_of "$1" "$2")" = "$uid" ]; do sleep 1; done
 }}
+
+wait_for() {{ # namespace, pod; waits until the StatefulSet has created the pod, and it is ready
+  while [ -z "$(uid_of "$1" "$2")" ]; do sleep 1; done
+  kubectl wait --for=condition=Ready "pod/$2" -n "$1" --timeout={timeout}
+}}
 """
 
 
 def format_script(plan: RebalancePlan) -> str:
     """Format the evictions as a script; without any, it does nothing."""
     steps = list(_list_known(plan))
-    lines = [_HEAD.format(number=count_of(len(steps), "eviction"))]
+    lines = [_HEAD.format(number=count_of(len(steps), "eviction"), timeout=READY_TIMEOUT)]
     for step in steps:
         lines += _format_step(step)
     if len(steps) < len(plan.steps):
@@ -67,8 +75,10 @@ def _format_step(step: EvictionStep) -> Iterator[str]:
     yield printable(f"# {step.workload}, from {step.node} to {nodes}")
     yield f"evict {namespace} {pod}"
     kind, _, name = step.workload.partition("/")
-    if kind in _ROLLOUTS:
+    if kind == DEPLOYMENT.kind:
         target = quote(f"{kind.lower()}/{name}")
-        yield f"kubectl rollout status {target} -n {namespace} --timeout={ROLLOUT_TIMEOUT}\n"
+        yield f"kubectl rollout status {target} -n {namespace} --timeout={READY_TIMEOUT}\n"
+    elif kind == STATEFUL_SET.kind:
+        yield f"wait_for {namespace} {pod}\n"
     else:
         yield 'printf "wait until its replacement is ready, then press Enter: "; read -r _\n'

@@ -1,6 +1,6 @@
 """A plan of evictions as a table, with bars of the pods of each domain: ``show_plan``."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from webhook.cli.terminal import Style, Terminal
@@ -9,6 +9,7 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.placement.tallies import PodTally
+from webhook.policy.selectors import render
 from webhook.rebalance.goals import find_excess
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
@@ -16,14 +17,19 @@ from webhook.rebalance.replay import EvictionStep
 MOST_DOMAINS = 20  # of a constraint; of more, those that change come first
 MOST_STEPS = 40
 SHOWN_CANDIDATES = 3  # that a replacement may go to, in a row
+MOST_CHARACTERS = 40  # of the names of candidates in a row
 
 
 def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
     """Write the constraints that do not hold, the evictions, and a summary."""
-    for result in plan.goals:
-        if find_excess(result.before) or result.before.pods != result.after.pods:
-            _show_goal(result, terminal)
-            terminal.line()
+    shown = [one for one in plan.goals if find_excess(one.before) or _has_changes(one)]
+    sections = Counter(map(_identify, shown))
+    for result in shown:
+        heading, _ = identity = _identify(result)
+        selector = result.goal.spread.selector if sections[identity] > 1 else None
+        suffix = "" if selector is None else f", pods with {render(selector)}"
+        _show_goal(result, f"{heading}{suffix}", terminal)
+        terminal.line()
     if plan.steps:
         terminal.table(("pod", "workload", "node", "its replacement"), _format_steps(plan.steps))
         if len(plan.steps) > MOST_STEPS:
@@ -31,14 +37,25 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
         terminal.line()
     for line in _format_immovable(plan.immovable):
         terminal.line(line)
+    for note in plan.notes:
+        terminal.line(f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}")
     terminal.line((summarize_plan(plan), Style.PLACE))
 
 
-def _show_goal(result: GoalResult, terminal: Terminal) -> None:
+def _has_changes(result: GoalResult) -> bool:
+    return result.before.pods != result.after.pods
+
+
+def _identify(result: GoalResult) -> tuple[str, str]:
+    """Return the workloads with their namespace, and the topology key."""
+    workloads = result.goal.workloads or ("pods without a controller",)
+    heading = f"{join_names(workloads)} in {result.goal.pod.namespace}"
+    return heading, result.goal.spread.topology_key
+
+
+def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     spread, before, after = result.goal.spread, result.before, result.after
-    terminal.line(
-        (f"{join_names(result.goal.workloads)} in {result.goal.pod.namespace}", Style.PLACE)
-    )
+    terminal.line((heading, Style.PLACE))
     skews = f"skew {find_skew(before)}, after the plan {find_skew(after)}"
     terminal.line(
         f"  {SHORT_NAMES.short(spread.topology_key)}, maxSkew {spread.max_skew}, "
@@ -74,25 +91,33 @@ def _format_domain(result: GoalResult, name: str, most: int) -> Sequence[str]:
 def _format_steps(steps: Sequence[EvictionStep]) -> Iterator[Sequence[str]]:
     for step in steps[:MOST_STEPS]:
         others = f" or {count_of(len(step.candidates) - 1, 'other')}"
-        is_listed = len(step.candidates) <= SHOWN_CANDIDATES
-        places = " or ".join(step.candidates) if is_listed else f"{step.target}{others}"
+        listed = " or ".join(step.candidates)
+        is_short = len(step.candidates) <= SHOWN_CANDIDATES and len(listed) <= MOST_CHARACTERS
+        places = listed if is_short or len(step.candidates) == 1 else f"{step.target}{others}"
         yield f"{step.namespace}/{step.pod}", step.workload, step.node, places
 
 
 def _format_immovable(pods: Sequence[ImmovablePod]) -> Iterator[str]:
-    for obstacle, number in Counter(one.obstacle for one in pods).items():
-        names = [f"{one.namespace}/{one.pod}" for one in pods if one.obstacle is obstacle]
-        yield f"not evicted, {obstacle}: {count_of(number, 'pod')}: {join_names(names, most=5)}"
+    found = defaultdict[str, list[str]](list)
+    for one in pods:
+        budgets = f" ({join_names(one.budgets)})" if one.budgets else ""
+        found[f"{one.obstacle}{budgets}"].append(f"{one.namespace}/{one.pod}")
+    for reason, names in found.items():
+        yield f"not evicted, {reason}: {count_of(len(names), 'pod')}: {join_names(names, most=5)}"
 
 
 def summarize_plan(plan: RebalancePlan) -> str:
     """Summarize a plan in one line."""
+    if not plan.is_complete:
+        doubt = "not all objects were read, so this may be too few or too many"
+        return f"{count_of(len(plan.steps), 'eviction')}; {doubt}"
     if not plan.goals:
         return "no pod has constraints that a rebalancing can restore"
     missed = sum(result.obstacle is not None for result in plan.goals)
     left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
     if not plan.steps:
-        return f"no evictions: {left or 'every constraint holds'}"
+        rest = "every other constraint holds" if plan.notes else "every constraint holds"
+        return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
     return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))

@@ -7,6 +7,7 @@ import msgspec
 from webhook.cli.views.rebalance import find_skew
 from webhook.policy.placement.tallies import PodTally
 from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.notes import PlanNote
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
@@ -41,6 +42,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
         least: Number of evictions that any plan needs at least.
         certain: Whether no more evictions can be necessary.
         unknown: What the plan does not consider.
+        notes: What the plan leaves out, or cannot rely on.
     """
 
     evictions: tuple[EvictionStep, ...]
@@ -49,6 +51,7 @@ class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
     least: int
     certain: bool
     unknown: tuple[str, ...]
+    notes: tuple[PlanNote, ...]
 
 
 def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[str, object]:
@@ -60,6 +63,7 @@ def describe_plan(plan: RebalancePlan, unknown: tuple[str, ...] = ()) -> dict[st
         plan.least,
         plan.is_certain,
         unknown,
+        plan.notes,
     )
     described: dict[str, object] = msgspec.json.decode(msgspec.json.encode(document))
     return described

@@ -26,7 +26,7 @@ from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
-from webhook.rebalance.budgets import Bound, PodDisruptionBudget, count_desired
+from webhook.rebalance.budgets import Bound, PodDisruptionBudget, count_desired, is_bound
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 _ALWAYS_ALLOW = "AlwaysAllow"  # policy/v1 ``UnhealthyPodEvictionPolicyType``
@@ -53,12 +53,41 @@ class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
     max_unavailable: Bound = None
     unhealthy_pod_eviction_policy: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse bounds that an API server refuses: with ValueError, as msgspec expects."""
+        bounds = {"minAvailable": self.min_available, "maxUnavailable": self.max_unavailable}
+        for name, bound in bounds.items():
+            if not is_bound(bound):
+                advice = 'write a number of pods, such as 1, or a percentage, such as "50%"'
+                raise ValueError(f"{name} is {bound!r}: {advice}")
+
+
+class _BudgetMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
+    """The metadata of a PodDisruptionBudget."""
+
+    generation: int | None = None
+
+
+class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What the eviction API goes by, if it is of the current generation."""
+
+    disruptions_allowed: int | None = None
+    observed_generation: int | None = None
+
 
 class _Budget(msgspec.Struct, frozen=True):
     """A PodDisruptionBudget."""
 
-    metadata: UniqueMeta = UniqueMeta()
+    metadata: _BudgetMeta = _BudgetMeta()
     spec: _BudgetSpec = _BudgetSpec()
+    status: _BudgetStatus | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether its status is current, and allows no disruption."""
+        status = self.status or _BudgetStatus()
+        is_current = status.observed_generation == self.metadata.generation
+        return is_current and status.disruptions_allowed == 0
 
 
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
@@ -94,7 +123,7 @@ def read_scope(
         namespace: Of the workloads; empty for all namespaces.
         defaults: Returns the scheduler's default constraints for a pod.
     """
-    pods = [pod for pod in objects.pods or () if _phase(pod) not in FINISHED]
+    pods = [pod for pod in objects.pods or () if not is_finished(pod)]
     owners = _Owners(objects)
     return WorkloadScope(
         read_cluster(objects, version),
@@ -128,7 +157,7 @@ def read_workload_pods(
     return tuple(
         read(pod)
         for pod in objects.pods or ()
-        if _phase(pod) not in FINISHED and namespace in ("", _meta(pod).namespace)
+        if not is_finished(pod) and namespace in ("", _meta(pod).namespace)
     )
 
 
@@ -143,8 +172,9 @@ def is_ready(pod: ApiPod) -> bool:
     return ready == ["True"] if ready else status.phase in (None, "Running")
 
 
-def _phase(pod: ApiPod) -> str | None:
-    return pod.status.phase if pod.status else None
+def is_finished(pod: ApiPod) -> bool:
+    """Whether a pod has ended, and takes no room."""
+    return pod.status is not None and pod.status.phase in FINISHED
 
 
 def _meta(pod: ApiPod) -> UniqueMeta:
@@ -254,4 +284,5 @@ def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: _Owners) -> Po
         desired,
         healthy,
         allows_unhealthy=spec.unhealthy_pod_eviction_policy == _ALWAYS_ALLOW,
+        is_exhausted=budget.is_exhausted,
     )

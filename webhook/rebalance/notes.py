@@ -1,0 +1,99 @@
+"""
+What a user must know beside a plan: ``find_notes``.
+
+Notes decide nothing: they name pods and objects that the plan leaves out, or cannot rely on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.podlabels import REVISION_KEYS
+from webhook.rebalance.budgets import PodDisruptionBudget
+from webhook.rebalance.goals import SpreadGoal, find_excess, find_foreign
+from webhook.rebalance.kinds import find_families, find_label_keys
+from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    PENDING = "pods without a node, see evenspread explain, and plan again when they run"
+    FOREIGN = "not planned, uneven constraints that count only other pods"
+    NO_KEY = "not counted, pods on nodes without the topology key"
+    ROLLOUT = "pods of several revisions, plan again if a rollout is running"
+    BUDGET_STATUS = "PodDisruptionBudgets whose status allows no eviction, unlike their spec"
+
+
+class PlanNote(msgspec.Struct, frozen=True):
+    """A note, with the names of its pods, workloads or PodDisruptionBudgets and their namespace."""
+
+    kind: NoteKind
+    names: tuple[str, ...]
+
+
+def find_notes(
+    pods: Sequence[WorkloadPod],
+    tallies: Iterable[tuple[SpreadGoal, PodTally]],
+    cluster: SchedulingCluster,
+    budgets: Iterable[PodDisruptionBudget],
+) -> tuple[PlanNote, ...]:
+    """
+    Find the notes of a plan, in the order of their kinds.
+
+    Args:
+        pods: All pods in the scope.
+        tallies: The constraints of the scope, as they are before the plan.
+    """
+    known = list(tallies)
+    uneven = [goal for goal, tally in known if find_excess(tally)]
+    counted = [one for one in pods if any(goal.counts(one.pod) for goal in uneven)]
+    families = list(find_families(pods, find_label_keys(pods, cluster)))
+    names = {
+        NoteKind.PENDING: tuple(_name(one) for one in counted if not one.pod.node_name),
+        NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
+        NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
+        NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
+        NoteKind.BUDGET_STATUS: tuple(_find_refusing(counted, budgets)),
+    }
+    return tuple(PlanNote(kind, found) for kind, found in names.items() if found)
+
+
+def _name(one: WorkloadPod) -> str:
+    return f"{one.pod.namespace}/{one.pod.name}"
+
+
+def _find_keyless(
+    pods: Iterable[WorkloadPod], goals: Sequence[SpreadGoal], cluster: SchedulingCluster
+) -> Iterator[str]:
+    """Find pods that a constraint would count on another node."""
+    for one in pods:
+        node = cluster.nodes.get(one.pod.node_name)
+        if node is not None and any(
+            goal.spread.topology_key not in node.labels and goal.counts(one.pod) for goal in goals
+        ):
+            yield _name(one)
+
+
+def _find_rollouts(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """Find workloads with pods of several revisions."""
+    found = defaultdict[str, set[tuple[str, ...]]](set)
+    for one in pods:
+        if one.workload and one.obstacle is not EvictionObstacle.TERMINATING:
+            revision = tuple(one.pod.labels.get(key, "") for key in REVISION_KEYS)
+            found[f"{one.workload} in {one.pod.namespace}"].add(revision)
+    return (name for name, revisions in found.items() if len(revisions) > 1)
+
+
+def _find_refusing(
+    pods: Sequence[WorkloadPod], budgets: Iterable[PodDisruptionBudget]
+) -> Iterator[str]:
+    """Find budgets by whose status the eviction API refuses what their spec allows."""
+    for budget in budgets:
+        is_refusing = budget.is_exhausted and budget.allows(0, is_ready=True)
+        if is_refusing and any(budget.selects(one.pod.namespace, one.pod.labels) for one in pods):
+            yield f"{budget.namespace}/{budget.name}"
