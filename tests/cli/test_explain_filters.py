@@ -7,7 +7,7 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
-from webhook.cli.inputs.schedulingscope import NODE_RESOURCES, OTHER_PODS
+from webhook.cli.inputs.schedulingscope import NODE_RESOURCES, NOMINATED, OTHER_PODS
 
 CLUSTER = """\
 apiVersion: v1
@@ -107,3 +107,33 @@ def test_a_malformed_quantity_of_a_node_is_reported(folder: Path, run: Run) -> N
     assert ran.code == 3
     assert "Node/n1: status.allocatable.cpu: expected a quantity of 0 or more, got -4" in ran.err
     assert NODE_RESOURCES in ran.out
+
+
+WAITING = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: first, namespace: %s, labels: {app: first}}
+spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
+status: {phase: Pending%s}
+"""
+
+# namespace and status of a pod that waits, subject, whether nominated pods are named
+NOMINATIONS = {
+    "a pod that is nominated": ("ops", ", nominatedNodeName: n1", "deploy/web", True),
+    "a pod that is not": ("ops", "", "deploy/web", False),
+    "the pod itself": ("shop", ", nominatedNodeName: n1", "pod/first", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "status", "subject", "is_named"), NOMINATIONS.values(), ids=NOMINATIONS.keys()
+)
+def test_pods_that_are_nominated_for_a_node_are_not_considered(
+    namespace: str, status: str, subject: str, folder: Path, run: Run, *, is_named: bool
+) -> None:
+    (folder / "all.yaml").write_text(CLUSTER + WAITING % (namespace, status))
+
+    ran = run("explain", subject, "-n", "shop", "--facts", "all.yaml")
+
+    assert (NOMINATED in ran.out) is is_named

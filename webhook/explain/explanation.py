@@ -140,8 +140,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     Why a pod can or cannot be placed.
 
     Attributes:
-        failed_scheduling: The message of the event FailedScheduling, without what preemption adds;
-            usually empty. For a DaemonSet, that of the first pod that cannot be placed.
+        failed_scheduling: The message of the event FailedScheduling, without what PostFilter
+            plugins add; usually empty. For a DaemonSet, that of the first pod without a place.
         runs_on: The node that the pod runs on; empty if it does not run.
         defaulted: Whether the constraints are the scheduler's defaults rather than the pod's own.
         rejected: Nodes that do not pass, the largest group first.

@@ -15,6 +15,7 @@ from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.schedulingscope import (
     NAMESPACE_LABELS,
     NODE_RESOURCES,
+    NOMINATED,
     OTHER_PODS,
     SchedulingReader,
     SchedulingScope,
@@ -95,6 +96,28 @@ def test_nodes_without_resources_have_room_and_are_named(status: str) -> None:
 
 
 NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops, labels: {team: x}}\n"
+
+
+NOMINEE = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: shop}
+spec: {%s}
+status: {phase: Pending, nominatedNodeName: n1}
+"""
+
+# name and specification of a pod that is nominated, what is named
+NOMINEES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "another pod": ("db-2", "", (NOMINATED,)),
+    "one that has its node": ("db-2", "nodeName: n1", ()),
+    "the pod itself": ("web-2", "", ()),
+}
+
+
+@pytest.mark.parametrize(("name", "spec", "unread"), NOMINEES.values(), ids=NOMINEES.keys())
+def test_pods_that_are_nominated_are_named(name: str, spec: str, unread: tuple[str, ...]) -> None:
+    assert read(NODE + PODS + NOMINEE % (name, spec)).unread == unread
 
 
 def test_namespaces_are_read_for_terms_that_select_them() -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims, StorageReader, StorageScope
 from webhook.cluster.scheduling.defaults import fill_in_defaults
-from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
 from webhook.cluster.wire import NamespaceObject
@@ -30,6 +30,7 @@ from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.topology import Topology
 
 OTHER_PODS = "pods of other namespaces, which may not be listed"
+NOMINATED = "pods that are nominated for a node (status.nominatedNodeName)"
 NODE_RESOURCES = "resources of nodes without status.allocatable"
 NAMESPACE_LABELS = "namespaceSelector: no Namespace could be read"
 
@@ -54,11 +55,18 @@ class SchedulingScope(NamedTuple):
 
 
 class _RunningPods(NamedTuple):
-    """The pods that have a node; ``are_all`` unless those of other namespaces are missing."""
+    """
+    The pods that have a node.
+
+    Attributes:
+        are_all: Whether none are missing, such as those of other namespaces.
+        nominated: Names of the pods without a node for which preemption has made room on one.
+    """
 
     by_name: Mapping[PodName, FilterPod]
     placed: PlacedPods
     are_all: bool
+    nominated: frozenset[PodName]
 
 
 class SchedulingReader:
@@ -98,6 +106,7 @@ class SchedulingReader:
         )
         notes = {
             OTHER_PODS: not running.are_all,
+            NOMINATED: bool(running.nominated - {(incoming.namespace, incoming.name)}),
             NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
             NAMESPACE_LABELS: names and labels is None,
         }
@@ -131,7 +140,9 @@ class SchedulingReader:
             key, found = namespace, self._cluster.decode_objects(POD, ApiPod, namespace) or []
         placed = read_placed(map(_complete, found), self._version)
         pods = {(pod.namespace, pod.name): pod for pod in placed}
-        running = self._pods[key] = _RunningPods(pods, PlacedPods(pods.values()), not key)
+        nominated = frozenset(map(_name_of, filter(_is_nominated, found)))
+        running = _RunningPods(pods, PlacedPods(pods.values()), not key, nominated)
+        self._pods[key] = running
         return running
 
     @cached_property
@@ -148,6 +159,21 @@ class SchedulingReader:
 def _complete(pod: ApiPod) -> ApiPod:
     """Fill in the defaults of a pod, unless an API server has stored it with them."""
     return pod if pod.metadata and pod.metadata.uid else fill_in_defaults(pod)
+
+
+def _is_nominated(pod: ApiPod) -> bool:
+    """
+    Whether a pod without a node has one for which it is nominated.
+
+    Source: kube-scheduler framework/runtime/framework.go ``addNominatedPods``.
+    """
+    is_bound = pod.spec is not None and bool(pod.spec.node_name)
+    return not is_bound and pod.status is not None and bool(pod.status.nominated_node_name)
+
+
+def _name_of(pod: ApiPod) -> PodName:
+    metadata = pod.metadata or UniqueMeta()
+    return metadata.namespace, metadata.name
 
 
 def _has_resources(node: ApiNode) -> bool:

@@ -90,6 +90,7 @@ class ApiPodStatus(ResourceStatus, frozen=True, rename="camel", gc=False):
     """The status of a pod."""
 
     phase: str | None = None
+    nominated_node_name: str | None = None
     conditions: tuple[_ResizeCondition, ...] | None = None
     container_statuses: tuple[ResourceStatus, ...] | None = None
     init_container_statuses: tuple[ResourceStatus, ...] | None = None

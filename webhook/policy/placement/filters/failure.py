@@ -1,5 +1,7 @@
 """
-The sentence of the event FailedScheduling, up to what preemption adds: ``describe_failure``.
+The sentence of the event FailedScheduling: ``describe_failure``.
+
+What PostFilter plugins add to it is left out, such as that of preemption.
 
 Source: pkg/scheduler/framework/types.go ``FitError.Error``.
 """
