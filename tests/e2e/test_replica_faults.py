@@ -19,7 +19,7 @@ from tests.e2e.oracles import (
     ready_pod,
     webhook_errors,
 )
-from tests.e2e.replica import MARK
+from tests.e2e.replica import MARK, Replica
 from tests.faults.plugin import FaultReport
 
 REPLICAS = 3
@@ -30,6 +30,7 @@ RESTARTS = rounds(1, 5)
 KILLS = rounds(1, 5)
 POLICIES = ("Fail", "Ignore") if LONG else ("Fail",)
 PATIENCE_S = 120.0
+STOPPED_S = 2.0  # in which a call comes for a replica that is stopped; then calls time out
 
 
 @pytest.fixture
@@ -118,6 +119,25 @@ def test_only_calls_in_flight_at_a_killed_replica_fail(
     )
 
 
+def stop_busiest(fleet: Fleet) -> Replica | None:
+    """
+    Stop the busiest replica until another request comes for it.
+
+    None may come, if all connections to it wait for an answer: then it goes on, and the result is
+    None.
+    """
+    endpoints = fleet.service
+    victim = max(fleet.replicas, key=lambda replica: endpoints.requests(replica.port))
+    victim.process.pause()
+    before = endpoints.requests(victim.port)
+    try:
+        until(lambda: endpoints.requests(victim.port) > before, "a call", patience_s=STOPPED_S)
+    except TimeoutError:
+        victim.process.resume()
+        return None
+    return victim
+
+
 def kill_in_flight(fleet: Fleet) -> int:
     """
     Kill the busiest replica while it holds calls; gives how many calls it left unanswered.
@@ -128,11 +148,8 @@ def kill_in_flight(fleet: Fleet) -> int:
     replica takes its place.
     """
     endpoints = fleet.service
-    victim = max(fleet.replicas, key=lambda replica: endpoints.requests(replica.port))
+    victim = until(lambda: stop_busiest(fleet), "calls in flight")
     address = Address(port=victim.port)
-    victim.process.pause()
-    before = endpoints.requests(victim.port)
-    until(lambda: endpoints.requests(victim.port) > before, "calls in flight")
     endpoints.remove(victim.port)
     victim.process.kill()
     until(lambda: address not in endpoints.linked, "its connections to break")

@@ -17,7 +17,7 @@ from webhook.rebalance.replay import EvictionStep
 MOST_DOMAINS = 20  # of a constraint; of more, those that change come first
 MOST_STEPS = 40
 SHOWN_CANDIDATES = 3  # that a replacement may go to, in a row
-MOST_CHARACTERS = 40  # of the names of candidates in a row
+MOST_CANDIDATE_CHARACTERS = 40  # of the names of candidates in a row
 
 
 def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
@@ -92,7 +92,9 @@ def _format_steps(steps: Sequence[EvictionStep]) -> Iterator[Sequence[str]]:
     for step in steps[:MOST_STEPS]:
         others = f" or {count_of(len(step.candidates) - 1, 'other')}"
         listed = " or ".join(step.candidates)
-        is_short = len(step.candidates) <= SHOWN_CANDIDATES and len(listed) <= MOST_CHARACTERS
+        is_short = (
+            len(step.candidates) <= SHOWN_CANDIDATES and len(listed) <= MOST_CANDIDATE_CHARACTERS
+        )
         places = listed if is_short or len(step.candidates) == 1 else f"{step.target}{others}"
         yield f"{step.namespace}/{step.pod}", step.workload, step.node, places
 
