@@ -1,14 +1,17 @@
+import msgspec
 import pytest
 
 from tests.build import requirement, selector
 from tests.cluster.objects import REPLICA_SET_V1, STATEFUL_SET_V1, controller, service
 from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import (
+    MAX_SELECTOR_TEXT,
     OBJECT_BYTES,
     NamespaceQuota,
     NamespaceSizeError,
     SelectorSizeError,
     check_selector_size,
+    check_selector_text,
     selector_size,
 )
 from webhook.policy.model import OwnerReference
@@ -92,3 +95,15 @@ def test_a_selector_has_a_maximum_size() -> None:
 
     with pytest.raises(SelectorSizeError, match="its selector takes 9131 bytes, at most 8192"):
         check_selector_size(selector(app="x" * 9_000))
+
+
+@pytest.mark.parametrize("text", [None, b"{}", b'"' + b"x" * (MAX_SELECTOR_TEXT - 2) + b'"'])
+def test_a_selector_of_little_text_is_decoded(text: bytes | None) -> None:
+    check_selector_text(None if text is None else msgspec.Raw(text))
+
+
+def test_the_text_of_a_selector_has_a_maximum_size() -> None:
+    text = msgspec.Raw(b'"' + b"x" * (MAX_SELECTOR_TEXT - 1) + b'"')
+
+    with pytest.raises(SelectorSizeError, match="has 65537 bytes of JSON, at most 65536 are"):
+        check_selector_text(text)
