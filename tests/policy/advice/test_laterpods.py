@@ -17,7 +17,7 @@ from tests.policy.advice.subjects import (
     running,
     zones,
 )
-from webhook.policy.advice.laterpods import WAIT
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
@@ -41,7 +41,8 @@ LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], [HONOR]
     ),
     "a cordon without its taint": (
-        deployed(spread()), [*zones("a1", "b1"), cordon(*zones("c1"), tainted=False)], [WAIT]
+        deployed(spread()), [*zones("a1", "b1"), cordon(*zones("c1"), tainted=False)],
+        [WAIT_FOR_NODES],
     ),
     "a drained node of a zone": (deployed(spread()), [*THREE, cordon(*zones("a3"))], []),
     "taints are honored": (deployed(spread(nodeTaintsPolicy="Honor")), DRAINED, []),
@@ -83,7 +84,7 @@ def test_the_closed_domains_and_the_places_are_named() -> None:
 def test_without_node_policies_the_nodes_must_return() -> None:
     (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED, config=OFF))
 
-    assert violation.instead == WAIT
+    assert violation.instead == WAIT_FOR_NODES
 
 
 def test_pods_that_run_have_a_place_already() -> None:

@@ -20,7 +20,7 @@ from webhook.policy.model import HONOR, TAINTS_POLICY, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.tallies import PodTally
 
-WAIT = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+WAIT_FOR_NODES = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
 
 
 def report_later(
@@ -60,11 +60,11 @@ def _list_open(cluster: ClusterState, demands: Demands) -> list[Node]:
 def _suggest(subject: Subject, tally: PodTally, now: list[Node], context: AdviceContext) -> str:
     """Suggest that nodes with taints, as those of a cordon, do not count, if this is enough."""
     if context.cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
-        return WAIT
+        return WAIT_FOR_NODES
     index, constraints = tally.spread.index, list(subject.constraints)
     constraints[index] = honor_policies(constraints[index], (TAINTS_POLICY,))
     pod, awaited = next_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, tuple(constraints), context.gates).hard
     honoring = next(one for one in changed if one.spread.index == index)
     enough = count_places_of(honoring, now, awaited) == awaited
-    return member(TAINTS_POLICY, HONOR) if enough else WAIT
+    return member(TAINTS_POLICY, HONOR) if enough else WAIT_FOR_NODES

@@ -24,7 +24,7 @@ from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
-from webhook.policy.advice.laterpods import WAIT, report_later
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES, report_later
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
@@ -201,7 +201,7 @@ def _suggest_while_closed(
         if _accepts_with(subject, {index: honoring}, context):
             return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
     field = subject.field(tallies[0].spread.index)
-    return field, WAIT
+    return field, WAIT_FOR_NODES
 
 
 def _is_placed(
