@@ -88,6 +88,21 @@ def test_what_is_written_leaves_every_replica_a_place(
     assert count_placed(advised, nodes, advised.replicas or 0) == {advised.replicas}
 
 
+REFUSED = web(
+    entry(topologyKey=ZONE, maxSkew="0"), entry(topologyKey="rack", maxSkew="3"), replicas=3
+)
+
+
+def test_a_maxskew_is_chosen_once_the_api_accepts_the_other_constraints() -> None:
+    outcome = fix(REFUSED, RACKS, "TSC001", "TSC112")
+    alone = fix(REFUSED, RACKS, "TSC112")
+
+    advised = subject(yaml.safe_load(outcome.texts["web.yaml"]))
+    assert [one.max_skew for one in advised.constraints] == [1, 2]
+    assert count_placed(advised, RACKS, 3) == {3}
+    assert reasons(alone.left) == {"TSC112": "first correct what the API refuses"}
+
+
 # rules, manifest, nodes, rules of findings that are left, with a part of the reason
 LEFT: dict[str, tuple[tuple[str, ...], str, list[Node], dict[str, str]]] = {
     "a selector that begins to count": (

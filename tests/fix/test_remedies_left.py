@@ -100,6 +100,11 @@ LEFT = {
     "TSC111: the whole list": LeftCase(
         "TSC111", listed(entry()), "the whole list", version=Version(1, 16)
     ),
+    "TSC112: beside a constraint that the API refuses": LeftCase(
+        "TSC112",
+        listed(entry(maxSkew="9"), entry(topologyKey="b", maxSkew="0")),
+        "first correct what the API refuses",
+    ),
     "TSC112: not requested": LeftCase(
         "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 applies it", named=False
     ),

@@ -150,6 +150,7 @@ def _find_changes(
         evaluated.audited.subject,
         evaluation.grounds,
         evaluated.audited.strict,
+        evaluated.is_refused,
     )
     changes = find_solution(context, options.requested)
     if isinstance(changes, FixObstacle):

@@ -93,6 +93,11 @@ class EvaluatedObject:
     audited: AuditSubject
     findings: tuple[AuditFinding, ...]
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it breaks an API rule."""
+        return any(found.rule in API_RULES for found in self.findings)
+
 
 class Evaluation:
     """
@@ -198,8 +203,7 @@ class Evaluation:
     def _find_harm(self, before: EvaluatedObject, after: EvaluatedObject) -> FixObstacle | None:
         worse = find_worse(before.findings, after.findings, self._is_fixed)
         # Constraints that the API refuses place no pod, so that no place can be lost.
-        is_refused = any(found.rule in API_RULES for found in before.findings)
-        return worse or (None if is_refused else self._find_lost_place(before, after))
+        return worse or (None if before.is_refused else self._find_lost_place(before, after))
 
     def _is_fixed(self, finding: AuditFinding) -> bool:
         """Whether the same run fixes a finding."""

@@ -24,6 +24,7 @@ class FindingContext:
         subject: The object as rules read it.
         grounds: The policy and the cluster.
         strict_findings: The unknown and duplicate fields of the object.
+        is_refused: Whether the object breaks an API rule.
     """
 
     finding: AuditFinding
@@ -31,6 +32,7 @@ class FindingContext:
     subject: Subject
     grounds: AdviceContext
     strict_findings: tuple[StrictFinding, ...] = ()
+    is_refused: bool = False
 
     @property
     def strict(self) -> StrictFinding | None:

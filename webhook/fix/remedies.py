@@ -208,6 +208,8 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
 ON_REQUEST = "it changes what the author requested: --rules {rule} applies it all the same"
 """Why a remedy that requires its rule to be named is not applied."""
 
+API_FIRST = FixObstacle("first correct what the API refuses")
+
 
 def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
     """Find the changes that fix a finding, or why it is left; the user ``named`` some rules."""
@@ -220,6 +222,8 @@ def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
         return solution
     if remedy.on_request and rule not in named:
         return FixObstacle(ON_REQUEST.format(rule=rule))
+    if remedy.on_request and context.is_refused:
+        return API_FIRST  # what is right depends on all constraints of the object
     return tuple(_smallest(context, solution)) or FixObstacle("the value is already there")
 
 
