@@ -5,11 +5,11 @@ It is a child of the cgroup that the tests run in, so the limits of that one sti
 and version 2 of cgroups are supported; version 2 only if the parent delegates ``memory``.
 """
 
+import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from os import geteuid, getpid
 from pathlib import Path
 from typing import Final
 
@@ -48,19 +48,23 @@ class MemoryCgroup:
 
 
 @contextmanager
-def memory_cgroup(limit: int) -> Generator[MemoryCgroup | None]:
+def memory_cgroup(
+    limit: int, mount: Path = MOUNT, *, is_root: bool = os.geteuid() == 0
+) -> Generator[MemoryCgroup | None]:
     """
     Make a cgroup that lasts as long as the context; its processes must have ended by then.
 
     Args:
         limit: Bytes.
+        mount: Where cgroups are mounted.
+        is_root: Whether the tests run as root.
 
     Yields:
         None where none can be made: no rights, no controller. As root, where the control plane is
         required, the test fails instead, since it would pass without a limit.
     """
-    made = _make(limit)
-    if made is None and geteuid() == 0:
+    made = _make(limit, mount)
+    if made is None and is_root:
         fail_if_required("root can make no memory cgroup here", ENVTEST)
     try:
         yield made
@@ -69,9 +73,10 @@ def memory_cgroup(limit: int) -> Generator[MemoryCgroup | None]:
             until(lambda: _remove(made.folder), f"{made.folder} to be removed")
 
 
-def _make(limit: int) -> MemoryCgroup | None:
-    for parent, limit_file, peak_file in _parents(Path("/proc/self/cgroup").read_text()):
-        folder = parent / f"evenspread-{getpid()}-{next(_numbers)}"
+def _make(limit: int, mount: Path) -> MemoryCgroup | None:
+    cgroups = Path("/proc/self/cgroup").read_text()
+    for parent, limit_file, peak_file in _parents(cgroups, mount):
+        folder = parent / f"evenspread-{os.getpid()}-{next(_numbers)}"
         try:
             folder.mkdir()
         except OSError:
@@ -85,15 +90,15 @@ def _make(limit: int) -> MemoryCgroup | None:
     return None
 
 
-def _parents(text: str) -> Generator[tuple[Path, str, str]]:
+def _parents(text: str, mount: Path) -> Generator[tuple[Path, str, str]]:
     """Each folder that may get a child, the file of its limit, and the file of its peak."""
     for line in text.splitlines():
         _, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
-            parent = MOUNT / "memory" / path.lstrip("/")
+            parent = mount / "memory" / path.lstrip("/")
             yield parent, "memory.limit_in_bytes", "memory.max_usage_in_bytes"
         elif not controllers:
-            yield MOUNT / path.lstrip("/"), "memory.max", "memory.peak"
+            yield mount / path.lstrip("/"), "memory.max", "memory.peak"
 
 
 def _remove(folder: Path) -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e import cgroup
 from tests.e2e.cgroup import memory_cgroup
 from tests.required import ENVTEST
 
@@ -33,16 +32,16 @@ def test_a_process_above_the_limit_is_killed() -> None:
 def test_a_missing_cgroup_fails_for_root_where_the_control_plane_is_required(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cgroup, "MOUNT", tmp_path / "none")
+    mount = tmp_path / "none"
     monkeypatch.setenv(ENVTEST, "1")
-    monkeypatch.setattr(cgroup, "geteuid", lambda: 0)
-    with pytest.raises(pytest.fail.Exception, match="no memory cgroup"), memory_cgroup(64 * MIB):
+    with (
+        pytest.raises(pytest.fail.Exception, match="no memory cgroup"),
+        memory_cgroup(64 * MIB, mount, is_root=True),
+    ):
         pass
 
-    monkeypatch.setattr(cgroup, "geteuid", lambda: 1000)
-    with memory_cgroup(64 * MIB) as group:
+    with memory_cgroup(64 * MIB, mount, is_root=False) as group:
         assert group is None
-    monkeypatch.setattr(cgroup, "geteuid", lambda: 0)
     monkeypatch.delenv(ENVTEST)
-    with memory_cgroup(64 * MIB) as group:
+    with memory_cgroup(64 * MIB, mount, is_root=True) as group:
         assert group is None

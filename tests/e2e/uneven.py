@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import NamedTuple, Self
 
@@ -57,10 +58,8 @@ def create_uneven(plane: ControlPlane, namespace: str, *workloads: UnevenWorkloa
         scheduler.resume()
     for one in workloads:
         workload = build_workload(one, namespace)
-        until(
-            lambda: all_ready(plane, workload, len(one.nodes)),  # noqa: B023  # called at once
-            "the controller to see them ready",
-        )
+        ready = partial(all_ready, plane, workload, len(one.nodes))
+        until(ready, "the controller to see them ready")
         if one.unavailable is not None:
             _create_budget(plane, namespace, one)
 

@@ -204,9 +204,9 @@ def test_a_pod_that_cannot_be_placed_after_the_others_is_pinned_after_them() -> 
 
 def test_the_failure_of_a_pinned_pod_names_all_nodes() -> None:
     nodes = [replace(node("n1", "a"), unschedulable=True), node("n2", "b")]
-    asked = scenario(nodes)
+    cluster = scenario(nodes)
 
-    assert describe_pinned(pin(asked, nodes[0]), nodes) == (
+    assert describe_pinned(pin(cluster, nodes[0]), nodes) == (
         "0/2 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity], "
         "1 node(s) were unschedulable."
     )

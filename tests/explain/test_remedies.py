@@ -54,7 +54,7 @@ Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "a new node is away from pods that avoid the pod, or that it avoids": (
-        lambda asked, placed: islice(add_nodes(asked, placed), 1),
+        lambda pending, placed: islice(add_nodes(pending, placed), 1),
         filter_scenario(
             HIGH[:1],
             [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],

@@ -24,7 +24,7 @@ from webhook.cluster.rebalancing import (
     RebalancingEnd,
     RebalancingLimits,
 )
-from webhook.errors import ConfigError
+from webhook.errors import ApiError, ConfigError
 from webhook.policy.advice.findings import count_of
 
 
@@ -87,7 +87,7 @@ async def _run(
         run = Rebalancing(scope, limits, time.monotonic, asyncio.sleep, report)
         try:
             return await run.run()
-        except BaseException:  # Ctrl-C, and an API server that does not answer
+        except (asyncio.CancelledError, ApiError):  # Ctrl-C, or the API server does not answer
             tried = count_of(run.tried, "eviction")
             ready = count_of(len(evicted), "replacement")
             write_stderr(f"stopped after {tried} with {ready} ready: plan again")

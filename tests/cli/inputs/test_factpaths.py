@@ -61,7 +61,7 @@ NAMED = {
 def test_whether_a_path_can_be_read_is_found_when_it_is_read(
     folder: Path, run: Run, command: str, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files here can be read, whatever the system says beforehand."""
+    """access(2) may deny what open(2) allows, as on NFS; root cannot have that here otherwise."""
     (folder / "own.yaml").write_text(POD)
     (folder / "named.yaml").write_text(POD)
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -1,5 +1,5 @@
 """
-How a workload rolls out a new revision: what its strategy says, and its ReplicaSets by their age.
+How a workload rolls out a new revision: its update strategy, and its ReplicaSets by their age.
 
 Entry point: ``read_plan``. What happens then is the subject of ``explain.rollingupdate``.
 """
@@ -207,7 +207,7 @@ def _list_notes(
     if subject.kind == ROLLOUT:
         yield "pauses, analyses and experiments of the Rollout are taken to end well"
     if _find(subject, "updateStrategy", "type") == "OnDelete":
-        yield "updateStrategy OnDelete: the controller replaces no pod that nobody deletes"
+        yield "updateStrategy OnDelete: the controller replaces a pod only after its deletion"
     if has_unknown_volumes:
         yield (
             "the volumes of its claims are not known: a pod returns to the zone of its volume, and "

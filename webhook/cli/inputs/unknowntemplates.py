@@ -1,8 +1,8 @@
 """
 Pod templates that objects refer to, and that no source has: an Argo Rollout with ``workloadRef``.
 
-``TemplateReferences`` is the entry point. Constraints of such pods are judged nowhere, which a note
-says.
+``TemplateReferences`` is the entry point. A note
+reports that nothing judges the constraints of such pods.
 """
 
 from collections.abc import Container, Iterator

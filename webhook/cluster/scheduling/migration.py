@@ -54,6 +54,7 @@ _REGIONS: Mapping[str, str] = MappingProxyType(
 _REGION = "topology.kubernetes.io/region"
 _SEPARATOR = "__"  # between the zones of a volume
 _UNSPECIFIED = "UNSPECIFIED"
+_ZONE_PARTS = 3  # of a name such as europe-west1-b
 
 _is_ebs_volume = re.compile(r"vol-[^/]*").fullmatch
 
@@ -103,7 +104,7 @@ def _identify_gce(disk: DiskSource, labels: Mapping[str, str]) -> str:
         return f"projects/{_UNSPECIFIED}/zones/{zones[0] or _UNSPECIFIED}/disks/{disk.pd_name}"
     parts = [zone.split("-") for zone in zones]
     regions = {tuple(part[:2]) for part in parts}
-    if len(regions) != 1 or any(len(part) != 3 for part in parts):  # noqa: PLR2004 - europe-west1-b
+    if len(regions) != 1 or any(len(part) != _ZONE_PARTS for part in parts):
         return ""
     return f"projects/{_UNSPECIFIED}/regions/{'-'.join(*regions)}/disks/{disk.pd_name}"
 

@@ -17,6 +17,7 @@ from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes, take
 from webhook.policy.fenceposts import PodLimits
 
 ALL = 100  # percent, the weight after the last step
+_TIE = 0.5  # of a pod: the controller may round it either way
 
 
 class _Counts(NamedTuple):
@@ -126,7 +127,7 @@ def approximate(replicas: int, weight: int, surge: int) -> _Counts:
     for total in (replicas, replicas + 1)[: 2 if surge else 1]:
         if total > replicas or high < replicas or may_be_none:
             options.append(_Counts(high, total - high))
-        is_tied = modf(total * (weight / ALL))[0] == 0.5  # noqa: PLR2004 - a half
+        is_tied = modf(total * (weight / ALL))[0] == _TIE
         if not is_tied and (low or may_be_none):
             options.append(_Counts(low, total - low))
     if not options:

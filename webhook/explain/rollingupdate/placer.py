@@ -74,7 +74,7 @@ class Placer:
         return [kind for kind in state.pending if self.kinds[kind].new is not None]
 
     def place(self, kind: int, state: RolloutState) -> PodPlacement:
-        """Place a pending pod; O(nodes x constraints) unless the same was asked before."""
+        """Place a pending pod; O(nodes x constraints) unless it was placed in this state before."""
         return self._place(kind, state)[0]
 
     def find_best(self, kind: int, state: RolloutState) -> tuple[str, ...]:

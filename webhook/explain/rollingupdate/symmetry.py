@@ -5,8 +5,8 @@ Two nodes are alike if kube-scheduler finds no difference between them but the v
 key that no other node has, such as their hostname. If all other constraints have one key, such as
 the zone, its domains are interchangeable too, if they consist of like nodes.
 
-If no constraint tells the nodes of a domain apart, only the order of removal does, by the pods on a
-node. ``merges_nodes`` leaves that out: then a state stands for all that have as many pods on like
+If no constraint distinguishes the nodes of a domain, only the order of removal does, by the pods on
+a node. ``merges_nodes`` leaves that out: then a state stands for all that have as many pods on like
 nodes of a domain, and there are far fewer states.
 """
 
@@ -31,7 +31,7 @@ class NodeSymmetry:
     The symmetry of the nodes of a cluster.
 
     Attributes:
-        can_merge: Whether no constraint tells the nodes of a domain apart.
+        can_merge: Whether no constraint distinguishes the nodes of a domain.
     """
 
     def __init__(

@@ -39,6 +39,8 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
 
+_NESTED = 2  # constraints whose domains may be nested, as zones and nodes
+
 
 class CountedPods(NamedTuple):
     """
@@ -113,7 +115,7 @@ class ReplicaOrders:
             return all(map(self._fit_alone, binding))
         if not is_known or replicas is None:
             return None
-        for outer, inner in permutations(binding) if len(binding) == 2 else ():  # noqa: PLR2004
+        for outer, inner in permutations(binding) if len(binding) == _NESTED else ():
             keys = self._count_key(outer), self._count_key(inner)
             nesting = self.cluster.nest_domains(*keys, self.keys, self.demands)
             if nesting is not None:
