@@ -1,4 +1,4 @@
-"""What the benchmark of explanations measures, on a cluster of a fraction of the size."""
+"""The benchmark of explanations, on a cluster of a fraction of the size."""
 
 from tests.bench.explanations import ExplainSize, make_scenario, measure_explanation
 from webhook.explain.explanation import explain

@@ -1,4 +1,4 @@
-"""What the benchmark of plans measures, on a small cluster."""
+"""The benchmark of plans of evictions, on a small cluster."""
 
 from tests.bench.rebalances import build_cluster, plan_cluster, plan_row
 

@@ -1,4 +1,4 @@
-"""``explain`` says of every recorded case, read as files, what kube-scheduler says."""
+"""For every recorded case, read as files, ``explain`` prints the message of kube-scheduler."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 """
-``explain`` says of Pending pods what the real kube-scheduler says, letter by letter.
+For Pending pods, ``explain`` prints the message of the real kube-scheduler, letter by letter.
 
 The cluster has nodes, pods and volumes that keep pods off for many reasons. Every pod also looks
 for a pod that does not exist, which only the last filter notices: so all stay Pending, and the

@@ -1,4 +1,4 @@
-"""Nodes are told apart by what decides on the pods of a rolling update, and by nothing else."""
+"""Signatures distinguish nodes by what places the pods of a rolling update, and nothing else."""
 
 from dataclasses import replace as replace_fields
 from typing import Any

@@ -1,4 +1,4 @@
-"""Nodes that kube-scheduler cannot tell apart are tried once."""
+"""Nodes that kube-scheduler does not distinguish are tried once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is known of a PodGroup that says nothing."""
+"""The constraints of a PodGroup that has none."""
 
 from webhook.policy.advice.podgroups import PodGroup
 
