@@ -147,6 +147,14 @@ class Meter:
     """Measures subjects in rounds of equal length."""
 
     def __init__(self, generator: Generator, seconds: float, idle_seconds: float = IDLE_S) -> None:
+        """
+        Create a meter without rounds.
+
+        Args:
+            seconds: Of a round.
+            idle_seconds: Time in which to measure what a server uses without a call; 0 takes it
+                for nothing, since a share of no time is arbitrary.
+        """
         self._generator = generator
         self._idle_seconds = idle_seconds
         self._seconds = seconds
@@ -173,6 +181,8 @@ class Meter:
 
     def _idle_share(self, pid: int) -> float:
         """Share of its core that a server takes without a call."""
+        if not self._idle_seconds:
+            return 0.0
         if pid not in self._idle:
             before, start = cpu.spent(pid), time.perf_counter()
             time.sleep(self._idle_seconds)
