@@ -74,38 +74,48 @@ def test_the_level_is_the_most_pods_of_a_domain_in_the_end() -> None:
     assert bound_goal(limit(), 3, free_range(*pods)).find_level(pods) == (2, 3)
 
 
-NEVER: dict[str, tuple[DomainRange, int, GoalObstacle]] = {
+NEVER: dict[str, tuple[DomainRange, int, GoalObstacle, tuple[int, ...]]] = {
     "too many pods stay": (
         DomainRange((4, 0, 0), (9, 9, 9), 6, is_closed=True),
         1,
         GoalObstacle.FIXED_PODS,
+        (0,),
     ),
     "a domain takes none": (
         DomainRange((0, 0, 0), (9, 9, 0), 6, is_closed=True),
         1,
         GoalObstacle.NO_NODES,
+        (2,),
+    ),
+    "two domains take too few": (
+        DomainRange((0, 0, 0), (1, 9, 1), 6, is_closed=True),
+        1,
+        GoalObstacle.NO_NODES,
+        (0, 2),
     ),
     "pods have no place": (
         DomainRange((0, 0), (5, 5), 5, is_closed=True),
         3,
         GoalObstacle.TOO_FEW_DOMAINS,
+        (),
     ),
     "pods stay where few domains allow none": (
         DomainRange((2, 0), (5, 5), 2, is_closed=False),
         3,
         GoalObstacle.TOO_FEW_DOMAINS,
+        (),
     ),
 }
 
 
-@pytest.mark.parametrize(("reach", "min_domains", "obstacle"), NEVER.values(), ids=NEVER)
+@pytest.mark.parametrize(("reach", "min_domains", "obstacle", "domains"), NEVER.values(), ids=NEVER)
 def test_constraints_that_can_never_hold(
-    reach: DomainRange, min_domains: int, obstacle: GoalObstacle
+    reach: DomainRange, min_domains: int, obstacle: GoalObstacle, domains: tuple[int, ...]
 ) -> None:
     size = len(reach.least)
     goal = bound_goal(limit(min_domains=min_domains), size, reach)
 
-    assert goal.obstacle is obstacle
+    assert (goal.obstacle, goal.obstacle_domains) == (obstacle, domains)
     assert goal.bound((9,) * size) == UNREACHABLE
     assert bound_goal(limit(), size, reach.without_limits).obstacle is None
 

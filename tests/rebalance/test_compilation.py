@@ -93,6 +93,15 @@ def test_bounds_with_and_without_the_limits_of_the_cluster() -> None:
     assert [bound.bound(start[bound.counts]) for bound in compiled.loose_bounds] == [1]
 
 
+def test_the_domains_of_an_obstacle_have_the_values_of_the_topology_key() -> None:
+    def name_domains(**slots: int) -> tuple[str, ...]:
+        situation = Situation(web_pods({"a1": 3}), slots=slots)
+        return compile_situation(situation).name_obstacle_domains(0)
+
+    assert name_domains(b1=0) == ("b",)
+    assert name_domains() == ()
+
+
 def test_constraints_of_some_pods_only_do_not_limit_nodes() -> None:
     narrow = spread_over(label_selector=LabelSelector({"app": "db"}))
     db = workload_pod("db", "a1", [narrow], labels={"app": "db"}, workload="X/db")

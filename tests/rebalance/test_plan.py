@@ -270,6 +270,15 @@ def test_constraints_that_no_evictions_make_hold(
         assert not plan.steps
 
 
+def test_the_domains_of_an_obstacle_are_named() -> None:
+    def domains_of(situation: Situation) -> list[tuple[str, ...]]:
+        return [goal.obstacle_domains for goal in situation.plan().goals]
+
+    assert domains_of(Situation(web_pods({"a1": 5, "b1": 2}), slots={"c1": 0})) == [("c",)]
+    assert domains_of(bare_pods()) == [("a",)]
+    assert domains_of(Situation(web_pods({"a1": 5, "b1": 2}))) == [()]
+
+
 def listed(plan: RebalancePlan) -> list[tuple[str, EvictionObstacle]]:
     return [(one.pod, one.obstacle) for one in plan.immovable]
 

@@ -10,6 +10,7 @@ bound is the smallest of these numbers over all *m* that the pods that stay, and
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.rebalance.cells import Column, NodeCell, StateSpace
 from webhook.rebalance.counts import CellCounts, CompiledLimit
@@ -85,6 +86,7 @@ class GoalBound(msgspec.Struct, frozen=True):
         lowest: The smallest number of pods of the least full domain that is possible.
         highest: The largest.
         obstacle: Why the constraint can never hold; None if there are such numbers.
+        obstacle_domains: The domains in which the obstacle is; empty if it is in none.
     """
 
     counts: int
@@ -93,6 +95,7 @@ class GoalBound(msgspec.Struct, frozen=True):
     lowest: int
     highest: int
     obstacle: GoalObstacle | None = None
+    obstacle_domains: tuple[int, ...] = ()
 
     def bound(self, pods: Sequence[int]) -> int:
         """
@@ -141,11 +144,21 @@ def bound_goal(limit: CompiledLimit, size: int, reach: DomainRange) -> GoalBound
     free = _find_minimum(reach, size) if has_minimum else 0
     highest = min(free, *reach.most) if has_minimum else 0
     lowest = max(fixed, _find_limit(reach, highest + limit.max_skew) - limit.max_skew)
-    obstacle = None
-    if lowest > highest:
-        obstacle = GoalObstacle.FIXED_PODS if fixed > free else GoalObstacle.NO_NODES
-        obstacle = obstacle if has_minimum else GoalObstacle.TOO_FEW_DOMAINS
-    return GoalBound(limit.counts, size, limit.max_skew, lowest, highest, obstacle)
+    bound = GoalBound(limit.counts, size, limit.max_skew, lowest, highest)
+    if lowest <= highest:
+        return bound
+    if not has_minimum:
+        return replace(bound, obstacle=GoalObstacle.TOO_FEW_DOMAINS)
+    if fixed > free:
+        domains = _find_domains(reach.least, max(reach.least))
+        return replace(bound, obstacle=GoalObstacle.FIXED_PODS, obstacle_domains=domains)
+    domains = _find_domains(reach.most, min(reach.most))
+    return replace(bound, obstacle=GoalObstacle.NO_NODES, obstacle_domains=domains)
+
+
+def _find_domains(pods: Sequence[int], number: int) -> tuple[int, ...]:
+    """Find the domains with a number of pods."""
+    return tuple(domain for domain, found in enumerate(pods) if found == number)
 
 
 def _find_minimum(reach: DomainRange, size: int) -> int:

@@ -47,6 +47,12 @@ class CompiledPlan(msgspec.Struct, frozen=True):
     bounds: tuple[GoalBound, ...]
     loose_bounds: tuple[GoalBound, ...]
 
+    def name_obstacle_domains(self, goal: int) -> tuple[str, ...]:
+        """Return the topology values of the domains in which the obstacle of a goal is."""
+        bound = self.bounds[goal]
+        values = self.model.counts[bound.counts].values
+        return tuple(values[domain] for domain in bound.obstacle_domains)
+
 
 class _Table:
     """The different counts of a model, each once."""

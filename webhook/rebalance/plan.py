@@ -7,6 +7,7 @@ The plan that restores the spread of workloads: ``plan_rebalance``.
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -43,12 +44,14 @@ class GoalResult(msgspec.Struct, frozen=True):
 
     Attributes:
         obstacle: Why no plan makes it hold whatever the scheduler chooses; None if this one does.
+        obstacle_domains: The domains in which the obstacle is; empty if it is in none.
     """
 
     goal: SpreadGoal
     before: PodTally
     after: PodTally
-    obstacle: GoalObstacle | None
+    obstacle: GoalObstacle | None = None
+    obstacle_domains: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -108,18 +111,25 @@ class RebalancePlan(msgspec.Struct, frozen=True):
         return replace(self, least=0, is_certain=False, is_complete=False)
 
 
+class _GoalFailure(NamedTuple):
+    """Why a goal is not reached, and the domains in which the obstacle is."""
+
+    obstacle: GoalObstacle
+    domains: tuple[str, ...] = ()
+
+
 class _Part(msgspec.Struct, frozen=True):
     """
     The result for one component.
 
     Attributes:
-        obstacles: Index of a goal that is not reached -> why.
+        failures: Index of a goal that is not reached -> why.
         least: Proven number of evictions if no other pods move.
         loose_least: The same whatever other pods do.
     """
 
     steps: tuple[EvictionStep, ...] = ()
-    obstacles: Mapping[int, GoalObstacle] = {}
+    failures: Mapping[int, _GoalFailure] = {}
     least: int = 0
     loose_least: int = 0
     is_proven: bool = True
@@ -149,20 +159,20 @@ def plan_rebalance(
     pending = {name_workload(one) for one in pods if not one.pod.node_name and one.is_spread}
     parts = [_plan_component(one, working, budgets, pending) for one in components]
     steps = tuple(step for part in parts for step in part.steps)
-    missed = {
-        id(goal): part.obstacles[index]
+    failures = {
+        id(goal): part.failures[index]
         for component, part in zip(components, parts, strict=True)
         for index, goal in enumerate(component.goals)
-        if index in part.obstacles
+        if index in part.failures
     }
-    results = [_compare(goal, before, working, missed.get(id(goal))) for goal in goals]
+    results = [_compare(goal, before, working, failures.get(id(goal))) for goal in goals]
     for goal in find_fixed_goals(families, before.topology, before.placed.census):
-        result = _compare(goal, before, working, GoalObstacle.NO_EVICTIONS)
+        result = _compare(goal, before, working, _GoalFailure(GoalObstacle.NO_EVICTIONS))
         if not result.holds:
             results.append(result)
     # Workloads that are planned one after another may help, or hinder, each other for room.
     is_alone = any(len(component.pods) == len(movable) for component in components)
-    is_idle = not any(part.steps or part.obstacles for part in parts)
+    is_idle = not any(part.steps or part.failures for part in parts)
     is_apart = is_alone or is_idle or not is_contended(movable, len(steps) + 1, before)
     return RebalancePlan(
         steps,
@@ -179,10 +189,10 @@ def _compare(
     goal: SpreadGoal,
     before: SchedulingCluster,
     after: SchedulingCluster,
-    obstacle: GoalObstacle | None,
+    failure: _GoalFailure | None,
 ) -> GoalResult:
     first, last = (goal.tally(one.topology, one.placed.census) for one in (before, after))
-    return GoalResult(goal, first, last, obstacle)
+    return GoalResult(goal, first, last, *failure) if failure else GoalResult(goal, first, last)
 
 
 def _plan_component(
@@ -199,7 +209,7 @@ def _plan_component(
     if not broken:
         return _Part()
     if not pending.isdisjoint(map(name_workload, pods)):
-        return _Part(obstacles=dict.fromkeys(broken, GoalObstacle.PENDING_PODS))
+        return _Part(failures=dict.fromkeys(broken, _GoalFailure(GoalObstacle.PENDING_PODS)))
     compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
     hard = [goal.is_hard for goal in goals]
     order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
@@ -209,9 +219,13 @@ def _plan_component(
         solution = solve(compiled.model, compiled.bounds, hard, order)
     attempt, reached, obstacles = solution
     loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])
+    failures = {
+        goal: _GoalFailure(obstacle, compiled.name_obstacle_domains(goal))
+        for goal, obstacle in obstacles.items()
+    }
     return _Part(
         tuple(replay(compiled, attempt.strategy or {}, cluster)),
-        obstacles,
+        failures,
         attempt.bound,
         loose.bound(compiled.model.start),
         attempt.is_proven,

@@ -73,11 +73,21 @@ def test_what_prevents_a_constraint_is_shown(capsys: pytest.CaptureFixture[str])
 
     out = show(Situation([*fixed, *pods[4:]]).plan(), capsys)
 
-    assert "  not reached: pods that cannot be evicted are too many in a domain\n" in out
+    assert "  not reached: pods that cannot be evicted are too many in a domain: a\n" in out
     assert out.endswith(
         "not evicted, it is being deleted: 4 pods: shop/web-0, shop/web-1, shop/web-2, shop/web-3\n"
         "no evictions: 1 constraint cannot be restored\n"
     )
+
+
+def test_domains_whose_nodes_take_too_few_pods_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = Situation(web_pods({"a1": 5, "b1": 2}), slots={"c1": 0}).plan()
+
+    out = show(plan, capsys)
+
+    assert "  not reached: the nodes of a domain take too few pods: c\n" in out
 
 
 def test_constraints_of_pods_that_no_plan_evicts_are_shown(

@@ -1,3 +1,7 @@
+from typing import Any
+
+import msgspec
+
 from tests.rebalance.situations import Situation, web_pods
 from webhook.cli.views.rebalancedocument import describe_plan
 from webhook.policy.model import ZONE
@@ -29,6 +33,7 @@ def test_a_plan_as_a_document() -> None:
                 "after": {"pods": {"a": 2, "b": 1, "c": 1}, "skew": 1},
                 "holds": True,
                 "obstacle": None,
+                "obstacleDomains": [],
             }
         ],
         "notEvicted": [],
@@ -37,3 +42,12 @@ def test_a_plan_as_a_document() -> None:
         "unknown": ["Node: unknown"],
         "notes": [],
     }
+
+
+def test_the_domains_of_an_obstacle() -> None:
+    plan = Situation(web_pods({"a1": 5, "b1": 2}), slots={"c1": 0}).plan()
+
+    (constraint,) = msgspec.convert(describe_plan(plan)["constraints"], list[dict[str, Any]])
+
+    assert constraint["obstacle"] == "the nodes of a domain take too few pods"
+    assert constraint["obstacleDomains"] == ["c"]

@@ -71,7 +71,9 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     if len(domains) > MOST_DOMAINS:
         terminal.line(f"  ... and {count_of(len(domains) - MOST_DOMAINS, 'more domain')}")
     if result.obstacle is not None:
-        terminal.line(("  not reached: ", Style.DOUBTFUL), str(result.obstacle))
+        listed = [domain_name(name) for name in result.obstacle_domains]
+        places = f": {join_names(listed, most=5)}" if listed else ""
+        terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}")
 
 
 def find_skew(tally: PodTally) -> int:

@@ -20,7 +20,13 @@ class _ConstraintCount(msgspec.Struct, frozen=True):
 
 
 class _ConstraintResult(msgspec.Struct, frozen=True, rename="camel"):
-    """A constraint before and after the plan; ``obstacle`` is null if the plan makes it hold."""
+    """
+    A constraint before and after the plan.
+
+    Attributes:
+        obstacle: Null if the plan makes it hold.
+        obstacle_domains: The domains in which the obstacle is.
+    """
 
     namespace: str
     workloads: tuple[str, ...]
@@ -32,6 +38,7 @@ class _ConstraintResult(msgspec.Struct, frozen=True, rename="camel"):
     after: _ConstraintCount
     holds: bool
     obstacle: GoalObstacle | None
+    obstacle_domains: tuple[str, ...]
 
 
 class _PlanDocument(msgspec.Struct, frozen=True, rename="camel"):
@@ -82,6 +89,7 @@ def _describe_goal(result: GoalResult) -> _ConstraintResult:
         _count(result.after),
         result.holds,
         result.obstacle,
+        result.obstacle_domains,
     )
 
 
