@@ -73,7 +73,7 @@ def _measure_constraints(
             max_skew=spread.max_skew,
             minimum=tally.minimum,
             floor=str(tally.minimum_reason),
-            skew=max(tally.pods.values(), default=0) - tally.minimum,
+            skew=tally.largest_skew,
             domains=len(tally.domains.sizes),
             cells=cells,
             left_out=left_out,
@@ -88,7 +88,7 @@ def _measure_constraints(
 
 def _converges(subject: Subject, revision: PodRevision, tally: PodTally) -> bool:
     """Whether the skew exceeds maxSkew until a rollout has created the missing pods."""
-    exceeds = max(tally.pods.values(), default=0) - tally.minimum > tally.spread.max_skew
+    exceeds = tally.largest_skew > tally.spread.max_skew
     return exceeds and not revision.is_replaced and evens_out(subject, tally)
 
 

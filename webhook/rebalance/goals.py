@@ -66,8 +66,7 @@ class SpreadGoal(msgspec.Struct, frozen=True):
 
 def find_excess(tally: PodTally) -> int:
     """Find how far the skew exceeds maxSkew; 0 if the constraint holds."""
-    most = max(tally.pods.values(), default=0)
-    return max(0, most - tally.minimum - tally.spread.max_skew)
+    return max(0, tally.largest_skew - tally.spread.max_skew)
 
 
 def find_goals(

@@ -80,6 +80,11 @@ def test_fewer_domains_have_a_minimum_of_their_own() -> None:
     assert fewer.domains.sizes.keys() == {"a", "b"}
 
 
+def test_the_largest_skew_is_that_of_the_fullest_domain() -> None:
+    assert tally(spread_over(), *cluster({"a": 5, "b": 2, "c": 3})).largest_skew == 3
+    assert tally(spread_over(), *cluster({})).largest_skew == 0
+
+
 def test_within_no_domain_there_is_no_pod() -> None:
     found = tally(spread_over(), *cluster({"a": 3}))
 

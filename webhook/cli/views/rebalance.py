@@ -8,7 +8,6 @@ from webhook.cli.views.explanation import bar
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.placement.tallies import PodTally
 from webhook.policy.selectors import render
 from webhook.rebalance.goals import find_excess
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
@@ -56,7 +55,7 @@ def _identify(result: GoalResult) -> tuple[str, str]:
 def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     spread, before, after = result.goal.spread, result.before, result.after
     terminal.line((heading, Style.PLACE))
-    skews = f"skew {find_skew(before)}, after the plan {find_skew(after)}"
+    skews = f"skew {before.largest_skew}, after the plan {after.largest_skew}"
     terminal.line(
         f"  {SHORT_NAMES.short(spread.topology_key)}, maxSkew {spread.max_skew}, "
         f"{spread.constraint.when_unsatisfiable}: ",
@@ -74,11 +73,6 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
         listed = [domain_name(name) for name in result.obstacle_domains]
         places = f": {join_names(listed, most=5)}" if listed else ""
         terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}")
-
-
-def find_skew(tally: PodTally) -> int:
-    """Find the pods of the fullest domain above the global minimum."""
-    return max(tally.pods.values(), default=0) - tally.minimum
 
 
 def _changes(result: GoalResult, name: str) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from webhook.cli.views.rebalance import find_skew
 from webhook.policy.placement.tallies import PodTally
 from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.notes import PlanNote
@@ -95,4 +94,4 @@ def _describe_goal(result: GoalResult) -> _ConstraintResult:
 
 def _count(tally: PodTally) -> _ConstraintCount:
     pods = {value: tally.pods.get(value, 0) for value in sorted(tally.domains.sizes)}
-    return _ConstraintCount(pods, find_skew(tally))
+    return _ConstraintCount(pods, tally.largest_skew)

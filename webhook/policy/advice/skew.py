@@ -32,8 +32,7 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     if subject.running and not any(group.placed for group in subject.running):
         return  # all its pods are Pending
     for tally in _tally_revisions(subject, cluster, context.gates):
-        skew = max(tally.pods.values(), default=0) - tally.minimum
-        if not tally.matches_pod or skew <= tally.spread.max_skew:
+        if not tally.matches_pod or tally.largest_skew <= tally.spread.max_skew:
             continue
         if evens_out(subject, tally):
             continue
@@ -45,7 +44,7 @@ def _report_skew(
 ) -> RuleViolation:
     """Report a skew that exceeds maxSkew."""
     spread, minimum = tally.spread, tally.minimum
-    skew, most = max(tally.pods.values()) - minimum, minimum + spread.max_skew
+    skew, most = tally.largest_skew, minimum + spread.max_skew
     full = sorted(value for value, pods in tally.pods.items() if pods > most)
     counts = [f"{value} has {tally.pods[value]} pods" for value in full]
     is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE

@@ -56,6 +56,11 @@ class PodTally(msgspec.Struct, frozen=True):
     minimum: int
     minimum_reason: MinimumReason
 
+    @property
+    def largest_skew(self) -> int:
+        """The pods of the fullest domain above the global minimum, as the pods are now."""
+        return max(self.pods.values(), default=0) - self.minimum
+
     def skew(self, value: str) -> int:
         """
         Calculate the skew if the incoming pod went to a node with this topology value.
