@@ -184,11 +184,8 @@ def _rank_cells(
     def rank(rest: State, passing: Sequence[int]) -> Sequence[int]:
         tallies = tuple(_count_again(tally, counts, rest, space) for tally, counts in soft)
         nodes = [space.cells[cell].nodes[0] for cell in passing]
-        scores = score_nodes(tallies, nodes, requires_keys=requires_keys).normalized
-        best = max(scores.values())
-        return [
-            cell for cell, node in zip(passing, nodes, strict=True) if scores[node.name] == best
-        ]
+        best = score_nodes(tallies, nodes, requires_keys=requires_keys).best
+        return [space.index[name] for name in best]
 
     return rank
 

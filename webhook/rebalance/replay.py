@@ -5,14 +5,12 @@ Each replacement is placed again as kube-scheduler would, by all filters and by 
 constraints with ScheduleAnyway, and goes where most evictions remain.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.filters.run import filter_nodes
-from webhook.policy.placement.place import tally_constraints
-from webhook.policy.placement.scoring import score_nodes
+from webhook.policy.placement.place import place_in_cluster
 from webhook.rebalance.cells import Column, State
 from webhook.rebalance.compilation import CompiledPlan
 from webhook.rebalance.model import change_state
@@ -125,15 +123,4 @@ def find_candidates(one: WorkloadPod, cluster: SchedulingCluster) -> tuple[str, 
     Other scores than that of topology spread constraints are not modelled, so that any node with
     the best of these scores may be chosen.
     """
-    passing = filter_nodes(one.replacement, one.spreads.hard, cluster).passing
-    if not one.spreads.soft or not passing:
-        return passing
-    tallies = tally_constraints(
-        one.replacement, one.spreads, cluster.topology, cluster.placed.census
-    )
-    nodes = [cluster.nodes[name] for name in passing]
-    scores: Mapping[str, int] = score_nodes(
-        tallies.soft, nodes, requires_keys=one.spreads.requires_keys
-    ).normalized
-    best = max(scores.values())
-    return tuple(name for name in passing if scores[name] == best)
+    return place_in_cluster(one.replacement, one.spreads, cluster).best

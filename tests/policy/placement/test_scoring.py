@@ -111,7 +111,13 @@ def test_a_missing_key_leaves_the_other_constraints() -> None:
 def test_no_node_means_no_score() -> None:
     found = scored(Topology([]), {}, soft())
 
-    assert (found.raw, found.normalized) == ({}, {})
+    assert (found.raw, found.normalized, found.best) == ({}, {}, ())
+
+
+def test_the_best_nodes_have_the_highest_score() -> None:
+    topology = Topology([node("n1", "a"), node("n2", "b"), node("n3", "c")])
+
+    assert scored(topology, {"n1": 1}, soft()).best == ("n2", "n3")
 
 
 NORMALISED = {

@@ -92,11 +92,7 @@ class PodPlacement(msgspec.Struct, frozen=True):
     @property
     def best(self) -> tuple[str, ...]:
         """Names of the nodes with the highest score, in order; empty if no node passes."""
-        if self.scores is None:
-            return self.passing
-        scores = self.scores.normalized
-        highest = max(scores.values(), default=0)
-        return tuple(name for name, points in scores.items() if points == highest)
+        return self.passing if self.scores is None else self.scores.best
 
 
 def incoming_pod(pod: SchedulingPod, namespace: str = "") -> IncomingPod:

@@ -72,6 +72,12 @@ class Scores(msgspec.Struct, frozen=True):
     raw: Mapping[str, int]
     normalized: Mapping[str, int]
 
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Names of the nodes with the highest score, in order; empty if no node passes."""
+        highest = max(self.normalized.values(), default=0)
+        return tuple(name for name, points in self.normalized.items() if points == highest)
+
 
 def score_nodes(
     soft: tuple[PodTally, ...], passing: Sequence[Node], *, requires_keys: bool
