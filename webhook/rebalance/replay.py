@@ -58,7 +58,7 @@ class _Replay:
         self, compiled: CompiledPlan, strategy: Strategy, cluster: SchedulingCluster
     ) -> None:
         self._compiled, self._strategy, self._cluster = compiled, strategy, cluster
-        self._state = compiled.space.count_start()
+        self._state, self._groups = compiled.space.count_start(), compiled.space.groups
         self._members = {place: list(pods) for place, pods in compiled.space.pods.members.items()}
 
     @property
@@ -102,11 +102,11 @@ class _Replay:
     def _choose_target(self, candidates: Sequence[str], kind: int) -> str:
         """Choose a node from which most evictions remain, of those the one with fewest pods."""
         known: dict[tuple[int, Column], int] = {}
-        groups, model = self._compiled.space.groups, self._compiled.model
+        model = self._compiled.model
 
         def remaining(node: str) -> int:
             cell = self._find_cell(node)
-            place = (groups[cell], self._state[cell])
+            place = (self._groups[cell], self._state[cell])
             if place not in known:
                 after = model.canonical(change_state(self._state, cell, kind, 1))
                 following = self._strategy.get(after)
