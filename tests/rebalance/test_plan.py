@@ -204,7 +204,7 @@ def test_the_fewest_evictions_after_which_all_constraints_hold(row: Row) -> None
 
     assert (len(plan.steps), counts_after(plan)) == (row.evictions, row.after)
     assert [goal.obstacle for goal in plan.goals] == [None] * len(row.after)
-    assert all(goal.holds for goal in plan.goals)
+    assert plan.restores_all
     assert plan.is_certain
     assert plan.is_least
     assert not plan.immovable
@@ -265,6 +265,7 @@ def test_constraints_that_no_evictions_make_hold(
     plan = build().plan()
 
     assert [goal.obstacle for goal in plan.goals] == obstacles
+    assert not plan.restores_all
     assert plan.is_certain
     if None not in obstacles:
         assert not plan.steps

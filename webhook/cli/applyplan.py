@@ -60,8 +60,7 @@ def apply_plan(
     if end.stop is not None:
         detail = f": {end.detail}" if end.detail else ""
         write_stderr(f"error: stopped, since {end.stop}{detail}")
-    holds = all(result.holds for result in end.plan.goals)
-    return outcome(findings=not holds, unfinished=end.stop is not None)
+    return outcome(findings=not end.plan.restores_all, unfinished=end.stop is not None)
 
 
 async def _run(

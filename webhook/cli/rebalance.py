@@ -58,7 +58,7 @@ def rebalance(
     if is_table or not apply:
         _write(plan, unknown, output)
     if not apply or (is_table and not evictions):
-        return outcome(findings=_has_findings(plan), unfinished=False)
+        return outcome(findings=not plan.restores_all, unfinished=False)
     if evictions:
         confirm(evictions, yes=yes)
     limits = RebalancingLimits(evictions, wave, timeout)
@@ -98,7 +98,7 @@ def _plan_files(
         _write(plan, (), output)
     elif output is not OutputFormat.SCRIPT:
         _write(plan.without_proof(), problems, output)
-    return outcome(findings=_has_findings(plan), unfinished=bool(problems))
+    return outcome(findings=not plan.restores_all, unfinished=bool(problems))
 
 
 def _plan_live(
@@ -121,10 +121,6 @@ def _plan_live(
     for problem in unknown:
         write_stderr(f"warning: not considered: {problem}")
     return plan, unknown
-
-
-def _has_findings(plan: RebalancePlan) -> bool:
-    return not all(result.holds for result in plan.goals)
 
 
 def _write(plan: RebalancePlan, unknown: tuple[SourceError, ...], output: OutputFormat) -> None:

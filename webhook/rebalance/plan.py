@@ -102,6 +102,11 @@ class RebalancePlan(msgspec.Struct, frozen=True):
     notes: tuple[PlanNote, ...] = ()
 
     @property
+    def restores_all(self) -> bool:
+        """Whether all constraints hold after the steps."""
+        return all(result.holds for result in self.goals)
+
+    @property
     def is_least(self) -> bool:
         """Whether it is proven that no plan has fewer evictions in the worst case."""
         return self.is_complete and len(self.steps) == self.least
