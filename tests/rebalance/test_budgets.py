@@ -1,9 +1,9 @@
 import pytest
 
 from tests.rebalance.situations import budget
-from webhook.rebalance.budgets import Bound, count_desired, is_bound
+from webhook.rebalance.budgets import IntOrPercent, count_desired, is_valid_int_or_percent
 
-DESIRED: dict[str, tuple[Bound, Bound, int, int, int | None]] = {
+DESIRED: dict[str, tuple[IntOrPercent, IntOrPercent, int, int, int | None]] = {
     "minAvailable": (2, None, 5, 5, 2),
     "minAvailable without pods": (2, None, 0, 5, None),
     "minAvailable is rounded up": ("50%", None, 5, 5, 3),
@@ -21,7 +21,7 @@ DESIRED: dict[str, tuple[Bound, Bound, int, int, int | None]] = {
     ("minimum", "maximum", "pods", "replicas", "desired"), DESIRED.values(), ids=DESIRED
 )
 def test_the_pods_that_must_stay_healthy(
-    minimum: Bound, maximum: Bound, pods: int, replicas: int, desired: int | None
+    minimum: IntOrPercent, maximum: IntOrPercent, pods: int, replicas: int, desired: int | None
 ) -> None:
     assert count_desired(minimum, maximum, pods, replicas) == desired
 
@@ -33,8 +33,8 @@ def test_the_pods_that_must_stay_healthy(
         *((bound, False) for bound in (-1, "", "50", "foo%", "33.3%", "-1%", "101%", "\u0665%")),
     ],
 )
-def test_the_bounds_that_an_api_server_accepts(bound: Bound, is_valid: bool) -> None:
-    assert is_bound(bound) is is_valid
+def test_the_bounds_that_an_api_server_accepts(bound: IntOrPercent, is_valid: bool) -> None:
+    assert is_valid_int_or_percent(bound) is is_valid
 
 
 ALLOWED: dict[str, tuple[int | None, int, int, bool, bool]] = {

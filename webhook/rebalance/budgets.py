@@ -16,7 +16,7 @@ import msgspec
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import matches
 
-Bound = int | str | None
+IntOrPercent = int | str | None
 """A number of pods, or a percentage such as ``50%``."""
 
 
@@ -63,7 +63,9 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
         return self.desired is not None and healthy > self.desired
 
 
-def count_desired(minimum: Bound, maximum: Bound, pods: int, replicas: int) -> int | None:
+def count_desired(
+    minimum: IntOrPercent, maximum: IntOrPercent, pods: int, replicas: int
+) -> int | None:
     """
     Count the pods that must stay healthy.
 
@@ -85,7 +87,7 @@ def count_desired(minimum: Bound, maximum: Bound, pods: int, replicas: int) -> i
     return _scale(minimum, replicas) if minimum is not None and replicas > 0 else None
 
 
-def is_bound(bound: Bound) -> bool:
+def is_valid_int_or_percent(bound: IntOrPercent) -> bool:
     """
     Whether an API server accepts a bound: no negative number, and no more than 100%.
 

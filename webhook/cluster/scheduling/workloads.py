@@ -26,7 +26,12 @@ from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
-from webhook.rebalance.budgets import Bound, PodDisruptionBudget, count_desired, is_bound
+from webhook.rebalance.budgets import (
+    IntOrPercent,
+    PodDisruptionBudget,
+    count_desired,
+    is_valid_int_or_percent,
+)
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 _ALWAYS_ALLOW = "AlwaysAllow"  # policy/v1 ``UnhealthyPodEvictionPolicyType``
@@ -49,15 +54,15 @@ class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
     """The specification of a PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
-    min_available: Bound = None
-    max_unavailable: Bound = None
+    min_available: IntOrPercent = None
+    max_unavailable: IntOrPercent = None
     unhealthy_pod_eviction_policy: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that an API server refuses: with ValueError, as msgspec expects."""
         bounds = {"minAvailable": self.min_available, "maxUnavailable": self.max_unavailable}
         for name, bound in bounds.items():
-            if not is_bound(bound):
+            if not is_valid_int_or_percent(bound):
                 advice = 'write a number of pods, such as 1, or a percentage, such as "50%"'
                 raise ValueError(f"{name} is {bound!r}: {advice}")
 
