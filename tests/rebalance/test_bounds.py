@@ -20,7 +20,7 @@ from webhook.rebalance.bounds import (
 )
 from webhook.rebalance.counts import CompiledLimit
 from webhook.rebalance.goals import GoalObstacle
-from webhook.rebalance.model import find_leaving
+from webhook.rebalance.model import find_evictable
 
 A_B = zone_nodes("a", "b")
 
@@ -122,8 +122,8 @@ def test_constraints_that_can_never_hold(
 
 def range_of(situation: Situation) -> DomainRange:
     compiled = compile_situation(situation)
-    leaving = find_leaving(compiled.space.pods, situation.budgets)
-    return find_range(compiled.model.counts[0], compiled.space, leaving)
+    evictable = find_evictable(compiled.space.pods, situation.budgets)
+    return find_range(compiled.model.counts[0], compiled.space, evictable)
 
 
 def test_the_range_of_each_domain() -> None:

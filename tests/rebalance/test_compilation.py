@@ -23,9 +23,9 @@ HOSTS = zone_nodes("a", "b", nodes=2)
 SOFT_BY_HOST = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
 
 
-def landings(situation: Situation, pod: str, *, assumes_room: bool = False) -> set[str]:
+def find_targets(situation: Situation, pod: str) -> set[str]:
     """The nodes that the model allows for the replacement of a pod."""
-    compiled = compile_situation(situation, assumes_room=assumes_room)
+    compiled = compile_situation(situation)
     model, space = compiled.model, compiled.space
     one = next(one for one in situation.pods if one.pod.name == pod)
     kind = next(kind for (kind, _), pods in space.pods.members.items() if one in pods)
@@ -37,11 +37,11 @@ def landings(situation: Situation, pod: str, *, assumes_room: bool = False) -> s
     state = list(space.count_start())
     state[cell] = tuple(n - (k == kind) for k, n in enumerate(state[cell]))
     found = set[str]()
-    for index, target in enumerate(space.cells):
+    for index, entered in enumerate(space.cells):
         trial = list(state)
         trial[index] = tuple(n + (k == successor) for k, n in enumerate(trial[index]))
         if model.canonical(tuple(trial)) in after:
-            found |= {one.name for one in target.nodes}
+            found |= {one.name for one in entered.nodes}
     return found
 
 
@@ -56,7 +56,7 @@ def test_the_model_places_a_replacement_where_all_filters_and_scores_do() -> Non
             rest = remove_pods(situation.cluster, [one])
             cells = compile_situation(situation).space
             chosen = find_candidates(one, rest)
-            allowed = landings(situation, one.pod.name)
+            allowed = find_targets(situation, one.pod.name)
             # The model speaks of cells: it names all nodes of a cell, and of cells that are alike.
             groups = {cells.groups[cells.index[name]] for name in chosen}
             assert groups == {cells.groups[cells.index[name]] for name in allowed}, seed
@@ -68,13 +68,13 @@ def test_hosts_are_scored_by_all_pods_that_they_have() -> None:
     other = workload_pod("x", "a2", workload="X/x").pod
     pods = web_pods({"a1": 1, "b1": 1}, SOFT_BY_HOST)
 
-    assert landings(Situation(pods, HOSTS, others=[other]), "web-0") == {"a1", "b2"}
+    assert find_targets(Situation(pods, HOSTS, others=[other]), "web-0") == {"a1", "b2"}
 
 
 def test_pods_that_avoid_each_other_are_filtered_in_each_state() -> None:
     pods = web_pods({"a1": 1, "b1": 1}, anti_affinity=(repel(HOSTNAME, "web"),))
 
-    assert landings(Situation(pods, HOSTS), "web-0") == {"a1", "a2"}
+    assert find_targets(Situation(pods, HOSTS), "web-0") == {"a1", "a2"}
 
 
 def test_nodes_that_the_system_defaults_score_without_a_zone() -> None:
@@ -82,7 +82,7 @@ def test_nodes_that_the_system_defaults_score_without_a_zone() -> None:
     defaults = replace(resolve({"app": "web"}, soft), requires_keys=False)
     pods = [replace(one, spreads=defaults) for one in web_pods({"a1": 1, "a2": 1})]
 
-    assert landings(Situation(pods, [*zone_nodes("a", nodes=2), node("x1")]), "web-0") == {"x1"}
+    assert find_targets(Situation(pods, [*zone_nodes("a", nodes=2), node("x1")]), "web-0") == {"x1"}
 
 
 def test_bounds_with_and_without_the_limits_of_the_cluster() -> None:

@@ -3,7 +3,7 @@ from tests.rebalance.randomclusters import random_situation
 from tests.rebalance.situations import Situation, effort, pose, web_pods, zone_nodes
 from webhook.policy.model import HOSTNAME
 from webhook.rebalance.bounds import UNREACHABLE
-from webhook.rebalance.deepening import LONGEST, find_deepening
+from webhook.rebalance.deepening import LONGEST_STRATEGY, find_deepening
 from webhook.rebalance.exhaustive import explore, find_shortest
 
 
@@ -50,7 +50,7 @@ def test_what_was_tried_before_the_search_gives_up_proves_nothing() -> None:
 
 
 def test_long_strategies_are_not_tried() -> None:
-    problem = pose(Situation(web_pods({"a1": 2 * LONGEST})))
+    problem = pose(Situation(web_pods({"a1": 2 * LONGEST_STRATEGY})))
 
     assert find_deepening(problem, effort(problem)) == (None, problem.bound(problem.model.start))
 

@@ -55,9 +55,9 @@ def test_the_states_after_an_eviction() -> None:
     assert model.start == ((0,), (0,), (3,))
     # Each zone may be chosen, also the one that the pod leaves; both others are alike.
     assert set(model.evict(model.start, Eviction(0, 2))) == {((0,), (1,), (2,))}
-    before = model.looked
+    before = model.work
     model.evict(model.start, Eviction(0, 2))
-    assert model.looked == before + 1
+    assert model.work == before + 1
 
 
 def test_an_eviction_after_which_the_replacement_has_no_node() -> None:
@@ -75,12 +75,12 @@ def test_a_node_with_room_for_some_pods() -> None:
     pods = web_pods({"a1": 4, "b1": 1}, spread_over(max_skew=9))
     model = model_of(Situation(pods, slots={"a1": 4, "b1": 1, "c1": 1}))
 
-    def landings(column: tuple[int, ...]) -> int:
+    def count_targets(column: tuple[int, ...]) -> int:
         cell = next(i for i, pods in enumerate(model.start) if pods == column)
         return len(model.evict(model.start, Eviction(0, cell)))
 
     # What leaves a1 may return or go to c1; what leaves b1 may go to b1 or c1, which are alike.
-    assert (landings((4,)), landings((1,))) == (2, 1)
+    assert (count_targets((4,)), count_targets((1,))) == (2, 1)
 
 
 def test_nodes_without_the_topology_key_are_rejected() -> None:
@@ -108,7 +108,7 @@ def test_pods_of_several_requests_share_the_room_of_a_node() -> None:
     small = workload_pod("small", "b1", [spread_over()], requests=Resources(milli_cpu=2))
     free = workload_pod("free", "b1", [spread_over()], workload="X/free")
 
-    def count_landings(cpu: int) -> dict[str, int]:
+    def count_targets(cpu: int) -> dict[str, int]:
         nodes = zone_nodes("a", "b")
         model = model_of(Situation([big, small, free], nodes, cpu={"b1": cpu}))
         return {
@@ -117,9 +117,9 @@ def test_pods_of_several_requests_share_the_room_of_a_node() -> None:
         }
 
     # Of the two pods of b each may return, or go to a; the pod of a may only return, by its zone.
-    assert count_landings(4) == {"big": 1, "small": 2, "free": 2}
+    assert count_targets(4) == {"big": 1, "small": 2, "free": 2}
     # What requests nothing may return although the CPU of b1 is overcommitted.
-    assert count_landings(1) == {"big": 1, "small": 1, "free": 2}
+    assert count_targets(1) == {"big": 1, "small": 1, "free": 2}
 
 
 def test_pods_under_a_budget_go_when_others_have_recovered() -> None:

@@ -43,12 +43,12 @@ class DomainRange(msgspec.Struct, frozen=True):
         return DomainRange((0,) * size, (self.total,) * size, self.total, is_closed=False)
 
 
-def find_range(counts: CellCounts, space: StateSpace, leaving: Sequence[bool]) -> DomainRange:
+def find_range(counts: CellCounts, space: StateSpace, evictable: Sequence[bool]) -> DomainRange:
     """
     Find the range of each domain; O(cells x kinds).
 
     Args:
-        leaving: By kind, whether its pods can be evicted at all.
+        evictable: By kind, whether its pods can be evicted at all.
     """
     least, most = list(counts.fixed), list(counts.fixed)
     domains, is_closed, total = dict(counts.eligible), True, sum(counts.fixed)
@@ -62,7 +62,7 @@ def find_range(counts: CellCounts, space: StateSpace, leaving: Sequence[bool]) -
         domain = domains[index]
         returning = sum(column[kind] for kind in entering)
         room = _count_room(cell, [space.requests[space.kinds[one].successor] for one in entering])
-        least[domain] += sum(column[kind] for kind in counts.kinds if not leaving[kind])
+        least[domain] += sum(column[kind] for kind in counts.kinds if not evictable[kind])
         most[domain] += present - returning + max(returning, room)
     size = counts.size
     return DomainRange(tuple(least[:size]), tuple(most[:size]), total, is_closed)

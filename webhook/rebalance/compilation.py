@@ -24,11 +24,11 @@ from webhook.rebalance.counts import CellCounts, CompiledLimit, compile_counts
 from webhook.rebalance.goals import SpreadGoal
 from webhook.rebalance.kinds import SortedPods, sort_pods
 from webhook.rebalance.model import (
+    CellFilter,
+    CellRanking,
     KindRules,
-    Passing,
-    Ranking,
     RebalanceModel,
-    find_leaving,
+    find_evictable,
 )
 from webhook.rebalance.pods import WorkloadPod
 
@@ -54,7 +54,7 @@ class CompiledPlan(msgspec.Struct, frozen=True):
         return tuple(values[domain] for domain in bound.obstacle_domains)
 
 
-class _Table:
+class _CountsTable:
     """The different counts of a model, each once."""
 
     def __init__(self, space: StateSpace) -> None:
@@ -62,7 +62,7 @@ class _Table:
         self.counts: list[CellCounts] = []
         self._known: dict[CellCounts, int] = {}
 
-    def enter(self, tally: PodTally, namespace: str) -> CompiledLimit:
+    def add(self, tally: PodTally, namespace: str) -> CompiledLimit:
         counts = compile_counts(tally, namespace, self._space)
         index = self._known.setdefault(counts, len(self.counts))
         if index == len(self.counts):
@@ -100,13 +100,13 @@ def compile_model(
     space = divide_nodes(sorted_pods, seen, list(_limit_nodes(tallies, sorted_pods)), rest)
     if assumes_room:
         space = space.assume_room()
-    table = _Table(space)
+    table = _CountsTable(space)
     namespaces = [goal.pod.namespace for goal in goals]
-    limits = [table.enter(one, name) for one, name in zip(wanted, namespaces, strict=True)]
+    limits = [table.add(one, name) for one, name in zip(wanted, namespaces, strict=True)]
     rules = list(_list_rules(tallies, table, space, rest))
     model = RebalanceModel(space, table.counts, rules, budgets)
-    leaving, counts = find_leaving(space.pods, budgets), table.counts
-    ranges = [find_range(counts[limit.counts], space, leaving) for limit in limits]
+    evictable, counts = find_evictable(space.pods, budgets), table.counts
+    ranges = [find_range(counts[limit.counts], space, evictable) for limit in limits]
     sizes = [counts[limit.counts].size for limit in limits]
     bounds = tuple(map(bound_goal, limits, sizes, ranges))
     loose = tuple(map(bound_goal, limits, sizes, [one.without_limits for one in ranges]))
@@ -143,22 +143,22 @@ def _limit_nodes(tallies: Sequence[ConstraintTallies], pods: SortedPods) -> Iter
 
 def _list_rules(
     tallies: Iterable[ConstraintTallies],
-    table: _Table,
+    table: _CountsTable,
     space: StateSpace,
     cluster: SchedulingCluster,
 ) -> Iterator[KindRules]:
     passing = None if space.pods.is_simple else _filter_cells(space, cluster)
     for kind, found in zip(space.kinds, tallies, strict=True):
         namespace = kind.replacement.namespace
-        hard = tuple(table.enter(tally, namespace) for tally in found.hard)
-        soft = [(tally, table.enter(tally, namespace).counts) for tally in found.soft]
+        hard = tuple(table.add(tally, namespace) for tally in found.hard)
+        soft = [(tally, table.add(tally, namespace).counts) for tally in found.soft]
         scored = [(tally, table.counts[index]) for tally, index in soft]
         needs_keys = kind.spreads.requires_keys
         ranking = _rank_cells(scored, space, requires_keys=needs_keys) if scored else None
         yield KindRules(hard, passing, ranking)
 
 
-def _filter_cells(space: StateSpace, cluster: SchedulingCluster) -> Passing:
+def _filter_cells(space: StateSpace, cluster: SchedulingCluster) -> CellFilter:
     """Return the function that runs all filters but that of constraints."""
 
     def find_passing(rest: State, kind: int) -> Iterator[int]:
@@ -178,7 +178,7 @@ def _filter_cells(space: StateSpace, cluster: SchedulingCluster) -> Passing:
 
 def _rank_cells(
     soft: Sequence[tuple[PodTally, CellCounts]], space: StateSpace, *, requires_keys: bool
-) -> Ranking:
+) -> CellRanking:
     """Return the function that scores cells by constraints with ScheduleAnyway."""
 
     def rank(rest: State, passing: Sequence[int]) -> Sequence[int]:

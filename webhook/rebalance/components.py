@@ -49,7 +49,7 @@ def find_components(
         families: One pod for each set of pods that no selector tells apart.
         cluster: With all pods.
     """
-    roots = _Roots()
+    roots = _DisjointSets()
     spread = defaultdict[str, list[WorkloadPod]](list)
     for one in families:
         if one.is_spread:
@@ -64,8 +64,8 @@ def find_components(
     return _gather(pods, goals, roots)
 
 
-class _Roots:
-    """Sets of workloads, each named by one of them."""
+class _DisjointSets:
+    """Disjoint sets of workloads, each represented by one of them, its root."""
 
     def __init__(self) -> None:
         self._parents: dict[WorkloadName, WorkloadName] = {}
@@ -80,7 +80,7 @@ class _Roots:
 
 
 def _gather(
-    pods: Iterable[WorkloadPod], goals: Iterable[SpreadGoal], roots: _Roots
+    pods: Iterable[WorkloadPod], goals: Iterable[SpreadGoal], roots: _DisjointSets
 ) -> list[PlanComponent]:
     members: dict[WorkloadName, tuple[list[WorkloadPod], list[SpreadGoal]]] = {}
     for goal in goals:

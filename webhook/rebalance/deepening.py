@@ -9,7 +9,7 @@ from webhook.rebalance.bounds import UNREACHABLE
 from webhook.rebalance.cells import State
 from webhook.rebalance.search import NextEviction, SearchEffort, SearchProblem, Strategy
 
-LONGEST = 60
+LONGEST_STRATEGY = 60
 """Longest strategy that is tried; each eviction takes some frames of the interpreter's stack."""
 
 
@@ -61,7 +61,7 @@ def find_deepening(problem: SearchProblem, effort: SearchEffort) -> tuple[Strate
     start = problem.model.start
     search = _Deepening(problem, effort)
     length = problem.bound(start)
-    while length <= LONGEST:
+    while length <= LONGEST_STRATEGY:
         if search.solve(start, length):
             return measure_lengths(search.strategy, problem), length
         if search.is_spent:

@@ -24,10 +24,10 @@ class Eviction(NamedTuple):
     cell: int
 
 
-Ranking: TypeAlias = Callable[[State, Sequence[int]], Sequence[int]]
+CellRanking: TypeAlias = Callable[[State, Sequence[int]], Sequence[int]]
 """Returns the cells with the best score, among those that pass, for the replacement to place."""
 
-Passing: TypeAlias = Callable[[State, int], Iterable[int]]
+CellFilter: TypeAlias = Callable[[State, int], Iterable[int]]
 """Returns the cells that pass all filters but that of constraints, for a kind."""
 
 
@@ -42,17 +42,17 @@ class KindRules(NamedTuple):
     """
 
     hard: tuple[CompiledLimit, ...]
-    passing: Passing | None = None
-    ranking: Ranking | None = None
+    passing: CellFilter | None = None
+    ranking: CellRanking | None = None
 
 
 class RebalanceModel:
     """
-    All that a search asks.
+    The evictions of each state, and the states that each may lead to.
 
     Attributes:
         start: The canonical state at the start.
-        looked: Number of cells that were looked at, a measure of the work that is done.
+        work: Number of cells that were looked at.
         is_doubtful: Whether a state was looked at in which an assumption about room may fail.
     """
 
@@ -71,10 +71,10 @@ class RebalanceModel:
             groups[group].append(index)
         self._groups = [tuple(members) for members in groups.values() if len(members) > 1]
         self._group_of = {cell: tuple(members) for members in groups.values() for cell in members}
-        self.looked, self.is_doubtful = 0, False
-        self._landings: dict[tuple[State, int], tuple[State, ...]] = {}
+        self.work, self.is_doubtful = 0, False
+        self._placements: dict[tuple[State, int], tuple[State, ...]] = {}
         self.start = self.canonical(space.count_start())
-        self._leaving = find_leaving(space.pods, budgets)
+        self._evictable = find_evictable(space.pods, budgets)
 
     @property
     def kinds(self) -> tuple[PodKind, ...]:
@@ -101,7 +101,7 @@ class RebalanceModel:
 
     def count_pods(self, state: State) -> list[list[int]]:
         """Count the pods of each domain, for all counts."""
-        self.looked += len(state) * len(self.counts)
+        self.work += len(state) * len(self.counts)
         return [counts.count_pods(state) for counts in self.counts]
 
     def counted_kinds(self, counts: int) -> frozenset[int]:
@@ -129,7 +129,7 @@ class RebalanceModel:
                 yield from (Eviction(kind, cell) for kind in allowed if column[kind])
 
     def _is_allowed(self, state: State, kind: int) -> bool:
-        if not self._leaving[kind]:
+        if not self._evictable[kind]:
             return False
         index = self.kinds[kind].budget
         if index is None:
@@ -153,19 +153,19 @@ class RebalanceModel:
         kind, cell = eviction
         rest = self._change(state, cell, kind, -1)
         successor = self.kinds[kind].successor
-        known = self._landings.get((rest, successor))
-        self.looked += 1
+        known = self._placements.get((rest, successor))
+        self.work += 1
         if known is None:
-            self.looked += len(state)
-            known = self._landings[rest, successor] = tuple(self._land(rest, successor))
+            self.work += len(state)
+            known = self._placements[rest, successor] = tuple(self._place(rest, successor))
         return known
 
-    def _land(self, rest: State, kind: int) -> Iterable[State]:
+    def _place(self, rest: State, kind: int) -> Iterable[State]:
         seen = dict[tuple[int, Column], State]()
         for cell in self._find_cells(rest, kind):
             place = (self._group[cell], rest[cell])
             if place not in seen:
-                self.looked += len(rest)
+                self.work += len(rest)
                 seen[place] = self._change(rest, cell, kind, 1)
         return dict.fromkeys(seen.values())
 
@@ -237,7 +237,7 @@ def change_state(state: State, cell: int, kind: int, pods: int) -> State:
     return (*state[:cell], changed, *state[cell + 1 :])
 
 
-def find_leaving(pods: SortedPods, budgets: Sequence[PodDisruptionBudget]) -> tuple[bool, ...]:
+def find_evictable(pods: SortedPods, budgets: Sequence[PodDisruptionBudget]) -> tuple[bool, ...]:
     """Find the kinds whose pods can be evicted, now or once all pods have ready replacements."""
     unready = Counter[int | None]()
     for (kind, _), members in pods.members.items():

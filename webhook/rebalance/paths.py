@@ -10,7 +10,7 @@ from webhook.rebalance.cells import State
 from webhook.rebalance.model import Eviction
 from webhook.rebalance.search import NextEviction, SearchEffort, SearchProblem, Strategy
 
-CANDIDATES = 6  # evictions that are tried in a state, from the fullest domains
+MOST_EVICTIONS = 6  # evictions that are tried in a state, from the fullest domains
 
 
 def find_direct(problem: SearchProblem, effort: SearchEffort) -> Strategy | None:
@@ -27,7 +27,7 @@ def find_direct(problem: SearchProblem, effort: SearchEffort) -> Strategy | None
         length = problem.bound(state)
         if not length or state in strategy:
             continue
-        found = next(problem.rank_evictions(state, length - 1, CANDIDATES), None)
+        found = next(problem.rank_evictions(state, length - 1, MOST_EVICTIONS), None)
         if found is None or effort.is_spent:
             return None
         eviction, outcomes = found
@@ -48,7 +48,7 @@ def find_descent(problem: SearchProblem, effort: SearchEffort) -> Strategy | Non
     state = problem.model.start
     measured = problem.measure(state)
     while measured[0]:
-        found = next(problem.rank_evictions(state, measured[0], CANDIDATES), None)
+        found = next(problem.rank_evictions(state, measured[0], MOST_EVICTIONS), None)
         if found is None or effort.is_spent:
             return None
         eviction, outcomes = found

@@ -37,12 +37,12 @@ class SearchEffort:
     """The work that a search may do, in cells that the model looks at."""
 
     def __init__(self, model: RebalanceModel, cells: int) -> None:
-        self._model, self._end = model, model.looked + cells
+        self._model, self._end = model, model.work + cells
 
     @property
     def is_spent(self) -> bool:
         """Whether the search has to give up."""
-        return self._model.looked >= self._end
+        return self._model.work >= self._end
 
 
 class SearchProblem:

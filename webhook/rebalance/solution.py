@@ -17,10 +17,10 @@ from webhook.rebalance.model import RebalanceModel
 from webhook.rebalance.paths import find_descent, find_direct
 from webhook.rebalance.search import SearchEffort, SearchProblem, Strategy
 
-TRIED = 600_000
+EXHAUSTIVE_WORK = 600_000
 """The work of a search that tries everything, in cells that are looked at; about 0.2 s."""
 
-PATHS = 40
+PATH_WORK = 40
 """
 Work of a search for one path, in cells that are looked at, for each cell and eviction of the path:
 each of some evictions leads to some states, of which the pods of each domain are counted.
@@ -77,7 +77,7 @@ class GoalSearch:
         least = problem.bound(self._model.start)
         if least >= UNREACHABLE:
             return Attempt(None, least, is_proven=True)
-        path = TRIED + PATHS * least * len(self._model.start)
+        path = EXHAUSTIVE_WORK + PATH_WORK * least * len(self._model.start)
         direct = find_direct(problem, SearchEffort(self._model, path))
         if direct is not None:
             return Attempt(direct, least, is_proven=True)
@@ -86,7 +86,7 @@ class GoalSearch:
             shortest = find_shortest(graph, problem)
             bound = shortest[self._model.start].length if shortest else UNREACHABLE
             return Attempt(shortest, bound, is_proven=True)
-        strategy, bound = find_deepening(problem, SearchEffort(self._model, TRIED))
+        strategy, bound = find_deepening(problem, SearchEffort(self._model, EXHAUSTIVE_WORK))
         if strategy is not None:
             return Attempt(strategy, bound, is_proven=True)
         return Attempt(
@@ -96,7 +96,7 @@ class GoalSearch:
     def _explore(self) -> StateGraph | None:
         if not self._is_explored:
             self._is_explored = True
-            self._graph = explore(self._model, SearchEffort(self._model, TRIED))
+            self._graph = explore(self._model, SearchEffort(self._model, EXHAUSTIVE_WORK))
         return self._graph
 
 
