@@ -2,10 +2,17 @@
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.policy.placement.clusters import GPU, node, spread_over
-from tests.rebalance.situations import Situation, budget, repel, workload_pod
+from tests.rebalance.situations import (
+    Situation,
+    budget,
+    effort,
+    pose,
+    repel,
+    workload_pod,
+)
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
     HOSTNAME,
@@ -18,8 +25,33 @@ from webhook.policy.model import (
 from webhook.policy.placement.filters.filterpods import HostPort
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import Demands
+from webhook.rebalance.bounds import UNREACHABLE
 from webhook.rebalance.budgets import PodDisruptionBudget
+from webhook.rebalance.exhaustive import explore, find_shortest
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
+from webhook.rebalance.search import SearchProblem, Strategy
+
+
+class SolvedProblem(NamedTuple):
+    """The problem of a random cluster; ``shortest`` is None if no strategy reaches all goals."""
+
+    seed: int
+    problem: SearchProblem
+    shortest: Strategy | None
+
+
+def solve_random(seeds: int) -> Iterator[SolvedProblem]:
+    """Yield the random problems that may have a strategy, solved by listing all states."""
+    for seed in range(seeds):
+        situation = random_situation(seed)
+        if not any(one.is_spread for one in situation.pods):
+            continue
+        problem = pose(situation)
+        if not 0 < problem.bound(problem.model.start) < UNREACHABLE:
+            continue
+        graph = explore(problem.model, effort(problem))
+        assert graph is not None
+        yield SolvedProblem(seed, problem, find_shortest(graph, problem))
 
 
 def random_situation(seed: int) -> Situation:

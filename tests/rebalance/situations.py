@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates, node, spread_over
-from webhook.policy.model import Constraint, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint, LabelSelector, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod
 from webhook.policy.placement.filters.placedpods import PlacedPods
@@ -108,6 +108,25 @@ class Situation:
     def plan(self) -> RebalancePlan:
         """Plan all pods."""
         return plan_rebalance(self.cluster, self.pods, self.budgets)
+
+
+# One host of a has to lose a pod, and the pod of c1 has to come to the other zones.
+APART = Situation(
+    web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), spread_over(HOSTNAME)),
+    [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)],
+)
+"""A cluster whose two constraints take an eviction each."""
+
+# By its zone a pod cannot go to the node without a zone, which the soft constraint counts.
+RETURNING = Situation(
+    web_pods(
+        {"a1": 2},
+        spread_over(max_skew=2),
+        spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY),
+    ),
+    [*zone_nodes("a"), node("x1")],
+)
+"""A cluster in which each replacement returns to the node of its pod."""
 
 
 def budget(

@@ -1,25 +1,12 @@
-from tests.policy.placement.clusters import spread_over
-from tests.rebalance.randomclusters import random_situation
-from tests.rebalance.situations import Situation, effort, pose, web_pods, zone_nodes
-from webhook.policy.model import HOSTNAME
-from webhook.rebalance.bounds import UNREACHABLE
+from tests.rebalance.randomclusters import solve_random
+from tests.rebalance.situations import APART, Situation, effort, pose, web_pods
 from webhook.rebalance.deepening import LONGEST_STRATEGY, find_deepening
-from webhook.rebalance.exhaustive import explore, find_shortest
 
 
 def test_the_same_length_as_by_listing_all_states() -> None:
     compared = 0
-    for seed in range(400):
-        situation = random_situation(seed)
-        if not any(one.is_spread for one in situation.pods):
-            continue
-        problem = pose(situation)
+    for seed, problem, shortest in solve_random(400):
         start = problem.model.start
-        if not 0 < problem.bound(start) < UNREACHABLE:
-            continue
-        graph = explore(problem.model, effort(problem))
-        assert graph is not None
-        shortest = find_shortest(graph, problem)
         strategy, bound = find_deepening(problem, effort(problem, 40_000))
         if shortest is None:
             assert strategy is None, seed
@@ -37,12 +24,9 @@ def test_the_search_gives_up_when_the_effort_is_spent() -> None:
 
 
 def test_what_was_tried_before_the_search_gives_up_proves_nothing() -> None:
-    constraints = (spread_over(), spread_over(HOSTNAME))
-    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, *constraints)
-    situation = Situation(pods, [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)])
     found = []
     for cells in range(0, 1200, 2):
-        problem = pose(situation)
+        problem = pose(APART)
         found.append(find_deepening(problem, effort(problem, cells)))
 
     assert {bound for strategy, bound in found if strategy is not None} == {2}

@@ -1,5 +1,13 @@
 from tests.policy.placement.clusters import spread_over
-from tests.rebalance.situations import Situation, effort, pose, web_pods, zone_nodes
+from tests.rebalance.situations import (
+    APART,
+    RETURNING,
+    Situation,
+    effort,
+    pose,
+    web_pods,
+    zone_nodes,
+)
 from webhook.policy.model import HOSTNAME
 from webhook.rebalance.exhaustive import explore, find_shortest
 
@@ -23,16 +31,11 @@ def test_the_shortest_strategy() -> None:
 
 
 def test_each_eviction_may_have_to_serve_a_goal_of_its_own() -> None:
-    pods = web_pods(
-        {"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), spread_over(HOSTNAME)
-    )
-    nodes = [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)]
-
-    assert shortest_length(Situation(pods, nodes)) == 2
+    assert shortest_length(APART) == 2
 
 
 def test_there_is_no_strategy_if_a_replacement_may_return() -> None:
-    # maxSkew 9 allows any node of a, so that the host constraint alone decides; a2 is full.
+    assert shortest_length(RETURNING) is None
     pods = web_pods({"a1": 2, "a2": 1}, spread_over(HOSTNAME), spread_over(max_skew=9))
 
     assert shortest_length(Situation(pods, zone_nodes("a", nodes=3))) == 1

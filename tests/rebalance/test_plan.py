@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tests.policy.placement.clusters import GPU, node, spread_over
 from tests.rebalance.situations import (
+    APART,
     Situation,
     budget,
     counts_after,
@@ -111,10 +112,7 @@ REACHED: dict[str, Row] = {
     ),
     # Each constraint alone takes one eviction, but not the same one.
     "zone and host apart": Row(
-        Situation(
-            web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST),
-            [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)],
-        ),
+        APART,
         2,
         [
             {"a": 2, "b": 2, "c": 2},

@@ -1,11 +1,12 @@
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
-
-from msgspec.structs import replace
 
 from tests.policy.placement.clusters import node, spread_over
 from tests.rebalance.situations import (
+    APART,
+    RETURNING,
     Situation,
     compile_situation,
     repel,
@@ -19,7 +20,6 @@ from webhook.rebalance.solution import Solution, solve
 
 BY_HOST = spread_over(HOSTNAME)
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
-SOFT_BY_HOST = replace(SOFT, topology_key=HOSTNAME)
 
 
 def solve_all(situation: Situation, hard: Sequence[bool] = (True, True)) -> Solution:
@@ -41,20 +41,15 @@ def test_all_goals_are_reached_by_a_direct_strategy() -> None:
 
 
 def test_goals_are_reached_by_listing_all_states() -> None:
-    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST)
-    nodes = [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)]
-
-    attempt, reached, _ = solve_all(Situation(pods, nodes))
+    attempt, reached, _ = solve_all(APART)
 
     assert (attempt.bound, attempt.is_proven, reached) == (2, True, (0, 1))
 
 
 def test_goals_are_reached_although_there_are_too_many_states_to_list() -> None:
-    pods = web_pods({"a1": 1, "a2": 1, "a3": 1, "b1": 2, "c1": 1}, spread_over(), BY_HOST)
-    nodes = [*zone_nodes("a", nodes=3), *zone_nodes("b", "c", nodes=2)]
     others = [workload_pod(f"db-{n}", "a1", workload="X/db", labels={}) for n in range(12)]
 
-    attempt, reached, _ = solve_all(Situation([*pods, *others], nodes))
+    attempt, reached, _ = solve_all(replace(APART, pods=[*APART.pods, *others]))
 
     assert (attempt.bound, attempt.is_proven, reached) == (2, True, (0, 1))
 
@@ -86,11 +81,7 @@ def test_a_goal_that_can_never_hold_leaves_the_others() -> None:
 
 
 def test_a_soft_goal_that_the_scheduler_does_not_reach() -> None:
-    # The soft constraint counts a node that the hard one rejects, since it is in no zone.
-    pods = web_pods({"a1": 2}, spread_over(max_skew=2), SOFT_BY_HOST)
-    situation = Situation(pods, [*zone_nodes("a"), node("x1")])
-
-    assert solve_all(situation, (True, False)).obstacles == {1: GoalObstacle.SCORES}
+    assert solve_all(RETURNING, (True, False)).obstacles == {1: GoalObstacle.SCORES}
 
 
 def test_a_hard_goal_that_no_sequence_reaches() -> None:
