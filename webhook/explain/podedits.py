@@ -7,6 +7,7 @@ much the requests of a pod exceed what a node has free.
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -36,11 +37,7 @@ class LowerRequest(PodEdit, frozen=True):
     resource: str
     before: int
     after: int
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({RESOURCES})
+    lifts: ClassVar[frozenset[str]] = frozenset({RESOURCES})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -65,11 +62,7 @@ class DropHostPort(PodEdit, frozen=True):
     port: int
     protocol: str
     address: str = EVERY_ADDRESS
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({PORTS.plugin})
+    lifts: ClassVar[frozenset[str]] = frozenset({PORTS.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -97,11 +90,7 @@ class DropPodAffinity(PodEdit, frozen=True):
     """Remove the required affinity, or anti-affinity, of a pod to other pods."""
 
     kind: AffinityKind
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({LAST})
+    lifts: ClassVar[frozenset[str]] = frozenset({LAST})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
