@@ -24,7 +24,7 @@ from webhook.policy.kinds import (
     STATEFUL_SET,
 )
 from webhook.policy.model import GroupKind, LabelSelector
-from webhook.policy.paths import find_value
+from webhook.policy.nextrevision import read_start
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.selectors import matches
 
@@ -88,7 +88,7 @@ def gather_pods(
         related=_find_related(subject, sets, observed) if known else own,
         order=_ORDERS.get(subject.kind, RemovalOrder.UNKNOWN),
         newest=_find_newest(subject, own, sets),
-        start=_first_ordinal(subject),
+        start=read_start(subject.value),
         now=now,
     )
 
@@ -133,8 +133,3 @@ def _find_newest(
 def _replica_set_of(pod: ObservedPod) -> str:
     controller = pod.controller
     return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
-
-
-def _first_ordinal(subject: subjects.ExplainSubject) -> int:
-    start = find_value(subject.value, ("spec", "ordinals", "start"))
-    return start if isinstance(start, int) and not isinstance(start, bool) and start > 0 else 0
