@@ -112,11 +112,13 @@ def _read_set(subject: subjects.ExplainSubject, value: Json) -> _Controller:
 
 def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> list[Json]:
     """List the ReplicaSets of a Deployment, or those with the same controller as a ReplicaSet."""
-    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
     if subject.kind in _OWNERS_OF_SETS:
-        return [value for value in found if subjects.is_controlled_by(value, subject)]
+        return subjects.list_controlled(REPLICA_SET, subject, cluster)
     owner = subjects.controller_of(subject.value) if subject.kind == REPLICA_SET else None
-    return [value for value in found if owner and subjects.controller_of(value) == owner]
+    if owner is None:
+        return []
+    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
+    return [value for value in found if subjects.controller_of(value) == owner]
 
 
 def _find_newest(
