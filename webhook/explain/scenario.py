@@ -6,7 +6,7 @@ another one; whether that helps is decided in ``changes``.
 """
 
 import dataclasses
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec.structs import replace
 
+from webhook.explain.abstractstructs import AbstractStructMeta
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.advice.findings import count_of
 from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Node, Taint
@@ -102,17 +103,13 @@ def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str
             yield requirement.key
 
 
-class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
-    """Metaclass of structs with abstract methods."""
-
-
 class ScenarioEdit(
     msgspec.Struct,
     frozen=True,
     rename="camel",
     tag_field="edit",
     tag=lambda name: name[0].lower() + name[1:],
-    metaclass=_AbstractStructMeta,
+    metaclass=AbstractStructMeta,
 ):
     """
     One change of a scenario.
