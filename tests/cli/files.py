@@ -119,3 +119,23 @@ cases:
   object: ../pod.yaml
   expect: {verdict: patch}
 """
+
+REFERRING_ROLLOUT = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {name: front, namespace: shop}
+spec:
+  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+"""
+
+BOUND_CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data-db-%(ordinal)s
+  namespace: shop
+  annotations: {pv.kubernetes.io/bind-completed: "yes"}
+spec: {volumeName: pv-%(ordinal)s}
+---
+"""
+"""The claim of an ordinal of the StatefulSet ``shop/db``, bound to ``pv-ORDINAL``."""

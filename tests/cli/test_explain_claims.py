@@ -9,6 +9,7 @@ import yaml
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.conftest import Run
+from tests.cli.files import BOUND_CLAIM
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 
 NODES = "".join(
@@ -52,15 +53,9 @@ metadata:
 spec: {nodeName: "n%(zone)s", containers: [{name: db}]}
 ---
 """
-CLAIM = """\
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata:
-  name: data-db-%(ordinal)s
-  namespace: shop
-  annotations: {pv.kubernetes.io/bind-completed: "yes"}
-spec: {volumeName: pv-%(ordinal)s}
----
+CLAIM = (
+    BOUND_CLAIM
+    + """\
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: pv-%(ordinal)s}
@@ -70,6 +65,7 @@ spec:
       nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: ["%(zone)s"]}]}]
 ---
 """
+)
 
 
 def pods(*zones: str) -> str:

@@ -7,6 +7,7 @@ import yaml
 
 from tests.apiserver import ApiServer, page
 from tests.cli.conftest import Run
+from tests.cli.files import BOUND_CLAIM
 from tests.cli.shop import NODES
 
 WALKTHROUGH = Path(__file__).parents[2] / "docs/walkthrough"
@@ -137,7 +138,7 @@ spec:
         whenUnsatisfiable: DoNotSchedule
         labelSelector: {matchLabels: {app: db}}
 """
-DISK = """---
+PLACED = """---
 apiVersion: v1
 kind: Pod
 metadata:
@@ -147,14 +148,8 @@ metadata:
   ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true}]
 spec: {nodeName: %(node)s, containers: []}
 ---
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata:
-  name: data-db-%(ordinal)s
-  namespace: shop
-  annotations: {pv.kubernetes.io/bind-completed: "yes"}
-spec: {volumeName: pv-%(ordinal)s}
----
+"""
+VOLUME = """\
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: pv-%(ordinal)s, labels: {topology.kubernetes.io/zone: "%(zone)s"}}
@@ -181,7 +176,7 @@ def test_pods_return_to_their_volumes(
     zones: str, code: int, part: str, folder: Path, run: Run
 ) -> None:
     pods = "".join(
-        DISK % {"ordinal": ordinal, "zone": zone, "node": f"{zone}1"}
+        (PLACED + BOUND_CLAIM + VOLUME) % {"ordinal": ordinal, "zone": zone, "node": f"{zone}1"}
         for ordinal, zone in enumerate(zones)
     )
     (folder / "db.yaml").write_text(f"{DISKS}{pods}{ZONES}")

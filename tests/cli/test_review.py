@@ -351,13 +351,6 @@ def test_names_are_those_of_objects_with_a_patch_a_denial_or_a_warning(web: Path
     assert ran.out.splitlines() == ["pod/web-1", "pod/bad", "deployment.apps/web"]
 
 
-ROLLOUT = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: front, namespace: shop}
-spec:
-  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-"""
 REFERRED = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -371,7 +364,7 @@ spec:
 
 def review_rollout(web: Path, run: Run, *arguments: str) -> list[str]:
     """Review a Rollout; return what its pod gets."""
-    (web / "rollout.yaml").write_text(ROLLOUT)
+    (web / "rollout.yaml").write_text(files.REFERRING_ROLLOUT)
 
     ran = run("review", "-f", "rollout.yaml", "--config", "config.yaml", *arguments)
 
@@ -405,7 +398,7 @@ def test_the_template_of_a_rollout_is_read_from_the_live_cluster(
 
 
 def test_a_template_that_may_not_be_read_is_an_error(web: Path, run: Run, api: ApiServer) -> None:
-    (web / "rollout.yaml").write_text(ROLLOUT)
+    (web / "rollout.yaml").write_text(files.REFERRING_ROLLOUT)
     api.answers["GET /apis/apps/v1/namespaces/shop/deployments/web"] = refuse("forbidden")
 
     ran = run("review", "-f", "rollout.yaml", "--live", "--kubeconfig", "kubeconfig")
@@ -417,7 +410,7 @@ def test_a_template_that_may_not_be_read_is_an_error(web: Path, run: Run, api: A
 
 @pytest.mark.parametrize("command", ["review", "validate", "audit", "fix"])
 def test_a_template_that_is_unknown_is_noted(folder: Path, run: Run, command: str) -> None:
-    (folder / "rollout.yaml").write_text(ROLLOUT)
+    (folder / "rollout.yaml").write_text(files.REFERRING_ROLLOUT)
 
     ran = run(command, "-f", "rollout.yaml", *(("--diff",) if command == "fix" else ()))
 
@@ -430,7 +423,7 @@ def test_a_template_that_is_unknown_is_noted(folder: Path, run: Run, command: st
 
 @pytest.mark.parametrize("command", ["audit", "fix"])
 def test_a_template_among_the_facts_is_known(folder: Path, run: Run, command: str) -> None:
-    (folder / "rollout.yaml").write_text(ROLLOUT)
+    (folder / "rollout.yaml").write_text(files.REFERRING_ROLLOUT)
     (folder / "deployment.yaml").write_text(REFERRED)
     arguments = ("-f", "rollout.yaml", "--facts", "deployment.yaml")
 
@@ -440,7 +433,7 @@ def test_a_template_among_the_facts_is_known(folder: Path, run: Run, command: st
 
 
 def test_a_template_that_no_cluster_has_is_noted(folder: Path, run: Run, api: ApiServer) -> None:
-    api.add(yaml.safe_load(ROLLOUT))
+    api.add(yaml.safe_load(files.REFERRING_ROLLOUT))
 
     ran = run("audit", "--kubeconfig", "kubeconfig")
 

@@ -89,6 +89,14 @@ def test_the_first_free_ordinal_decides(ordinals: set[int], start: int, revision
     assert found.choose(ordinals) == {SET_HASH: revision}
 
 
+STARTS = {3: 3, 0: 0, True: 0, "x": 0, -1: 0}
+
+
+@pytest.mark.parametrize(("written", "start"), STARTS.items())
+def test_the_first_ordinal(written: object, start: int) -> None:
+    assert read_partitioned({"spec": {"ordinals": {"start": written}}}).start == start
+
+
 def test_without_a_partition_new_pods_have_the_updated_revision() -> None:
     assert read_partitioned({"status": REVISIONS}).choose(()) == {SET_HASH: "new"}
 

@@ -5,8 +5,9 @@ Each is a change that the pod's author could make, with its sentence. ``find_exc
 much the requests of a pod exceed what a node has free.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -14,7 +15,6 @@ from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import PodEdit, Scenario
 from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod
 from webhook.policy.placement.filters.nodefilters import PORTS, RESOURCES
-from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.run import LAST
 
 CPU = "cpu"
@@ -36,11 +36,7 @@ class LowerRequest(PodEdit, frozen=True):
     resource: str
     before: int
     after: int
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({RESOURCES})
+    lifts: ClassVar[frozenset[str]] = frozenset({RESOURCES})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -65,11 +61,7 @@ class DropHostPort(PodEdit, frozen=True):
     port: int
     protocol: str
     address: str = EVERY_ADDRESS
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({PORTS.plugin})
+    lifts: ClassVar[frozenset[str]] = frozenset({PORTS.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -97,11 +89,7 @@ class DropPodAffinity(PodEdit, frozen=True):
     """Remove the required affinity, or anti-affinity, of a pod to other pods."""
 
     kind: AffinityKind
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({LAST})
+    lifts: ClassVar[frozenset[str]] = frozenset({LAST})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -120,11 +108,10 @@ def find_excess(scenario: Scenario, node: str) -> tuple[LowerRequest, ...]:
     room = scenario.cluster.allocatable.get(node)
     if room is None:
         return ()
-    free = room.plus(scenario.cluster.placed.usage(node).requests, -1)
-    has = dict(_list_amounts(free))
+    has = room.plus(scenario.cluster.placed.usage(node).requests, -1).amounts
     return tuple(
         LowerRequest(resource, amount, max(has.get(resource, 0), 0))
-        for resource, amount in _list_amounts(scenario.pod.requests)
+        for resource, amount in scenario.pod.requests.amounts.items()
         if amount > max(has.get(resource, 0), 0)
     )
 
@@ -135,21 +122,13 @@ def leaves_some(edits: Iterable[LowerRequest], pod: FilterPod) -> bool:
 
     A pod that requests nothing is another one, and its overhead cannot be lowered.
     """
-    overhead = dict(_list_amounts(pod.overhead))
+    overhead = pod.overhead.amounts
     return all(edit.after > overhead.get(edit.resource, 0) for edit in edits)
 
 
 def measure_excess(edits: tuple[LowerRequest, ...]) -> float:
     """Measure by what part of themselves requests are lowered, as a sum; 0 for none."""
     return sum((edit.before - edit.after) / edit.before for edit in edits)
-
-
-def _list_amounts(resources: Resources) -> Iterator[tuple[str, int]]:
-    yield CPU, resources.milli_cpu
-    yield "memory", resources.memory
-    yield "ephemeral-storage", resources.ephemeral_storage
-    scalars: Mapping[str, int] = resources.scalars
-    yield from sorted(scalars.items())
 
 
 def format_amount(resource: str, amount: int) -> str:

@@ -86,8 +86,7 @@ def _find_key(spreads: SpreadConstraints) -> str:
     """Find the key of the ranks; empty if only kube-scheduler adds constraints, which none sees."""
     if spreads.defaulted:
         return ""
-    listed = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
-    return ranking_key([spread.constraint for spread in listed])
+    return ranking_key([spread.constraint for spread in spreads.by_index])
 
 
 def _list_removed(

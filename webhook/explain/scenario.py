@@ -6,14 +6,15 @@ another one; whether that helps is decided in ``changes``.
 """
 
 import dataclasses
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
+from webhook.explain.abstractstructs import AbstractStructMeta
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.advice.findings import count_of
 from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Node, Taint
@@ -102,19 +103,22 @@ def list_used_keys(demands: Demands, spreads: SpreadConstraints) -> Iterator[str
             yield requirement.key
 
 
-class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
-    """Metaclass of structs with abstract methods."""
-
-
 class ScenarioEdit(
     msgspec.Struct,
     frozen=True,
     rename="camel",
     tag_field="edit",
     tag=lambda name: name[0].lower() + name[1:],
-    metaclass=_AbstractStructMeta,
+    metaclass=AbstractStructMeta,
 ):
-    """One change of a scenario."""
+    """
+    One change of a scenario.
+
+    Attributes:
+        lifts: The filters besides PodTopologySpread whose rejections an edit of the pod may lift.
+    """
+
+    lifts: ClassVar[frozenset[str]] = frozenset()
 
     def __str__(self) -> str:
         """Describe the edit with the short names of label keys."""
@@ -132,11 +136,6 @@ class ScenarioEdit(
         """Whether the edit changes the pod of a scenario, and not its cluster."""
         del scenario
         return False
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters besides PodTopologySpread whose rejections an edit of the pod may lift."""
-        return frozenset()
 
 
 class Scale(ScenarioEdit, frozen=True):
@@ -248,11 +247,7 @@ class Tolerate(PodEdit, frozen=True):
     """Let the pod tolerate a taint."""
 
     taint: Taint
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({CORDON.plugin, TAINT.plugin})
+    lifts: ClassVar[frozenset[str]] = frozenset({CORDON.plugin, TAINT.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -272,11 +267,7 @@ class DropSelector(PodEdit, frozen=True):
 
     key: str
     value: str
-
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({NODE_AFFINITY.plugin})
+    lifts: ClassVar[frozenset[str]] = frozenset({NODE_AFFINITY.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""
@@ -293,10 +284,7 @@ class DropSelector(PodEdit, frozen=True):
 class DropAffinity(PodEdit, frozen=True):
     """Remove the pod's required node affinity."""
 
-    @property
-    def lifts(self) -> frozenset[str]:
-        """The filters whose rejections the edit may lift."""
-        return frozenset({NODE_AFFINITY.plugin})
+    lifts: ClassVar[frozenset[str]] = frozenset({NODE_AFFINITY.plugin})
 
     def describe(self, names: KeyNames) -> str:
         """Describe the edit."""

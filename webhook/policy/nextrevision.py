@@ -65,18 +65,23 @@ def read_partitioned(workload: Any) -> PartitionedRevisions:
 
     Source: pkg/controller/statefulset stateful_set_utils.go ``newVersionedStatefulSetPod``.
     """
-    start = find_value(workload, ("spec", "ordinals", "start"))
     partition = read_partition(workload)
     if find_value(workload, ("spec", "updateStrategy")) == {"type": "RollingUpdate"}:
         # kube-apiserver adds no partition to this: pods keep their revision until they are updated
         current = find_value(workload, ("status", "currentReplicas"))
         partition = current if isinstance(current, int) else 0
     return PartitionedRevisions(
-        start if isinstance(start, int) else 0,
+        read_start(workload),
         partition,
         read_revision(STATEFUL_SET, workload, is_below=True),
         read_revision(STATEFUL_SET, workload),
     )
+
+
+def read_start(workload: Any) -> int:
+    """Read the first ordinal of a StatefulSet; 0 if it has none, or one that is invalid."""
+    start = find_value(workload, ("spec", "ordinals", "start"))
+    return start if isinstance(start, int) and not isinstance(start, bool) and start > 0 else 0
 
 
 def find_free_ordinal(start: int, ordinals: Container[int]) -> int:

@@ -5,14 +5,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.cli.inputs.manifestclusters import cluster_of_text
 from tests.policy.placement.clusters import gates
 from webhook.cli.inputs.admitted import ServerAdmission
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import ExplainSubject, decode_template
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.errors import SourceError
-from webhook.manifests import Document, parse
 from webhook.policy.defaulting.profiles import (
     FieldDefaults,
     Merge,
@@ -57,8 +55,7 @@ def facts() -> Facts:
     """The facts of a cluster with a Service that selects the pods."""
     service = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: %s}"
     text = service % "{selector: {app: web}}"
-    documents = [item for item in parse(text, "x.yaml") if isinstance(item, Document)]
-    return ManifestCluster(documents, (), Inputs([])).facts("shop")
+    return cluster_of_text(text).facts("shop")
 
 
 def constraints_of(value: dict[str, Any]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from tests.apiserver import ApiServer, refuse
+from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import ClusterReader, open_cluster
 from webhook.cli.inputs.manifestcluster import ManifestCluster
@@ -12,7 +13,6 @@ from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.snapshot import ApiNode
 from webhook.config.models import OwnerSelector
 from webhook.errors import ApiError
-from webhook.manifests import Document, parse
 from webhook.policy.kinds import DEPLOYMENT, NODE, POD
 from webhook.policy.model import GroupKind
 
@@ -44,10 +44,6 @@ kind: Fleet
 metadata: {name: ships, namespace: shop}
 spec: {selector: {matchLabels: {app: web}}}
 """
-
-
-def documents(text: str) -> list[Document]:
-    return [item for item in parse(text, "shop.yaml") if isinstance(item, Document)]
 
 
 def manifest_cluster(text: str, namespace: str = "default") -> tuple[ManifestCluster, Inputs]:

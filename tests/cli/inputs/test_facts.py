@@ -7,6 +7,7 @@ import yaml
 from tests.apiserver import ApiServer
 from tests.audit import world
 from tests.cli import files
+from tests.cli.inputs.manifestclusters import documents
 from webhook.audit.snapshot import write_snapshot
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import (
@@ -21,7 +22,6 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.config.project import Project
-from webhook.manifests import Document, parse
 
 LIVE = FactsSources(live=ServerOptions(kubeconfig="kubeconfig"))
 
@@ -31,10 +31,6 @@ kind: Node
 metadata: {name: %s, labels: {from: %s}}
 ---
 """
-
-
-def documents(text: str) -> list[Document]:
-    return [item for item in parse(text, "all.yaml") if isinstance(item, Document)]
 
 
 def origins(cluster: Cluster) -> dict[str, str]:

@@ -1,16 +1,13 @@
 """The demand of a Job follows from its stored status and its pods."""
 
-import json
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests.cli.inputs.manifestclusters import cluster_of
 from webhook.cli.inputs.jobs import find_job_demand
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.manifests import Document, parse
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
 from webhook.policy.model import GroupKind
@@ -30,12 +27,8 @@ def pod(phase: str, **metadata: Any) -> ObservedPod:
 
 
 def find(kind: GroupKind, manifest: Any, *facts: Any, pods: tuple[ObservedPod, ...] = ()) -> Any:
-    documents = [
-        item for value in (*facts, manifest) for item in parse(json.dumps(value), "x.json")
-        if isinstance(item, Document)
-    ]  # fmt: skip
     subject = ExplainSubject(kind, ("spec", "template"), "shop", manifest, exists=False)
-    return find_job_demand(subject, pods, ManifestCluster(documents, (), Inputs([])))
+    return find_job_demand(subject, pods, cluster_of(*facts, manifest))
 
 
 def test_a_manifest_has_the_status_of_the_stored_job() -> None:

@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from tests.cli.inputs.test_cluster import documents
+from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.labelselectors import (
     describe_selected,
     parse_selector,

@@ -6,8 +6,9 @@ import pytest
 
 from tests.audit import customs, world
 from tests.cli import files
+from tests.cli.files import REFERRING_ROLLOUT as ROLLOUT
 from tests.cli.inputs.test_kustomize import install
-from tests.cli.inputs.test_unknowntemplates import DEPLOYMENT_WEB, ROLLOUT
+from tests.cli.inputs.test_unknowntemplates import DEPLOYMENT_WEB
 from webhook.cli.inputs.kustomize import KustomizeFolder
 from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, name_judged
 from webhook.policy.kinds import POD

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.cli.inputs.test_cluster import documents
+from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.namespaces import MOST_LISTED, put_into_namespace, require_namespace
 from webhook.errors import ConfigError
 

@@ -4,29 +4,16 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-import yaml
 
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
+from tests.cli.inputs.manifestclusters import cluster_of, workload
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.subjects import find
 from webhook.explain.removal import RemovalOrder, WorkloadPods
-from webhook.manifests import Document, parse
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, ROLLOUT, SHIPPED_TEMPLATES
 from webhook.policy.placement.census import ObservedPod
 
 TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
-
-
-def workload(kind: str, version: str = "apps/v1", **spec: Any) -> dict[str, Any]:
-    template: dict[str, Any] = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}}
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template, **spec},
-    }
 
 
 def replica_set(name: str, revision: str, key: str, owner: str) -> dict[str, Any]:
@@ -54,9 +41,7 @@ def names(pods: Iterable[ObservedPod]) -> list[str]:
 
 
 def gather(subject: str, *objects: dict[str, Any]) -> WorkloadPods | None:
-    text = yaml.safe_dump_all(objects)
-    documents = [item for item in parse(text, "all.yaml") if isinstance(item, Document)]
-    cluster = ManifestCluster(documents, (), Inputs([]))
+    cluster = cluster_of(*objects)
     (found,) = find(subject, "shop", TEMPLATES, cluster)
     pods = cluster.pods("shop")
     return gather_pods(found, select_replicas(found, pods, cluster), pods, cluster, 7.0)

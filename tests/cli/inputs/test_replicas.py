@@ -6,11 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
+from tests.cli.inputs.manifestclusters import cluster_of_text
 from webhook.cli.inputs.replicas import is_like, select_replicas
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.manifests import Document, parse
 from webhook.policy import kinds
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.census import ObservedPod
@@ -42,8 +40,7 @@ def select(
     )
     owners = [owner] if owner else []
     pod = {"metadata": {"name": name, "labels": labels, "ownerReferences": owners}}
-    documents = [item for item in parse(others, "x.yaml") if isinstance(item, Document)]
-    cluster = ManifestCluster(documents, (), Inputs([]))
+    cluster = cluster_of_text(others)
     return bool(select_replicas(subject, [msgspec.convert(pod, ObservedPod)], cluster))
 
 

@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 
 from tests.apiserver import ApiServer, refuse, respond
+from tests.cli.inputs.manifestclusters import cluster_of
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored, is_unchanged
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ApiError
-from webhook.manifests import Document, parse
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, ROLLOUT
 from webhook.policy.model import GroupKind
 
@@ -57,20 +55,12 @@ def applied(image: str) -> dict[str, str]:
     return {"kubectl.kubernetes.io/last-applied-configuration": written}
 
 
-def read(*objects: Any) -> ManifestCluster:
-    documents = [
-        item for value in objects for item in parse(json.dumps(value), "x.json")
-        if isinstance(item, Document)
-    ]  # fmt: skip
-    return ManifestCluster(documents, (), Inputs([]))
-
-
 def subject_of(kind: GroupKind, value: Any, *, exists: bool = False) -> ExplainSubject:
     return ExplainSubject(kind, ("spec", "template"), "shop", value, exists)
 
 
 def find_of_manifest(kind: GroupKind, manifest: Any, *facts: Any) -> NextRevision:
-    return find_revision(subject_of(kind, manifest), read(*facts, manifest))
+    return find_revision(subject_of(kind, manifest), cluster_of(*facts, manifest))
 
 
 # objects of the cluster, image of the manifest; name of the ReplicaSet, or whether it is new
@@ -150,7 +140,7 @@ def test_an_object_of_the_cluster_has_the_revision_that_its_status_shows() -> No
     value = workload(CLONE_SET, status={"updateRevision": "r1"})
     subject = subject_of(CLONE_SET, value, exists=True)
 
-    assert find_revision(subject, read()).labels == {"controller-revision-hash": "r1"}
+    assert find_revision(subject, cluster_of()).labels == {"controller-revision-hash": "r1"}
 
 
 def test_the_newest_replica_set_of_a_rollout_is_found_too() -> None:
@@ -162,15 +152,15 @@ def test_the_newest_replica_set_of_a_rollout_is_found_too() -> None:
 def test_a_manifest_that_was_stored_is_the_object_of_the_cluster() -> None:
     value = workload(DEPLOYMENT, metadata=STORED)
 
-    assert find_stored(subject_of(DEPLOYMENT, value), read(value)) is value
-    assert find_stored(subject_of(DEPLOYMENT, workload(DEPLOYMENT)), read()) is None
+    assert find_stored(subject_of(DEPLOYMENT, value), cluster_of(value)) is value
+    assert find_stored(subject_of(DEPLOYMENT, workload(DEPLOYMENT)), cluster_of()) is None
 
 
 def test_a_stored_object_without_a_template_of_its_own_shows_no_revision() -> None:
     stored = {**workload(ROLLOUT), "spec": {"workloadRef": {"kind": "Deployment", "name": "web"}}}
     manifest = workload(ROLLOUT)
 
-    assert find_stored(subject_of(ROLLOUT, manifest), read(stored, manifest)) is None
+    assert find_stored(subject_of(ROLLOUT, manifest), cluster_of(stored, manifest)) is None
 
 
 def test_a_user_who_may_not_read_the_object_gets_an_answer(api: ApiServer) -> None:
@@ -179,7 +169,7 @@ def test_a_user_who_may_not_read_the_object_gets_an_answer(api: ApiServer) -> No
     path = "/apis/apps/v1/namespaces/shop/deployments/web"
     api.script(path, refuse("no"), respond({}, 422))
 
-    with open_cluster(server, read(manifest), ()) as cluster:
+    with open_cluster(server, cluster_of(manifest), ()) as cluster:
         assert find_stored(subject, cluster) is None
         with pytest.raises(ApiError):
             find_stored(subject, cluster)

@@ -3,17 +3,14 @@
 from typing import Any
 
 import pytest
-import yaml
 from msgspec.structs import replace
 
+from tests.cli.inputs.manifestclusters import cluster_of, workload
 from tests.explain.rollingupdate.rollouts import builder
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.rollouts import NEW_REVISION, RolloutPlan, read_plan
 from webhook.cli.inputs.subjects import find
 from webhook.explain.newpods import NewPod
-from webhook.manifests import Document, parse
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -21,16 +18,6 @@ from webhook.policy.podlabels import TEMPLATE_HASH
 TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
 OLD, NEW = Version(1, 36), Version(1, 37)
 APPS, ARGO = "apps/v1", "argoproj.io/v1alpha1"
-
-
-def workload(kind: str, version: str = APPS, **spec: Any) -> dict[str, Any]:
-    template: dict[str, Any] = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}}
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template, **spec},
-    }
 
 
 def foresee(revision: NextRevision, ordinal: int) -> NewPod:
@@ -46,9 +33,7 @@ def read(
     exists: bool = True,
     **options: bool,
 ) -> RolloutPlan | None:
-    text = yaml.safe_dump_all([*objects, value])
-    documents = [item for item in parse(text, "all.yaml") if isinstance(item, Document)]
-    cluster = ManifestCluster(documents, (), Inputs([]))
+    cluster = cluster_of(*objects, value)
     (subject,) = find(f"{value['kind']}/web", "shop", TEMPLATES, cluster)
     return read_plan(replace(subject, exists=exists), cluster, version, foresee, [], **options)
 

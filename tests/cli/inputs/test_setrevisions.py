@@ -1,6 +1,5 @@
 """New pods of a StatefulSet have the template and the label of the revision of their ordinal."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,17 +7,15 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, page, refuse, respond
+from tests.cli.inputs.manifestclusters import cluster_of
 from tests.explain.rollingupdate.rollouts import builder
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.setrevisions import SetRevisions, list_new_pods, restore_template
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ApiError
 from webhook.explain.newpods import NewPod
-from webhook.manifests import Document, parse
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.placement.census import ObservedPod
 
@@ -60,14 +57,6 @@ def pod(ordinal: int, revision: str, **spec: Any) -> Any:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def read(*objects: Any) -> ManifestCluster:
-    documents = [
-        item for value in objects for item in parse(json.dumps(value), "x.json")
-        if isinstance(item, Document)
-    ]  # fmt: skip
-    return ManifestCluster(documents, (), Inputs([]))
-
-
 def subject_of(value: Any, *, exists: bool = True) -> ExplainSubject:
     return ExplainSubject(STATEFUL_SET, ("spec", "template"), "shop", value, exists)
 
@@ -79,7 +68,7 @@ def observe(pods: Sequence[Any]) -> list[ObservedPod]:
 def find_at(ordinal: int, value: Any, *facts: Any, exists: bool = True) -> NextRevision:
     pods = [one for one in facts if one["kind"] == "Pod"]
     subject = subject_of(value, exists=exists)
-    return SetRevisions(subject, observe(pods), read(*facts, value)).at(ordinal)
+    return SetRevisions(subject, observe(pods), cluster_of(*facts, value)).at(ordinal)
 
 
 def image_of(revision: NextRevision) -> str:
@@ -95,7 +84,7 @@ def test_the_status_shows_the_revision_of_an_object_of_the_cluster() -> None:
 def test_the_next_ordinal_is_the_first_without_a_pod() -> None:
     pods = observe([pod(0, "db-1"), pod(2, "db-1")])
 
-    revisions = SetRevisions(subject_of(stateful_set("db:1")), pods, read())
+    revisions = SetRevisions(subject_of(stateful_set("db:1")), pods, cluster_of())
 
     assert (revisions.start, revisions.next_ordinal, revisions.unknown) == (0, 1, "")
 
@@ -125,7 +114,7 @@ def test_below_the_partition_pods_have_the_template_of_the_current_revision(
     assert (found.labels, image_of(found), found.unknown) == ({HASH: "db-1"}, image, unknown)
     assert find_at(2, value, *facts).labels == {HASH: "db-2"}
     pods = observe([one for one in facts if one["kind"] == "Pod"])
-    assert SetRevisions(subject_of(value), pods, read(*facts)).unknown == unknown
+    assert SetRevisions(subject_of(value), pods, cluster_of(*facts)).unknown == unknown
 
 
 def test_below_the_partition_of_a_set_that_is_up_to_date_pods_have_its_template() -> None:
@@ -212,7 +201,7 @@ def test_a_user_who_may_not_read_revisions_gets_an_answer(api: ApiServer) -> Non
     subject = subject_of(stateful_set("db:2", 1, status=STATUS))
     api.script(path, refuse("no"), page(controller_revision(1, "db:1")), respond({}, 422))
 
-    with open_cluster(ServerOptions(kubeconfig="kubeconfig"), read(), ()) as cluster:
+    with open_cluster(ServerOptions(kubeconfig="kubeconfig"), cluster_of(), ()) as cluster:
         assert SetRevisions(subject, (), cluster).at(0).unknown == "db-1"
         assert image_of(SetRevisions(subject, (), cluster).at(0)) == "db:1"
         with pytest.raises(ApiError):
@@ -232,7 +221,7 @@ def test_new_pods_have_the_revisions_of_their_ordinals(
         built.append((dict(revision.labels), ordinal))
         return build(ordinal)
 
-    succession = list_new_pods(subject, SetRevisions(subject, (), read()), foresee)
+    succession = list_new_pods(subject, SetRevisions(subject, (), cluster_of()), foresee)
 
     assert (succession.start, succession.is_parallel) == (3, is_parallel)
     assert succession.build is not None

@@ -5,6 +5,7 @@ import pytest
 
 from tests.build import job_set
 from tests.cli import files
+from tests.cli.inputs.manifestclusters import cluster_of
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import (
@@ -15,6 +16,7 @@ from webhook.cli.inputs.subjects import (
     find_in_manifests,
     find_kinds,
     is_controlled_by,
+    list_controlled,
     name_of,
     namespace_of,
     parse_subject,
@@ -171,6 +173,21 @@ def test_the_controller_of_an_object_is_compared_by_kind_and_name() -> None:
 
     assert is_controlled_by({"metadata": {"ownerReferences": [owner]}}, subject(WEB))
     assert not is_controlled_by({"metadata": {}}, subject(WEB))
+
+
+def test_the_objects_that_a_workload_controls_are_listed() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True}
+    head = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    cluster = cluster_of(
+        *({**head, "metadata": {"name": name, "namespace": namespace, "ownerReferences": owners}}
+          for name, namespace, owners in (
+              ("web-1", "shop", [owner]), ("other", "shop", []), ("web-2", "blog", [owner])
+          ))
+    )  # fmt: skip
+
+    found = list_controlled(REPLICA_SET, subject(WEB), cluster)
+
+    assert list(map(name_of, found)) == ["web-1"]
 
 
 def test_metadata_of_a_wrong_type_names_no_controller_and_no_revision() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from webhook.cli.inputs.manifestcluster import ManifestCluster
-from webhook.cli.inputs.manifests import Inputs
+from tests.cli.inputs.manifestclusters import cluster_of_text, documents
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
@@ -14,7 +13,6 @@ from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
 from webhook.explain.daemons import DaemonPods
-from webhook.manifests import Document, parse
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import LabelSelector
@@ -94,10 +92,6 @@ def configured(folder: Path) -> RequestedPolicy:
     return read_defaults(feature_gates="", config="config.yaml")
 
 
-def documents(text: str) -> list[Document]:
-    return [item for item in parse(text, "shop.yaml") if isinstance(item, Document)]
-
-
 def build(
     subject: str,
     text: str,
@@ -107,7 +101,7 @@ def build(
     **options: Any,
 ) -> PlacementTarget:
     """Build the target of an object of this cluster."""
-    cluster = ManifestCluster(documents(NODES + text), (), Inputs([]))
+    cluster = cluster_of_text(NODES + text)
     builder = TargetBuilder(policy, cluster, replaces=replaces, now=NOW, **options)
     (found,) = find(subject, "shop", TEMPLATES, cluster)
     return builder.build(found)
@@ -279,7 +273,7 @@ def test_our_webhook_does_not_patch_pods_that_exist(configured: RequestedPolicy)
 
 
 def test_our_webhook_patches_a_pod_of_a_manifest(configured: RequestedPolicy) -> None:
-    cluster = ManifestCluster(documents(NODES + SERVICE), (), Inputs([]))
+    cluster = cluster_of_text(NODES + SERVICE)
     pod = next(find_in_manifests(documents(POD % "web-3"), "", "shop", BUILT_IN_TEMPLATES))
     unbound = replace(pod, value={**pod.value, "spec": {}})
 

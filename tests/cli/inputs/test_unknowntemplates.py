@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.cli.inputs.test_cluster import documents
+from tests.cli.files import REFERRING_ROLLOUT as ROLLOUT
+from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.unknowntemplates import (
     MOST_NOTES,
     TemplateKey,
@@ -11,13 +12,6 @@ from webhook.cli.inputs.unknowntemplates import (
 )
 from webhook.policy.kinds import DEPLOYMENT
 
-ROLLOUT = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: front, namespace: shop}
-spec:
-  workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-"""
 DEPLOYMENT_WEB = """\
 ---
 apiVersion: apps/v1

@@ -167,9 +167,8 @@ def test_every_constraint_is_resolved_once(
     own: tuple[Constraint, ...], carried: dict[str, str]
 ) -> None:
     spreads = resolve_constraints(own, carried, ALL_ON)
-    by_place = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
 
-    assert tuple(spread.constraint for spread in by_place) == own
+    assert tuple(spread.constraint for spread in spreads.by_index) == own
 
 
 def test_a_resolved_constraint_cannot_change() -> None:

@@ -24,7 +24,7 @@ from webhook.policy.kinds import (
     STATEFUL_SET,
 )
 from webhook.policy.model import GroupKind, LabelSelector
-from webhook.policy.paths import find_value
+from webhook.policy.nextrevision import read_start
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.selectors import matches
 
@@ -88,7 +88,7 @@ def gather_pods(
         related=_find_related(subject, sets, observed) if known else own,
         order=_ORDERS.get(subject.kind, RemovalOrder.UNKNOWN),
         newest=_find_newest(subject, own, sets),
-        start=_first_ordinal(subject),
+        start=read_start(subject.value),
         now=now,
     )
 
@@ -112,11 +112,13 @@ def _read_set(subject: subjects.ExplainSubject, value: Json) -> _Controller:
 
 def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> list[Json]:
     """List the ReplicaSets of a Deployment, or those with the same controller as a ReplicaSet."""
-    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
     if subject.kind in _OWNERS_OF_SETS:
-        return [value for value in found if subjects.is_controlled_by(value, subject)]
+        return subjects.list_controlled(REPLICA_SET, subject, cluster)
     owner = subjects.controller_of(subject.value) if subject.kind == REPLICA_SET else None
-    return [value for value in found if owner and subjects.controller_of(value) == owner]
+    if owner is None:
+        return []
+    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
+    return [value for value in found if subjects.controller_of(value) == owner]
 
 
 def _find_newest(
@@ -133,8 +135,3 @@ def _find_newest(
 def _replica_set_of(pod: ObservedPod) -> str:
     controller = pod.controller
     return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
-
-
-def _first_ordinal(subject: subjects.ExplainSubject) -> int:
-    start = find_value(subject.value, ("spec", "ordinals", "start"))
-    return start if isinstance(start, int) and not isinstance(start, bool) and start > 0 else 0

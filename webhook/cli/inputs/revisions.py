@@ -62,8 +62,7 @@ def find_revision(subject: subjects.ExplainSubject, cluster: ClusterReader) -> N
     if subject.kind not in (DEPLOYMENT, ROLLOUT):
         return NextRevision(subject, labels, is_new=not is_kept)
     template = find_value(shown if is_kept else subject.value, subject.path)
-    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
-    owned = [value for value in found if subjects.is_controlled_by(value, subject)]
+    owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
     for value in sorted(owned, key=subjects.revision_of, reverse=True):
         replica_set = replace(subject, kind=REPLICA_SET, value=value)
         if is_same_template(find_value(value, replica_set.path), template):

@@ -178,8 +178,7 @@ def _read_argo_rollout(subject: subjects.ExplainSubject) -> ChooseStrategy:
 
 def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> tuple[str, ...]:
     """List the ReplicaSets of a workload by their age."""
-    found = cluster.list_objects_of(REPLICA_SET, subject.namespace)
-    owned = [value for value in found if subjects.is_controlled_by(value, subject)]
+    owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
     return tuple(subjects.name_of(value) for value in sorted(owned, key=_created_at))
 
 

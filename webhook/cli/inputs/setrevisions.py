@@ -112,12 +112,11 @@ class SetRevisions:
     def _history(self) -> dict[str, Json]:
         """Revision -> its pod template, the newest first; empty if the user may not read them."""
         try:
-            found = self._cluster.list_objects_of(CONTROLLER_REVISION, self._subject.namespace)
+            owned = subjects.list_controlled(CONTROLLER_REVISION, self._subject, self._cluster)
         except ApiError as error:
             if error.reason is not FailureReason.FORBIDDEN:
                 raise
             return {}
-        owned = [one for one in found if subjects.is_controlled_by(one, self._subject)]
         owned.sort(key=_number_of, reverse=True)
         templates = ((one, find_value(one, ("data", *_TEMPLATE))) for one in owned)
         return {

@@ -17,7 +17,7 @@ from webhook.cli.inputs import subjects
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import FilterSpec
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.nextrevision import read_partitioned
+from webhook.policy.nextrevision import read_start
 from webhook.policy.paths import find_value, is_array
 from webhook.policy.placement.filters.storage import Storage
 
@@ -73,7 +73,7 @@ def read_set_volumes(
     """
     if subject.kind != STATEFUL_SET:
         return SetVolumes()
-    start = read_partitioned(subject.value).start
+    start = read_start(subject.value)
     least = replicas if scale is None else min(replicas, scale)
     path = ("spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
     is_deleted = find_value(subject.value, path) == "Delete"

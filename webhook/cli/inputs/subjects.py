@@ -215,6 +215,12 @@ def is_controlled_by(value: Json, owner: ExplainSubject) -> bool:
     return owned_by == (owner.kind.kind, owner.name)
 
 
+def list_controlled(kind: GroupKind, owner: ExplainSubject, cluster: ClusterReader) -> list[Json]:
+    """List the objects of a kind whose controller is ``owner``."""
+    found = cluster.list_objects_of(kind, owner.namespace)
+    return [value for value in found if is_controlled_by(value, owner)]
+
+
 def revision_of(value: Json) -> int:
     """The revision of a ReplicaSet; 0 if it has none."""
     annotations = _metadata_of(value).annotations

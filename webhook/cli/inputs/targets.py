@@ -26,6 +26,7 @@ from webhook.cli.inputs.rollouts import ForeseePod, RolloutPlan, read_plan
 from webhook.cli.inputs.schedulingscope import SchedulingReader, SchedulingScope
 from webhook.cli.inputs.setrevisions import SetRevisions, list_new_pods
 from webhook.cli.inputs.setvolumes import SetVolumes, list_templates, read_set_volumes
+from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
@@ -38,9 +39,6 @@ from webhook.explain.scenario import Scenario, list_used_keys
 from webhook.explain.terms import PlacementTerms, find_terms
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts
-from webhook.policy.defaulting.inject import profile_of
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
@@ -49,11 +47,6 @@ from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.placement.spreads import (
-    DefaultConstraints,
-    SpreadConstraints,
-    resolve_constraints,
-)
 from webhook.policy.placement.topology import Topology
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
@@ -127,7 +120,7 @@ class TargetBuilder:
         self._scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._policy = requested.policy
         self._cluster = cluster
-        self._replaces = replaces
+        self._constraints = ConstraintResolver(requested.policy, replaces=replaces)
         has_server = bool(requested.configuration.files) and not replaces
         self._server = ServerAdmission(requested.policy if has_server else None)
 
@@ -182,7 +175,6 @@ class TargetBuilder:
         workload = subjects.read_workload(subject)
         part = workload.part
         namespace = subject.namespace
-        facts: Facts = self._cluster.facts(namespace)
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
@@ -191,10 +183,7 @@ class TargetBuilder:
         )
         ordinal = revisions.next_ordinal if revisions else 0
         revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
-        pod = build_next_pod(revision, own, part=part, ordinal=ordinal)
-        if not revision.is_owned:  # foresee the objects that will own it
-            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
-        pod = self._server.admit_pod(pod, namespace, facts)
+        pod, facts = self._create_pod(revision, own, part=part, ordinal=ordinal)
         running = Counter(other.spec.node_name or "" for other in own)
         replicas = 1 if workload.replicas is None else workload.replicas
         volumes = read_set_volumes(subject, replicas, self._scale)
@@ -262,16 +251,28 @@ class TargetBuilder:
             ordinal: Its ordinal in a StatefulSet.
         """
         namespace = revision.subject.namespace
-        facts: Facts = self._cluster.facts(namespace)
-        pod = build_next_pod(revision, replicas, ordinal=ordinal)
-        if not revision.is_owned:
-            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
-        pod = self._server.admit_pod(pod, namespace, facts)
+        pod, facts = self._create_pod(revision, replicas, ordinal=ordinal)
         incoming = self._scheduling.read_pod(pod, namespace, volumes.at(ordinal)).pod
-        spreads = self._find_spreads(pod, namespace, facts)
+        spreads = self._constraints.resolve(pod, namespace, facts)
         terms = self._find_terms(revision.subject, pod)
         found = terms.restrict(replace(situation, pod=incoming, spreads=spreads))
         return NewPod(found.pod, found.spreads)
+
+    def _create_pod(
+        self,
+        revision: NextRevision,
+        replicas: Sequence[ObservedPod],
+        *,
+        part: str = "",
+        ordinal: int = 0,
+    ) -> tuple[ApiPod, Facts]:
+        """Build a new pod as it is after its admission, and the facts with its controller."""
+        namespace = revision.subject.namespace
+        facts: Facts = self._cluster.facts(namespace)
+        pod = build_next_pod(revision, replicas, part=part, ordinal=ordinal)
+        if not revision.is_owned:  # foresee the objects that will own it
+            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+        return self._server.admit_pod(pod, namespace, facts), facts
 
     def _find_terms(
         self,
@@ -297,30 +298,13 @@ class TargetBuilder:
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes
-        spreads = self._find_spreads(pod, incoming.namespace, facts)
+        spreads = self._constraints.resolve(pod, incoming.namespace, facts)
         return Scenario(
             incoming,
             spreads,
             scope.cluster,
             Gate.NODE_INCLUSION_POLICY in self._policy.gates,
             find_key_names(nodes, list_used_keys(incoming.demands, spreads)),
-        )
-
-    def _find_spreads(self, pod: SchedulingPod, namespace: str, facts: Facts) -> SpreadConstraints:
-        """Add kube-scheduler's own default constraints, which apply to pods without any."""
-        derived = derive_selector(pod, namespace, facts)
-        selector = derived.selector if derived else None
-        gates = self._policy.gates
-        if self._replaces:
-            profile = profile_of(pod, namespace, self._policy, facts)
-            defaults, system = (profile.constraints, profile.system) if profile else ((), False)
-        else:
-            scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER
-            known = scheduler in self._policy.scheduler_defaults
-            system = known and Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
-            defaults = SYSTEM_CONSTRAINTS if system else ()
-        return resolve_constraints(
-            pod.constraints, pod.labels, gates, DefaultConstraints(defaults, selector, system)
         )
 
 

@@ -14,7 +14,6 @@ from webhook.policy.model import Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.podaffinity import AffinityCounts, count_affinity
-from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.run import LAST, FilterResult
 from webhook.policy.placement.nodes import Demands, find_mismatch
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -83,18 +82,9 @@ def _mark_values(node: Node, counts: AffinityCounts) -> Iterator[bool]:
         yield term.topology_key in labels
 
 
-def _list_amounts(resources: Resources) -> dict[str, int]:
-    return {
-        "cpu": resources.milli_cpu,
-        "memory": resources.memory,
-        "ephemeral-storage": resources.ephemeral_storage,
-        **resources.scalars,
-    }
-
-
 def _find_units(kinds: Sequence[ReplicaKind]) -> dict[str, tuple[int, int]]:
     """Find, for each requested resource, what divides all requests, and the largest request."""
-    amounts = [_list_amounts(pod.requests) for kind in kinds for pod in kind.pods]
+    amounts = [pod.requests.amounts for kind in kinds for pod in kind.pods]
     found: dict[str, tuple[int, int]] = {}
     for name in sorted({name for one in amounts for name in one}):
         requests = [one.get(name, 0) for one in amounts]
@@ -115,7 +105,7 @@ def _measure_room(
     if room is None:
         return
     yield min(max(0, room.pods - usage.pods), most)
-    free = _list_amounts(room.plus(usage.requests, -1))
+    free = room.plus(usage.requests, -1).amounts
     for name, (unit, largest) in units.items():
         yield min(max(0, free.get(name, 0)) // unit, most * largest // unit)
 

@@ -153,9 +153,7 @@ def _report(
 
 def _choose_key(setup: RolloutSetup) -> str:
     """Choose the key of the domains to show: the first one that is not the hostname, if any."""
-    spreads = setup.scenario.spreads
-    listed = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
-    keys = [spread.topology_key for spread in listed]
+    keys = [spread.topology_key for spread in setup.scenario.spreads.by_index]
     return next((key for key in keys if key != HOSTNAME), keys[0] if keys else "")
 
 

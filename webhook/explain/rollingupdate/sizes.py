@@ -8,11 +8,12 @@ Source: kubernetes pkg/controller/deployment/{rolling,recreate}.go; argo-rollout
 rollout/{canary,bluegreen,replicaset}.go, utils/replicaset/canary.go.
 """
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import msgspec
 
+from webhook.explain.abstractstructs import AbstractStructMeta
 from webhook.policy.fenceposts import PodLimits
 
 
@@ -41,11 +42,7 @@ class SetSizes(msgspec.Struct, frozen=True):
         return self.desired[:-1]
 
 
-class _AbstractStructMeta(msgspec.StructMeta, ABCMeta):
-    """Metaclass of structs with abstract methods."""
-
-
-class RolloutStrategy(msgspec.Struct, frozen=True, metaclass=_AbstractStructMeta):
+class RolloutStrategy(msgspec.Struct, frozen=True, metaclass=AbstractStructMeta):
     """How a controller replaces the pods of a workload; ``replicas`` is their desired number."""
 
     replicas: int

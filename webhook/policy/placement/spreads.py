@@ -91,6 +91,11 @@ class SpreadConstraints(msgspec.Struct, frozen=True):
     defaulted: bool
     requires_keys: bool
 
+    @property
+    def by_index(self) -> list[SpreadConstraint]:
+        """All of them, in the order of their list."""
+        return sorted((*self.hard, *self.soft), key=lambda spread: spread.index)
+
 
 def resolve_constraints(
     constraints: tuple[Constraint, ...],

@@ -21,6 +21,14 @@ def test_resources_are_added_some_times() -> None:
     )
 
 
+def test_amounts_are_those_of_all_resources_but_pods() -> None:
+    amounts = Resources(1, 2, 3, 10, {"gpu": 1, "fpga": 3}).amounts
+
+    assert list(amounts.items()) == [
+        ("cpu", 1), ("memory", 2), ("ephemeral-storage", 3), ("fpga", 3), ("gpu", 1)
+    ]  # fmt: skip
+
+
 @given(resources, resources)
 def test_what_is_added_can_be_subtracted(one: Resources, other: Resources) -> None:
     back = one.plus(other).plus(other, -1)

@@ -27,6 +27,16 @@ class Resources(msgspec.Struct, frozen=True, gc=False):
     pods: int = 0
     scalars: Mapping[str, int] = msgspec.field(default_factory=dict[str, int])
 
+    @property
+    def amounts(self) -> dict[str, int]:
+        """The name of a resource -> its amount, without the number of pods."""
+        return {
+            "cpu": self.milli_cpu,
+            "memory": self.memory,
+            "ephemeral-storage": self.ephemeral_storage,
+            **dict(sorted(self.scalars.items())),
+        }
+
     def plus(self, other: "Resources", times: int = 1) -> "Resources":
         """Add other resources some times; -1 subtracts them."""
         scalars = self.scalars
