@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from webhook.policy.fenceposts import PodLimits
+from webhook.policy.rolloutlimits import PodLimits
 
 
 class SetSizes(msgspec.Struct, frozen=True):
