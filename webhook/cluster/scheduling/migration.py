@@ -20,7 +20,7 @@ from webhook.policy.placement.filters.filterpods import (
     AZURE_DISK,
     BLOCK_STORE,
     CINDER,
-    DISK,
+    GCE_DISK,
     PORTWORX,
 )
 from webhook.policy.placement.filters.storage import MIGRATED, DriverVolume
@@ -32,7 +32,7 @@ PLUGINS: Mapping[str, str] = MappingProxyType(
         AZURE_DISK: "kubernetes.io/azure-disk",
         BLOCK_STORE: "kubernetes.io/aws-ebs",
         CINDER: "kubernetes.io/cinder",
-        DISK: "kubernetes.io/gce-pd",
+        GCE_DISK: "kubernetes.io/gce-pd",
         PORTWORX: "kubernetes.io/portworx-volume",
     }
 )
@@ -42,7 +42,7 @@ _ZONE_KEYS: Mapping[str, str] = MappingProxyType(
     {
         BLOCK_STORE: "topology.ebs.csi.aws.com/zone",
         CINDER: "topology.cinder.csi.openstack.org/zone",
-        DISK: "topology.gke.io/zone",
+        GCE_DISK: "topology.gke.io/zone",
     }
 )
 """Field of a volume -> the label that the driver gives to the nodes of a zone."""
@@ -114,7 +114,7 @@ _HANDLES: Mapping[str, Callable[[DiskSource, Mapping[str, str]], str]] = Mapping
         AZURE_DISK: _identify_azure,
         BLOCK_STORE: _identify_ebs,
         CINDER: _identify,
-        DISK: _identify_gce,
+        GCE_DISK: _identify_gce,
         PORTWORX: _identify,
     }
 )

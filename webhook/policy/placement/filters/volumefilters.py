@@ -16,12 +16,12 @@ from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import (
     BLOCK_STORE,
     CLAIM,
+    GCE_DISK,
     ISCSI,
     RBD,
     FilterPod,
     PodVolume,
 )
-from webhook.policy.placement.filters.filterpods import DISK as GCE_DISK
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.storage import (
     MIGRATED,
