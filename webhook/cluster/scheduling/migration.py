@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from webhook.cluster.scheduling.podobjects import DiskSource
-from webhook.policy.model import ZONE, LabelSelectorRequirement
+from webhook.policy.model import BETA_REGION, BETA_ZONE, REGION, ZONE, LabelSelectorRequirement
 from webhook.policy.placement.filters.filterpods import (
     AZURE_DISK,
     BLOCK_STORE,
@@ -47,11 +47,6 @@ _ZONE_KEYS: Mapping[str, str] = MappingProxyType(
 )
 """Field of a volume -> the label that the driver gives to the nodes of a zone."""
 
-_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-_REGIONS: Mapping[str, str] = MappingProxyType(
-    {_BETA_ZONE: "failure-domain.beta.kubernetes.io/region"}
-)
-_REGION = "topology.kubernetes.io/region"
 _SEPARATOR = "__"  # between the zones of a volume
 _UNSPECIFIED = "UNSPECIFIED"
 _ZONE_PARTS = 3  # of a name such as europe-west1-b
@@ -99,7 +94,7 @@ def _identify_azure(disk: DiskSource, _labels: Mapping[str, str]) -> str:
 
 def _identify_gce(disk: DiskSource, labels: Mapping[str, str]) -> str:
     """Source: gce_pd.go ``TranslateInTreePVToCSI``, ``gceGetRegionFromZones``."""
-    zones = (labels.get(_BETA_ZONE) or labels.get(ZONE, "")).split(_SEPARATOR)
+    zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(_SEPARATOR)
     if len(zones) == 1:
         return f"projects/{_UNSPECIFIED}/zones/{zones[0] or _UNSPECIFIED}/disks/{disk.pd_name}"
     parts = [zone.split("-") for zone in zones]
@@ -137,8 +132,8 @@ def migrate_selector(
         return selector
     known = {one.key for term in terms for one in term.match_expressions or ()}
     places = (known, labels)
-    zone = next((one for place in places for one in (ZONE, _BETA_ZONE) if one in place), ZONE)
-    renamed = {_REGIONS[zone]: _REGION} if zone in _REGIONS else {}
+    zone = next((one for place in places for one in (ZONE, BETA_ZONE) if one in place), ZONE)
+    renamed = {BETA_REGION: REGION} if zone == BETA_ZONE else {}
     if _has_values(terms, zone):
         renamed[zone] = key
         return NodeSelector(tuple(_rename(term, renamed) for term in terms))
