@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from tests.audit.world import REFERRING, gather
 from webhook.audit.references import TemplateReference, decode_reference
-from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
+from webhook.policy.rolloutlimits import RolloutLimits
 
 
 def test_a_reference_names_the_template() -> None:

@@ -50,7 +50,7 @@ def plan_cluster(objects: WorkloadObjects) -> tuple[float, RebalancePlan]:
     """Plan all workloads; return the CPU seconds of this thread too."""
     gates = gates_in_force(Configuration(), NEWEST_VERSION)
     start = time.thread_time()
-    plan = plan_rebalance(*read_scope(objects, NEWEST_VERSION, gates))
+    plan = plan_rebalance(*read_scope(objects, gates))
     return time.thread_time() - start, plan
 
 

@@ -41,7 +41,6 @@ def answer(case: Case) -> Answer:
 
     scope = read_scope(
         msgspec.convert(case["cluster"], WorkloadObjects),
-        version,
         gates.resolve(version, {}),
         case.get("namespace") or "",
         find_defaults,

@@ -75,6 +75,9 @@ JOBS: dict[str, tuple[dict[str, Any], dict[str, Any], JobPods, JobDemand]] = {
         JobPods(),
         JobDemand(1),
     ),
+    "a condition whose type is a list": (
+        {}, {"conditions": [{"type": [], "status": "True"}]}, JobPods(), JobDemand(1)
+    ),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tests.rebalance.situations import (
     workload_pod,
 )
 from webhook.policy.model import HOSTNAME, ZONE
-from webhook.policy.placement.filters.filterpods import CLAIM, DISK, HostPort, PodVolume
+from webhook.policy.placement.filters.filterpods import CLAIM, GCE_DISK, HostPort, PodVolume
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import Claim, CsiNode, Storage, VolumeTraits
 from webhook.policy.placement.nodes import Demands
@@ -115,7 +115,7 @@ def test_filters_that_look_at_pods_that_move() -> None:
     assert not is_simple(with_data, limited)
     assert is_simple(workload_pod("web", "a1"), limited)
     for fields in (
-        {"volumes": (PodVolume(DISK, "disk"),)},
+        {"volumes": (PodVolume(GCE_DISK, "disk"),)},
         {"ports": (HostPort("0.0.0.0", "TCP", 80),)},
         {"affinity": (repel(HOSTNAME, "web"),)},
     ):

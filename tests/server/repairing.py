@@ -18,8 +18,8 @@ from webhook.cluster.pods import PodStore
 from webhook.cluster.wire import PodObject
 from webhook.policy.scaledown.ranks import DELETION_COST, cost_of_rank
 from webhook.server.election import Clocks
-from webhook.server.events import EventRecorder
-from webhook.server.rankwriter import RankWriter, RepairObservers
+from webhook.server.events import EventRecorder, TaskObservers
+from webhook.server.rankwriter import RankWriter
 from webhook.server.repair import RankRepair
 
 LONG_S = 60.0  # more than any workload needs to settle and to be corrected
@@ -59,7 +59,7 @@ class RepairRun:
         for name, (node, rank) in pods.items():
             self.put(name, node, rank)
         events = self.events if with_events else None
-        observers = RepairObservers(context.metrics, context.log, events)
+        observers = TaskObservers(context.metrics, context.log, events)
         writer = RankWriter(self.server, observers, most_remembered)
         clocks = Clocks(lambda: self.now, lambda: datetime(2026, 1, 2, tzinfo=UTC), self.wait)
         self.repair = RankRepair(writer, self.find_pods, clocks, context.log)

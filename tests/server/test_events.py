@@ -12,7 +12,7 @@ from tests.apiserver import ApiServer
 from tests.server.serving import logged, server_context, settled
 from webhook.cluster.protocol import Response
 from webhook.errors import ApiError
-from webhook.server.events import EVENT_MESSAGE_CHARS, MOST_QUEUED, EventRecorder
+from webhook.server.events import EVENT_MESSAGE_CHARS, MOST_QUEUED, EventRecorder, TaskObservers
 
 SILENCE = ApiError("https://api", "gave no answer in time", "silent")
 EVENTS = "/api/v1/namespaces/ns/events"
@@ -110,3 +110,18 @@ async def test_a_burst_is_cut() -> None:
 
     messages = [request.content["message"] for request in server.requests]
     assert messages == [str(i) for i in range(MOST_QUEUED)]
+
+
+async def test_a_warning_of_a_task_is_logged_and_becomes_an_event() -> None:
+    stream, server = io.BytesIO(), ApiServer()
+    context = server_context(stream, namespace="ns")
+
+    def warn(events: EventRecorder | None) -> None:
+        TaskObservers(context.metrics, context.log, events).warn("audit", "AuditIncomplete", "why")
+
+    await recorded(server, warn, 1)
+    warn(None)
+
+    (request,) = server.requests
+    assert (request.content["type"], request.content["reason"]) == ("Warning", "AuditIncomplete")
+    assert [(line["event"], line["message"]) for line in logged(stream)] == [("audit", "why")] * 2

@@ -13,8 +13,8 @@ import msgspec
 from webhook.audit.origins import Origin
 from webhook.policy.advice.decode import find_limits, list_given_labels
 from webhook.policy.advice.podcount import TemplateHolder, count_pods
-from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.model import GroupKind, Labels, ObjectMeta, Text, group_of
+from webhook.policy.rolloutlimits import RolloutLimits
 
 
 class TemplateReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -162,7 +162,7 @@ def list_resources(cluster: Cluster) -> Iterator[Resource]:
                 read,
                 (row.api_version, row.kind),
                 place,
-                find_selector=None if row.kind in _WITHOUT_SELECTOR else _find_selector,
+                find_selector=_value_decoder(row.selector, msgspec.Raw) if row.selector else None,
             )
     if cluster.pod_store is not None:
         yield _list_pods(cluster.pod_store)
@@ -222,10 +222,6 @@ def _value_decoder(path: TemplatePath, kind: Any) -> ObjectDecoder:
         return inner
 
     return decode
-
-
-_find_selector = _value_decoder(("spec", "selector"), msgspec.Raw)
-_WITHOUT_SELECTOR = {"Namespace", "Node"}
 
 
 class _Version(msgspec.Struct, rename="camel"):

@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from webhook.policy.kinds import CRON_JOB, JOB, JOB_SET
+from webhook.policy.jobstatus import find_conditions, is_suspended, read_count
+from webhook.policy.kinds import JOB
 from webhook.policy.model import GroupKind
-from webhook.policy.paths import find_value, is_array, is_object
+from webhook.policy.paths import find_value
 
 _ENDS = ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
 """Conditions after which the pods that still run are deleted."""
@@ -61,17 +62,17 @@ def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | Non
     Returns:
         None for other kinds. What creates Jobs has a demand only while it is suspended.
     """
-    suspended = find_value(job, ("spec", "suspend")) is True
+    suspended = is_suspended(kind, job)
     if kind != JOB:
-        return JobDemand(0, suspended=True) if suspended and kind in (CRON_JOB, JOB_SET) else None
+        return JobDemand(0, suspended=True) if suspended else None
     end = _find_end(job)
     if end or suspended:
         return JobDemand(0, f"the Job has ended ({end})" if end else "", suspended and not end)
-    completions = _read_number(job, "spec", "completions")
-    parallelism = _read_number(job, "spec", "parallelism")
+    completions = read_count(job, "spec", "completions")
+    parallelism = read_count(job, "spec", "parallelism")
     if parallelism is None:
         parallelism, completions = 1, completions or 1  # as kube-apiserver sets them
-    succeeded = max(_read_number(job, "status", "succeeded") or 0, pods.succeeded)
+    succeeded = max(read_count(job, "status", "succeeded") or 0, pods.succeeded)
     if completions is None and succeeded:
         return JobDemand(pods.active, "a pod of this work queue has succeeded")
     left = parallelism
@@ -82,13 +83,8 @@ def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | Non
 
 def _find_end(job: Any) -> str:
     """Find the condition that ends a Job; empty if it has not ended."""
-    conditions = find_value(job, ("status", "conditions"))
-    held = {
-        one.get("type")
-        for one in (conditions if is_array(conditions) else ())
-        if is_object(one) and one.get("status") == "True"
-    }
-    return next((name for name in _ENDS if name in held), "")
+    found = find_conditions(job)
+    return next((name for name in _ENDS if name in found), "")
 
 
 def _count_failed_indexes(job: Any) -> int:
@@ -107,8 +103,3 @@ def _count_not_replaced(job: Any, pods: JobPods) -> int:
     policy = find_value(job, ("spec", "podReplacementPolicy"))
     is_late = policy == "Failed" or find_value(job, ("spec", "podFailurePolicy")) is not None
     return pods.terminating if is_late else 0
-
-
-def _read_number(job: Any, part: str, name: str) -> int | None:
-    value = find_value(job, (part, name))
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

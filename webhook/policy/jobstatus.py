@@ -1,13 +1,14 @@
 """
 Whether a Job still runs pods, and how many, from its fields and the status of its controller.
 
-``count_remaining`` and ``is_suspended`` are the entry points. The objects are JSON, and need not be
+Entry points: ``is_finished``, ``is_suspended`` and ``count_remaining``; ``find_conditions`` and
+``read_count`` read what these decide by. The objects are JSON, and need not be
 valid. Admission does not use them: kube-apiserver drops the status of an object that is created.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any
 
 from webhook.policy.kinds import CRON_JOB, JOB, JOB_SET
 from webhook.policy.model import GroupKind
@@ -35,14 +36,18 @@ def is_finished(kind: GroupKind, workload: Any) -> bool:
     Source: pkg/controller/job/util utils.go ``FinishedCondition``; sigs.k8s.io/jobset
     api/jobset/v1alpha2 ``JobSetConditionType``; kruise apps/v1alpha1 ``JobConditionType``.
     """
-    if kind not in _FINISHED:
-        return False
+    return kind in _FINISHED and not find_conditions(workload).isdisjoint(_FINISHED[kind])
+
+
+def find_conditions(workload: Any) -> frozenset[str]:
+    """Find the types of the conditions that are true."""
     conditions = find_value(workload, ("status", "conditions"))
-    return any(
-        find_value(condition, ("type",)) in _FINISHED[kind]
-        and find_value(condition, ("status",)) == "True"
+    types = (
+        find_value(condition, ("type",))
         for condition in (conditions if is_array(conditions) else ())
+        if find_value(condition, ("status",)) == "True"
     )
+    return frozenset(found for found in types if isinstance(found, str))
 
 
 def is_suspended(kind: GroupKind, workload: Any) -> bool:
@@ -61,12 +66,13 @@ def count_remaining(kind: GroupKind, workload: Any) -> int | None:
     """
     if is_finished(kind, workload):
         return 0
-    completions = find_value(workload, ("spec", "completions"))
-    if kind != JOB or not _is_count(completions):
+    completions = read_count(workload, "spec", "completions")
+    if kind != JOB or completions is None:
         return None
-    succeeded = find_value(workload, ("status", "succeeded"))
-    return max(completions - succeeded, 0) if _is_count(succeeded) else completions
+    return max(completions - (read_count(workload, "status", "succeeded") or 0), 0)
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
+def read_count(workload: Any, part: str, name: str) -> int | None:
+    """Read a number of pods from the ``spec`` or the ``status``; None without a valid one."""
+    value = find_value(workload, (part, name))
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

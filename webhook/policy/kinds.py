@@ -114,6 +114,7 @@ KIND_ROWS: tuple[KindRow, ...] = (
         "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments",
         namespaced=False, audited=False,
     ),
+    KindRow("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", audited=False),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     KindRow(
         "argoproj.io", "", "Rollout", "rollouts",
@@ -178,6 +179,7 @@ DEFAULT_NAMESPACE = "default"  # namespace of objects that name none, as in kube
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
 NODE = GroupKind("", "Node")
+SERVICE = GroupKind("", "Service")
 POD = GroupKind("", "Pod")
 BINDING = GroupKind("", "Binding")
 POD_TEMPLATE = GroupKind("", "PodTemplate")
@@ -204,6 +206,7 @@ CSI_NODE = GroupKind("storage.k8s.io", "CSINode")
 CSI_DRIVER = GroupKind("storage.k8s.io", "CSIDriver")
 CSI_CAPACITY = GroupKind("storage.k8s.io", "CSIStorageCapacity")
 VOLUME_ATTACHMENT = GroupKind("storage.k8s.io", "VolumeAttachment")
+POD_DISRUPTION_BUDGET = GroupKind("policy", "PodDisruptionBudget")
 POD_GROUP = GroupKind("scheduling.k8s.io", "PodGroup")
 
 AUTOSCALERS = frozenset({HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT})

@@ -40,6 +40,9 @@ UNSATISFIABLE_ACTIONS = (DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
 """The values of ``whenUnsatisfiable``, core/v1 ``UnsatisfiableConstraintAction``."""
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 """Source: k8s.io/api core/v1 well_known_labels.go."""
 
 HONOR = "Honor"

@@ -27,6 +27,8 @@ LIST_NAME = CONSTRAINTS_IN_POD[-1]
 
 CACHED_PATHS = 64  # paths of constraint lists that stay formatted; there are five built-in ones
 
+_ABSENT = object()  # in place of a value that does not exist; null is a value
+
 _is_name = re.compile(r"[A-Za-z_]\w*").fullmatch
 _step = re.compile(r"\.?([^.\[\]{}]+)|\[(\d+)\]").match
 
@@ -45,11 +47,8 @@ def walk_path(value: Any, path: FieldPath) -> Iterator[Any]:
     """Yield a value, then the values along a path in it, as far as they exist."""
     yield value
     for step in path:
-        if is_object(value) and step in value:
-            value = value[str(step)]
-        elif is_array(value) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
+        value = _find_member(value, step)
+        if value is _ABSENT:
             return
         yield value
 
@@ -57,13 +56,19 @@ def walk_path(value: Any, path: FieldPath) -> Iterator[Any]:
 def find_value(value: Any, path: FieldPath, default: Any = None) -> Any:
     """Find the value at the end of a path; ``default`` if the path does not exist."""
     for step in path:
-        if is_object(value) and step in value:
-            value = value[str(step)]
-        elif is_array(value) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
+        value = _find_member(value, step)
+        if value is _ABSENT:
             return default
     return value
+
+
+def _find_member(value: Any, step: str | int) -> Any:
+    """Find a member of an object, or an item of an array; ``_ABSENT`` if there is none."""
+    if is_object(value) and step in value:
+        return value[str(step)]
+    if is_array(value) and isinstance(step, int) and step < len(value):
+        return value[step]
+    return _ABSENT
 
 
 def replace_value(value: Any, path: FieldPath, new: Any) -> Any:

@@ -1,7 +1,8 @@
 """
 Kubernetes Events on the server's own Deployment, for users who look there and not into the log.
 
-``EventRecorder`` is the entry point. Delivery is best effort: a problem is logged once, and its
+``EventRecorder`` is the entry point; ``TaskObservers`` adds metrics and the log, for background
+tasks. Delivery is best effort: a problem is logged once, and its
 Event is dropped.
 
 Source: k8s.io/api core/v1 ``Event``; client-go tools/record for names and lengths.
@@ -9,7 +10,7 @@ Source: k8s.io/api core/v1 ``Event``; client-go tools/record for names and lengt
 
 import asyncio
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -17,6 +18,8 @@ from webhook.cluster.protocol import NO_QUERY, ApiClient
 from webhook.errors import ApiError
 from webhook.policy.escape import printable
 from webhook.server.context import ServerContext
+from webhook.telemetry.logs import Log
+from webhook.telemetry.metrics import Metrics
 
 EVENT_MESSAGE_CHARS = 1024  # pkg/apis/core/validation/events.go refuses longer messages
 MOST_QUEUED = 8  # Events that wait to be written; further ones of a burst add nothing
@@ -94,3 +97,23 @@ class EventRecorder:
         if response.status == HTTPStatus.CREATED:
             return ""
         return f"the API server answered {response.status}"
+
+
+class TaskObservers(NamedTuple):
+    """Where a background task reports: metrics, the log, and Events, of which there may be none."""
+
+    metrics: Metrics
+    log: Log
+    events: EventRecorder | None = None
+
+    def warn(self, line: str, reason: str, message: str) -> None:
+        """
+        Log a warning, and record an Event with the same message.
+
+        Args:
+            line: Name of the log line.
+            reason: Reason of the Event.
+        """
+        self.log.warning(line, message=message)
+        if self.events is not None:
+            self.events.record(reason, message, warning=True)

@@ -17,8 +17,8 @@ from webhook.cluster.pods import PodStore
 from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.context import ServerContext
 from webhook.server.election import Candidate, Clocks, Election, Work
-from webhook.server.events import EventRecorder
-from webhook.server.rankwriter import RankWriter, RepairObservers
+from webhook.server.events import EventRecorder, TaskObservers
+from webhook.server.rankwriter import RankWriter
 from webhook.server.repair import RankRepair
 
 UNIQUE = 4  # random bytes, unlike those of earlier replicas of a name; client-go takes a UUID
@@ -51,7 +51,7 @@ def build_leader(
         return found if isinstance(found, PodStore) else None
 
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
-    writer = RankWriter(api, RepairObservers(context.metrics, context.log, events))
+    writer = RankWriter(api, TaskObservers(context.metrics, context.log, events))
     repair = RankRepair(writer, find_pods, clocks, context.log)
     works = [work for work in (audits, repair.work) if work is not None]
     election = Election(

@@ -27,23 +27,13 @@ from webhook.policy.nesting import decode_nested
 from webhook.policy.scaledown.binding import RankedPod
 from webhook.policy.scaledown.corrections import CONTESTED, Correction
 from webhook.policy.scaledown.ranks import annotate_rank
-from webhook.server.events import EventRecorder
-from webhook.telemetry.logs import Log
-from webhook.telemetry.metrics import Metrics
+from webhook.server.events import TaskObservers
 
 MOST_REMEMBERED = 100_000  # corrected pods, about 20 MB; the oldest are forgotten
 
 _MERGE_PATCH = "application/merge-patch+json"
 
 T = TypeVar("T")
-
-
-class RepairObservers(NamedTuple):
-    """Where corrections are reported: metrics, the log, and Events, of which there may be none."""
-
-    metrics: Metrics
-    log: Log
-    events: EventRecorder | None = None
 
 
 class _Identity(msgspec.Struct, frozen=True, rename="camel"):
@@ -75,7 +65,7 @@ class RankWriter:
     """
 
     def __init__(
-        self, client: ApiClient, observers: RepairObservers, most_remembered: int = MOST_REMEMBERED
+        self, client: ApiClient, observers: TaskObservers, most_remembered: int = MOST_REMEMBERED
     ) -> None:
         """
         Send no request yet.
@@ -84,7 +74,7 @@ class RankWriter:
             most_remembered: Number of corrected pods to remember, to notice contested ones.
         """
         self._client = client
-        self._metrics, self._log, self._events = observers
+        self._observers = observers
         self._most_remembered = most_remembered
         self._written: OrderedDict[Key, _WrittenRank] = OrderedDict()
         self._contested: OrderedDict[Key, str] = OrderedDict()  # to the uid
@@ -93,7 +83,7 @@ class RankWriter:
         """Forget what was written, because another replica may correct the same pods."""
         self._written.clear()
 
-    def find_left(self, namespace: str, pods: Mapping[str, RankedPod]) -> set[str]:
+    def find_contested(self, namespace: str, pods: Mapping[str, RankedPod]) -> set[str]:
         """
         Find the contested pods of a controller, but not those with a rank.
 
@@ -126,7 +116,7 @@ class RankWriter:
         if response.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
             self._require_ok(response)
             written = _WrittenRank(identity.uid, correction.rank)
-            self._metrics.rank_repairs.labels(correction.reason).inc()
+            self._observers.metrics.rank_repairs.labels(correction.reason).inc()
         if written is not None:
             self._remember(self._written, key, written)
         return response.status != HTTPStatus.CONFLICT
@@ -168,14 +158,12 @@ class RankWriter:
 
     def _report(self, namespace: str, name: str) -> None:
         """Report a pod that is left to another client."""
-        self._metrics.rank_repairs.labels(CONTESTED).inc()
+        self._observers.metrics.rank_repairs.labels(CONTESTED).inc()
         message = (
             f"another client writes the deletion cost of pod {namespace}/{name} too: it keeps that "
             "cost; switch one of the two off"
         )
-        self._log.warning("ranks", message=message)
-        if self._events is not None:
-            self._events.record("RanksContested", message, warning=True)
+        self._observers.warn("ranks", "RanksContested", message)
 
 
 def _decode(data: bytes | msgspec.Raw) -> tuple[int | None, _Identity]:

@@ -84,9 +84,9 @@ class RankRepair:
         due = [controller for controller, at in self._settled_at.items() if at <= now]
         for controller in due:
             pods = store.pods_of(controller)
-            left = self._writer.find_left(controller.namespace, pods)
+            contested = self._writer.find_contested(controller.namespace, pods)
             # In a thread, because a workload may have as many pods as the cluster.
-            planned = await asyncio.to_thread(plan_corrections, pods, store.domain, left)
+            planned = await asyncio.to_thread(plan_corrections, pods, store.domain, contested)
             failure = self._failing.get(controller)
             self._turns.replace(controller, _start_after(failure, planned))
             del self._settled_at[controller]

@@ -44,7 +44,7 @@ def controller(name: str, replicas: int | None = None, owner: Json | None = None
 def scope_of(objects: Json, namespace: str = "shop") -> WorkloadScope:
     nodes = [{"metadata": {"name": "a1"}}]
     decoded = msgspec.convert({"nodes": nodes, **objects}, WorkloadObjects)
-    return read_scope(decoded, V1_36, gates.resolve(V1_36, {}), namespace)
+    return read_scope(decoded, gates.resolve(V1_36, {}), namespace)
 
 
 def workload_of(one: Json, **objects: Any) -> str:
@@ -126,7 +126,7 @@ def test_default_constraints_of_the_scheduler() -> None:
     defaults = DefaultConstraints((soft,), LabelSelector(WEB))
     objects = msgspec.convert({"pods": [pod("web-0")]}, WorkloadObjects)
 
-    scope = read_scope(objects, V1_36, gates.resolve(V1_36, {}), "shop", lambda _: defaults)
+    scope = read_scope(objects, gates.resolve(V1_36, {}), "shop", lambda _: defaults)
 
     assert len(scope.pods[0].spreads.soft) == 1
 
@@ -182,8 +182,8 @@ def test_pods_are_read_without_the_cluster_around_them() -> None:
     objects = msgspec.convert({"pods": [REPLICA_SET, pod("bare")]}, WorkloadObjects)
     on = gates.resolve(V1_36, {})
 
-    assert read_workload_pods(objects, V1_36, on, "shop") == read_scope(objects, V1_36, on).pods
-    assert read_workload_pods(objects, V1_36, on, "other") == ()
+    assert read_workload_pods(objects, on, "shop") == read_scope(objects, on).pods
+    assert read_workload_pods(objects, on, "other") == ()
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.sizes import RollingUpdate, RolloutStrategy
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.explain.scenario import Scenario
-from webhook.policy.fenceposts import PodLimits
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.census import Census, ObservedPod
 from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod, HostPort
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
+from webhook.policy.rolloutlimits import PodLimits
 
 APART = spread_over(match_label_keys=(TEMPLATE_HASH,))
 """A constraint on zones that counts each revision apart."""

@@ -4,7 +4,7 @@ import pytest
 
 from webhook.explain.rollingupdate.canary import ALL, Canary, approximate
 from webhook.explain.rollingupdate.sizes import SetSizes
-from webhook.policy.fenceposts import IntOrPercent, PodLimits, RolloutLimits
+from webhook.policy.rolloutlimits import IntOrPercent, PodLimits, RolloutLimits
 
 Pair = tuple[int, int]
 

@@ -12,7 +12,7 @@ from webhook.explain.rollingupdate.sizes import (
     SetSizes,
     take,
 )
-from webhook.policy.fenceposts import PodLimits
+from webhook.policy.rolloutlimits import PodLimits
 
 
 def rolling(replicas: int, surge: int, unavailable: int) -> RollingUpdate:

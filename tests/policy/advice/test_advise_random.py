@@ -28,12 +28,12 @@ from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
 from webhook.policy.paths import LIST_NAME
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Toleration
+from webhook.policy.rolloutlimits import RolloutLimits
 from webhook.policy.rule_entry import Action
 
 actions = st.sampled_from(Action)

@@ -45,7 +45,7 @@ def daemon(*constraints: Json, **changes: Any) -> Subject:
 
 
 # DaemonSet, nodes, what TSC105 suggests, what TSC116 suggests
-CROWDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
+PENDING: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
     "a zone of more nodes than another": (daemon(IGNORING), UNEVEN, [], [HONOR_AFFINITY]),
     "a zone of more nodes, within maxSkew": (
         daemon(spread(nodeAffinityPolicy="Ignore", maxSkew=2)), UNEVEN, [], []
@@ -88,7 +88,7 @@ CROWDED: dict[str, tuple[Subject, list[Node], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(
-    ("judged", "nodes", "taints", "affinity"), CROWDED.values(), ids=CROWDED.keys()
+    ("judged", "nodes", "taints", "affinity"), PENDING.values(), ids=PENDING.keys()
 )
 def test_pods_of_a_daemon_set_without_a_place(
     judged: Subject, nodes: list[Node], taints: list[str], affinity: list[str]
@@ -98,7 +98,7 @@ def test_pods_of_a_daemon_set_without_a_place(
     assert check_rule("TSC116", judged, admission(nodes)) == []
 
 
-def test_the_crowded_domain_is_named() -> None:
+def test_the_domain_that_is_too_full_is_named() -> None:
     (violation,) = check_rule("TSC116", daemon(IGNORING), audit(UNEVEN))
 
     assert violation.field == "spec.template.spec.topologySpreadConstraints[0].nodeAffinityPolicy"

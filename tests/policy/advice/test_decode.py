@@ -9,7 +9,6 @@ from tests.policy.advice.subjects import ROLLOUT, deployed, subject, workload
 from tests.strategies import pods
 from webhook.policy.advice.decode import decode_subject, requests_host_ports
 from webhook.policy.advice.subject import Subject
-from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     DAEMON_SET,
@@ -21,6 +20,7 @@ from webhook.policy.kinds import (
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.podlabels import COMPLETION_INDEX
+from webhook.policy.rolloutlimits import RolloutLimits
 
 JOB = GroupKind("batch", "Job")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webhook.policy.advice.feasibility import SkewLimit
-from webhook.policy.advice.worstorder import first_stranded
+from webhook.policy.advice.worstorder import find_first_pending
 
 ONE, TWO, THREE = SkewLimit(1), SkewLimit(2), SkewLimit(3)
 FLAT_ONE, FLAT_TWO = SkewLimit(1, has_minimum=False), SkewLimit(2, has_minimum=False)
@@ -28,12 +28,12 @@ CASES: dict[str, tuple[int, list[int], SkewLimit, SkewLimit, int | None]] = {
 
 
 @pytest.mark.parametrize(
-    ("replicas", "sizes", "outer", "inner", "stranded"), CASES.values(), ids=CASES.keys()
+    ("replicas", "sizes", "outer", "inner", "pending"), CASES.values(), ids=CASES.keys()
 )
 def test_the_first_pod_without_a_place_in_the_worst_order(
-    replicas: int, sizes: list[int], outer: SkewLimit, inner: SkewLimit, stranded: int | None
+    replicas: int, sizes: list[int], outer: SkewLimit, inner: SkewLimit, pending: int | None
 ) -> None:
-    assert first_stranded(replicas, Counter(sizes), outer, inner) == stranded
+    assert find_first_pending(replicas, Counter(sizes), outer, inner) == pending
 
 
 Pods = tuple[tuple[int, ...], ...]
@@ -76,6 +76,6 @@ limits = st.builds(SkewLimit, st.integers(1, 4), st.sampled_from([True, True, Tr
 def test_it_is_the_first_in_all_orders(
     replicas: int, sizes: list[int], outer: SkewLimit, inner: SkewLimit
 ) -> None:
-    found = first_stranded(replicas, Counter(sizes), outer, inner)
+    found = find_first_pending(replicas, Counter(sizes), outer, inner)
 
     assert found == try_all(replicas, sizes, outer, inner)

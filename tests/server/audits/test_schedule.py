@@ -21,14 +21,13 @@ from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.server.apiserver import connect_api_server
 from webhook.server.audits.messages import AuditFailure, AuditResult
 from webhook.server.audits.schedule import (
-    AuditObservers,
     AuditSchedule,
     build_audits,
     pause_after,
 )
 from webhook.server.context import ServerContext
 from webhook.server.election import Clocks
-from webhook.server.events import EventRecorder
+from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.reload import PolicySources
 from webhook.telemetry.catalogue import SKEW
 from webhook.telemetry.exposition import expose
@@ -105,7 +104,7 @@ class FakeAudits:
             self.audit,
             timedelta(minutes=10),
             clocks,
-            AuditObservers(self.metrics, log, self.events),
+            TaskObservers(self.metrics, log, self.events),
         )
         return asyncio.create_task(auditor.work())
 

@@ -4,7 +4,7 @@ What a plan of evictions covers: ``RebalanceRequest``, from the options of a com
 ``read_request`` checks the options, ``read_files`` reads the objects of files. Nothing here plans.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from webhook.cli.output import write_stderr
 from webhook.cluster.scheduling.planningobjects import PlanningObjects
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.workloads import (
+    FindDefaults,
     WorkloadScope,
     is_finished,
     read_scope,
@@ -62,7 +63,7 @@ class RebalanceRequest(msgspec.Struct, frozen=True):
             SourceError: A named workload has no pods.
         """
         gates, defaults = self.gates, _find_defaults(found)
-        whole = read_scope(found.objects, gates.version, gates, self.namespace, defaults)
+        whole = read_scope(found.objects, gates, self.namespace, defaults)
         pods = whole.pods
         if self.workloads:
             known = {one.workload for one in pods}
@@ -80,10 +81,10 @@ class RebalanceRequest(msgspec.Struct, frozen=True):
     ) -> tuple[WorkloadPod, ...]:
         """Read pods of a namespace, of all workloads, among the objects of a cluster."""
         gates, objects = self.gates, replace(found.objects, pods=tuple(pods))
-        return read_workload_pods(objects, gates.version, gates, namespace, _find_defaults(found))
+        return read_workload_pods(objects, gates, namespace, _find_defaults(found))
 
 
-def _find_defaults(found: PlanningObjects) -> Callable[[ApiPod], DefaultConstraints]:
+def _find_defaults(found: PlanningObjects) -> FindDefaults:
     """Return the function that finds the default constraints of kube-scheduler for a pod."""
 
     def find_defaults(pod: ApiPod) -> DefaultConstraints:

@@ -27,12 +27,12 @@ from webhook.explain.rollingupdate.sizes import (
 )
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.api.versions import Version
-from webhook.policy.fenceposts import is_limit, read_limits, scale
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT, STATEFUL_SET
 from webhook.policy.nextrevision import read_partitioned
 from webhook.policy.paths import find_value, is_array, is_object
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.podlabels import revision_key
+from webhook.policy.rolloutlimits import is_limit, read_limits, scale
 
 NEW_REVISION = "new"
 """Placeholder for the hash of the revision that is rolled out; a real hash has no vowels."""

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from webhook.cluster.scheduling.podobjects import DiskSource
-from webhook.policy.model import ZONE, LabelSelectorRequirement
+from webhook.policy.model import BETA_REGION, BETA_ZONE, REGION, ZONE, LabelSelectorRequirement
 from webhook.policy.placement.filters.filterpods import (
     AZURE_DISK,
     BLOCK_STORE,
     CINDER,
-    DISK,
+    GCE_DISK,
     PORTWORX,
 )
 from webhook.policy.placement.filters.storage import MIGRATED, DriverVolume
@@ -32,7 +32,7 @@ PLUGINS: Mapping[str, str] = MappingProxyType(
         AZURE_DISK: "kubernetes.io/azure-disk",
         BLOCK_STORE: "kubernetes.io/aws-ebs",
         CINDER: "kubernetes.io/cinder",
-        DISK: "kubernetes.io/gce-pd",
+        GCE_DISK: "kubernetes.io/gce-pd",
         PORTWORX: "kubernetes.io/portworx-volume",
     }
 )
@@ -42,16 +42,11 @@ _ZONE_KEYS: Mapping[str, str] = MappingProxyType(
     {
         BLOCK_STORE: "topology.ebs.csi.aws.com/zone",
         CINDER: "topology.cinder.csi.openstack.org/zone",
-        DISK: "topology.gke.io/zone",
+        GCE_DISK: "topology.gke.io/zone",
     }
 )
 """Field of a volume -> the label that the driver gives to the nodes of a zone."""
 
-_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-_REGIONS: Mapping[str, str] = MappingProxyType(
-    {_BETA_ZONE: "failure-domain.beta.kubernetes.io/region"}
-)
-_REGION = "topology.kubernetes.io/region"
 _SEPARATOR = "__"  # between the zones of a volume
 _UNSPECIFIED = "UNSPECIFIED"
 _ZONE_PARTS = 3  # of a name such as europe-west1-b
@@ -99,7 +94,7 @@ def _identify_azure(disk: DiskSource, _labels: Mapping[str, str]) -> str:
 
 def _identify_gce(disk: DiskSource, labels: Mapping[str, str]) -> str:
     """Source: gce_pd.go ``TranslateInTreePVToCSI``, ``gceGetRegionFromZones``."""
-    zones = (labels.get(_BETA_ZONE) or labels.get(ZONE, "")).split(_SEPARATOR)
+    zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(_SEPARATOR)
     if len(zones) == 1:
         return f"projects/{_UNSPECIFIED}/zones/{zones[0] or _UNSPECIFIED}/disks/{disk.pd_name}"
     parts = [zone.split("-") for zone in zones]
@@ -114,7 +109,7 @@ _HANDLES: Mapping[str, Callable[[DiskSource, Mapping[str, str]], str]] = Mapping
         AZURE_DISK: _identify_azure,
         BLOCK_STORE: _identify_ebs,
         CINDER: _identify,
-        DISK: _identify_gce,
+        GCE_DISK: _identify_gce,
         PORTWORX: _identify,
     }
 )
@@ -137,8 +132,8 @@ def migrate_selector(
         return selector
     known = {one.key for term in terms for one in term.match_expressions or ()}
     places = (known, labels)
-    zone = next((one for place in places for one in (ZONE, _BETA_ZONE) if one in place), ZONE)
-    renamed = {_REGIONS[zone]: _REGION} if zone in _REGIONS else {}
+    zone = next((one for place in places for one in (ZONE, BETA_ZONE) if one in place), ZONE)
+    renamed = {BETA_REGION: REGION} if zone == BETA_ZONE else {}
     if _has_values(terms, zone):
         renamed[zone] = key
         return NodeSelector(tuple(_rename(term, renamed) for term in terms))

@@ -19,49 +19,29 @@ from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.cluster.scheduling.workloads import WorkloadObjects
 from webhook.errors import ApiError, ExpiredError, SourceError
 from webhook.manifests import Document, find_type_mismatch
-from webhook.policy.kinds import (
-    BUILT_IN_KINDS,
-    DEPLOYMENT,
-    NAMESPACE_KIND,
-    POD,
-    REPLICA_SET,
-    REPLICATION_CONTROLLER,
-    STATEFUL_SET,
-    STORAGE_CLASS,
-    KindRow,
-)
-from webhook.policy.model import GroupKind
+from webhook.policy import kinds
+from webhook.policy.kinds import KindRow
 from webhook.policy.nesting import decode_nested
 from webhook.policy.paths import format_path
 
-_STORAGE = "storage.k8s.io"
-NODE, SERVICE = GroupKind("", "Node"), GroupKind("", "Service")
-
-
-def _row(group: str, kind: str, *, namespaced: bool = True) -> KindRow:
-    """Return the row of a kind that only plans read; its plural is regular."""
-    plural = f"{kind.lower()}s".replace("ys", "ies")
-    return KindRow(group, "v1", kind, plural, namespaced=namespaced)
-
-
 PLANNING_KINDS: Mapping[str, KindRow] = MappingProxyType(
     {
-        "nodes": BUILT_IN_KINDS[NODE],
-        "namespaces": BUILT_IN_KINDS[NAMESPACE_KIND],
-        "deployments": BUILT_IN_KINDS[DEPLOYMENT],
-        "replica_sets": BUILT_IN_KINDS[REPLICA_SET],
-        "stateful_sets": BUILT_IN_KINDS[STATEFUL_SET],
-        "replication_controllers": BUILT_IN_KINDS[REPLICATION_CONTROLLER],
-        "services": BUILT_IN_KINDS[SERVICE],
-        "pod_disruption_budgets": _row("policy", "PodDisruptionBudget"),
-        "persistent_volumes": _row("", "PersistentVolume", namespaced=False),
-        "persistent_volume_claims": _row("", "PersistentVolumeClaim"),
-        "storage_classes": BUILT_IN_KINDS[STORAGE_CLASS],
-        "csi_nodes": _row(_STORAGE, "CSINode", namespaced=False),
-        "csi_drivers": _row(_STORAGE, "CSIDriver", namespaced=False),
-        "csi_storage_capacities": _row(_STORAGE, "CSIStorageCapacity"),
-        "volume_attachments": _row(_STORAGE, "VolumeAttachment", namespaced=False),
-        "pods": BUILT_IN_KINDS[POD],
+        "nodes": kinds.BUILT_IN_KINDS[kinds.NODE],
+        "namespaces": kinds.BUILT_IN_KINDS[kinds.NAMESPACE_KIND],
+        "deployments": kinds.BUILT_IN_KINDS[kinds.DEPLOYMENT],
+        "replica_sets": kinds.BUILT_IN_KINDS[kinds.REPLICA_SET],
+        "stateful_sets": kinds.BUILT_IN_KINDS[kinds.STATEFUL_SET],
+        "replication_controllers": kinds.BUILT_IN_KINDS[kinds.REPLICATION_CONTROLLER],
+        "services": kinds.BUILT_IN_KINDS[kinds.SERVICE],
+        "pod_disruption_budgets": kinds.BUILT_IN_KINDS[kinds.POD_DISRUPTION_BUDGET],
+        "persistent_volumes": kinds.BUILT_IN_KINDS[kinds.VOLUME],
+        "persistent_volume_claims": kinds.BUILT_IN_KINDS[kinds.VOLUME_CLAIM],
+        "storage_classes": kinds.BUILT_IN_KINDS[kinds.STORAGE_CLASS],
+        "csi_nodes": kinds.BUILT_IN_KINDS[kinds.CSI_NODE],
+        "csi_drivers": kinds.BUILT_IN_KINDS[kinds.CSI_DRIVER],
+        "csi_storage_capacities": kinds.BUILT_IN_KINDS[kinds.CSI_CAPACITY],
+        "volume_attachments": kinds.BUILT_IN_KINDS[kinds.VOLUME_ATTACHMENT],
+        "pods": kinds.BUILT_IN_KINDS[kinds.POD],
     }
 )
 """Field of ``WorkloadObjects`` -> kind; Services are only facts. Pods change most, and are last."""

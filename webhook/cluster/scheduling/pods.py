@@ -28,9 +28,9 @@ from webhook.policy.placement.filters.filterpods import (
     BLOCK_STORE,
     CINDER,
     CLAIM,
-    DISK,
     EPHEMERAL,
     EVERY_ADDRESS,
+    GCE_DISK,
     ISCSI,
     PORTWORX,
     RBD,
@@ -160,7 +160,7 @@ def _list_volumes(
 
 def _list_disks(volume: VolumeObject) -> Iterator[tuple[str, DiskSource, str]]:
     if disk := volume.gce_persistent_disk:
-        yield DISK, disk, disk.pd_name or ""
+        yield GCE_DISK, disk, disk.pd_name or ""
     if disk := volume.aws_elastic_block_store:
         yield BLOCK_STORE, disk, disk.volume_id or ""
     if disk := volume.azure_disk:

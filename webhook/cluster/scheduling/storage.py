@@ -30,7 +30,7 @@ from webhook.policy.placement.filters.filterpods import (
     AZURE_DISK,
     BLOCK_STORE,
     CINDER,
-    DISK,
+    GCE_DISK,
     PORTWORX,
 )
 from webhook.policy.placement.filters.storage import (
@@ -156,7 +156,7 @@ def _migrate(volume: ApiVolume) -> MigratedVolume | None:
     """Read a volume of an in-tree plugin that a CSI driver has replaced."""
     spec, labels = volume.spec or VolumeSpec(), volume.meta.labels
     sources = {
-        DISK: spec.gce_persistent_disk,
+        GCE_DISK: spec.gce_persistent_disk,
         BLOCK_STORE: spec.aws_elastic_block_store,
         AZURE_DISK: spec.azure_disk,
         CINDER: spec.cinder,

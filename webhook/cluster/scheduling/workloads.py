@@ -8,7 +8,7 @@ Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -17,13 +17,12 @@ from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, FilterSp
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import is_mirror
 from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.spreads import DefaultConstraints, resolve_constraints
+from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
 from webhook.rebalance.budgets import (
@@ -113,36 +112,43 @@ class WorkloadScope(NamedTuple):
     budgets: tuple[PodDisruptionBudget, ...]
 
 
+FindDefaults: TypeAlias = Callable[[ApiPod], DefaultConstraints]
+"""Returns the default constraints that kube-scheduler applies to a pod."""
+
+
+def find_no_defaults(_pod: ApiPod) -> DefaultConstraints:
+    """Return no default constraints for any pod."""
+    return NO_DEFAULTS
+
+
 def read_scope(
     objects: WorkloadObjects,
-    version: Version,
     gates: Gates,
     namespace: str = "",
-    defaults: Callable[[ApiPod], DefaultConstraints] = lambda _: DefaultConstraints(),
+    find_defaults: FindDefaults = find_no_defaults,
 ) -> WorkloadScope:
     """
     Read the pods of a namespace, and all that decides on their evictions.
 
     Args:
-        version: Of the scheduler.
+        gates: Those of the scheduler, of its version.
         namespace: Of the workloads; empty for all namespaces.
-        defaults: Returns the scheduler's default constraints for a pod.
+        find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
     owners = _Owners(objects)
     return WorkloadScope(
-        read_cluster(objects, version),
-        read_workload_pods(objects, version, gates, namespace, defaults),
+        read_cluster(objects, gates.version),
+        read_workload_pods(objects, gates, namespace, find_defaults),
         tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
     )
 
 
 def read_workload_pods(
     objects: WorkloadObjects,
-    version: Version,
     gates: Gates,
     namespace: str = "",
-    defaults: Callable[[ApiPod], DefaultConstraints] = lambda _: DefaultConstraints(),
+    find_defaults: FindDefaults = find_no_defaults,
 ) -> tuple[WorkloadPod, ...]:
     """Read the pods alone; the arguments are those of ``read_scope``."""
     owners = _Owners(objects)
@@ -151,9 +157,9 @@ def read_workload_pods(
         spec = pod.spec or FilterSpec()
         unbound = replace(pod, spec=replace(spec, node_name=""))
         return WorkloadPod(
-            pod=read_pod(pod, version),
-            replacement=read_pod(unbound, version),
-            spreads=resolve_constraints(pod.constraints, pod.labels, gates, defaults(pod)),
+            pod=read_pod(pod, gates.version),
+            replacement=read_pod(unbound, gates.version),
+            spreads=resolve_constraints(pod.constraints, pod.labels, gates, find_defaults(pod)),
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
             obstacle=_find_obstacle(pod),

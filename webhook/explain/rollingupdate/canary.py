@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes, take
-from webhook.policy.fenceposts import PodLimits
+from webhook.policy.rolloutlimits import PodLimits
 
 ALL = 100  # percent, the weight after the last step
 _TIE = 0.5  # of a pod: the controller may round it either way

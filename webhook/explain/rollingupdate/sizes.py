@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from webhook.explain.abstractstructs import AbstractStructMeta
-from webhook.policy.fenceposts import PodLimits
+from webhook.policy.rolloutlimits import PodLimits
 
 
 class SetSizes(msgspec.Struct, frozen=True):

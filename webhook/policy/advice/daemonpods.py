@@ -1,8 +1,8 @@
 """
 Pods of a DaemonSet that have no place: each of them is meant for one node.
 
-``find_crowd`` is the entry point. The controller gives each pod a node affinity. A constraint that
-honors it counts one node, and allows the pod there. One that ignores it counts the pods of all
+``find_pending`` is the entry point. The controller gives each pod a node affinity. A constraint
+that honors it counts one node, and allows the pod there. One that ignores it counts the pods of all
 domains: a domain takes maxSkew pods more than the one with the fewest nodes of the DaemonSet, in
 whatever order its pods are placed.
 
@@ -19,7 +19,7 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
-class DaemonCrowd(NamedTuple):
+class PendingDaemonPods(NamedTuple):
     """
     The pods of a DaemonSet that one constraint keeps Pending.
 
@@ -55,9 +55,9 @@ class DaemonCrowd(NamedTuple):
         return f"{self.waiting} of {count_of(sum(self.needed.values()), 'pod')}"
 
 
-def find_crowd(
+def find_pending(
     spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState | None
-) -> DaemonCrowd | None:
+) -> PendingDaemonPods | None:
     """
     Find the pods that a constraint of a DaemonSet keeps Pending.
 
@@ -71,16 +71,16 @@ def find_crowd(
     if cluster is None or spread.honors_affinity:
         return None
 
-    def crowd(*, taints: bool) -> DaemonCrowd:
+    def count(*, taints: bool) -> PendingDaemonPods:
         needed = _count_needed(spread, keys, demands, cluster, taints=taints)
         enough = len(needed) >= spread.min_domains
         minimum = min(needed.values(), default=0) if enough else 0
-        return DaemonCrowd(needed, minimum + spread.max_skew, by_taints=False)
+        return PendingDaemonPods(needed, minimum + spread.max_skew, by_taints=False)
 
-    found = crowd(taints=spread.honors_taints)
+    found = count(taints=spread.honors_taints)
     if not found.waiting:
         return None
-    return found._replace(by_taints=not crowd(taints=True).waiting)
+    return found._replace(by_taints=not count(taints=True).waiting)
 
 
 def _count_needed(

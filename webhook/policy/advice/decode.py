@@ -17,12 +17,12 @@ import msgspec
 
 from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.fenceposts import RolloutLimits, read_limits
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET, DEPLOYMENT, ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
 from webhook.policy.podlabels import COMPLETION_INDEX
+from webhook.policy.rolloutlimits import RolloutLimits, read_limits
 
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"  # takes precedence
 

@@ -34,7 +34,7 @@ from webhook.policy.advice.feasibility import SkewLimit
 from webhook.policy.advice.fields import is_unique
 from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.worstorder import first_stranded
+from webhook.policy.advice.worstorder import find_first_pending
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
@@ -120,7 +120,7 @@ class ReplicaOrders:
             nesting = self.cluster.nest_domains(*keys, self.keys, self.demands)
             if nesting is not None:
                 limits = limit_nested(outer, inner, nesting)
-                return first_stranded(replicas, nesting.shapes, *limits) is None
+                return find_first_pending(replicas, nesting.shapes, *limits) is None
         return self._search(binding, replicas)
 
     def _count_key(self, spread: SpreadConstraint) -> CountedKey:

@@ -23,7 +23,7 @@ from webhook.policy.advice.counting import (
     next_pod,
     other_workloads,
 )
-from webhook.policy.advice.daemonpods import DaemonCrowd, find_crowd
+from webhook.policy.advice.daemonpods import PendingDaemonPods, find_pending
 from webhook.policy.advice.findings import (
     RuleViolation,
     clip,
@@ -70,7 +70,7 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if all(one.node_affinity_policy != IGNORE for one in subject.constraints):
         return  # most workloads; what affinity excludes does not count
     if subject.is_daemon:
-        yield from _report_crowds(subject, context)
+        yield from _report_pending(subject, context)
         return
     for spread, closed in list_closed(subject, context):
         if closed.by_taints:
@@ -95,15 +95,15 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
         )
 
 
-def _report_crowds(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+def _report_pending(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """Report pods of a DaemonSet that have a place only if affinity is honored."""
-    for spread, crowd in _list_crowds(subject, context):
-        if not crowd.by_taints:
+    for spread, pending in _list_pending(subject, context):
+        if not pending.by_taints:
             yield RuleViolation(
                 subject.field(spread.index, AFFINITY_POLICY),
-                crowd.describe(spread.topology_key),
+                pending.describe(spread.topology_key),
                 member(AFFINITY_POLICY, HONOR),
-                f"{AFFINITY_POLICY} Ignore keeps {crowd.describe_waiting()} Pending",
+                f"{AFFINITY_POLICY} Ignore keeps {pending.describe_waiting()} Pending",
             )
 
 
@@ -133,7 +133,7 @@ def list_closed(
     hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
     if subject.is_daemon:
-        hard = [spread for spread, crowd in _list_crowds(subject, context) if crowd.by_taints]
+        hard = [spread for spread, pending in _list_pending(subject, context) if pending.by_taints]
     elif is_never_spread(subject):
         return
     for spread in hard:
@@ -144,16 +144,16 @@ def list_closed(
             yield spread, closed
 
 
-def _list_crowds(
+def _list_pending(
     subject: Subject, context: AdviceContext
-) -> Iterator[tuple[SpreadConstraint, DaemonCrowd]]:
+) -> Iterator[tuple[SpreadConstraint, PendingDaemonPods]]:
     """Yield the hard constraints of a DaemonSet that keep some of its pods Pending."""
     hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
     for spread in hard:
-        crowd = find_crowd(spread, keys, _demands_of(subject), context.cluster)
-        if crowd is not None and counts_itself(spread.constraint, subject, context.gates):
-            yield spread, crowd
+        pending = find_pending(spread, keys, _demands_of(subject), context.cluster)
+        if pending is not None and counts_itself(spread.constraint, subject, context.gates):
+            yield spread, pending
 
 
 def _list_known(subject: Subject, context: AdviceContext) -> list[SpreadConstraint]:

@@ -15,12 +15,12 @@ from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.fenceposts import RolloutLimits
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
+from webhook.policy.rolloutlimits import RolloutLimits
 
 
 class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):

@@ -13,7 +13,7 @@ from webhook.policy import render
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
+from webhook.policy.model import HOSTNAME, REGION, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
 from webhook.policy.podlabels import JOB_NAME
 from webhook.policy.selectors import SELECT_ALL
 
@@ -59,7 +59,7 @@ def _job_label(subject: Subject) -> dict[str, str]:
     return {JOB_NAME: name} if subject.kind == JOB and name else {}
 
 
-WELL_KNOWN = (ZONE, "topology.kubernetes.io/region", HOSTNAME)
+WELL_KNOWN = (ZONE, REGION, HOSTNAME)
 """Labels that take precedence if several labels of nodes match a misspelled key."""
 
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name

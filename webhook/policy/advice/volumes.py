@@ -23,10 +23,10 @@ from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import DO_NOT_SCHEDULE, ZONE
+from webhook.policy.model import BETA_ZONE, DO_NOT_SCHEDULE, ZONE
 from webhook.policy.placement.spreads import SpreadConstraint
 
-ZONES = frozenset({ZONE, "failure-domain.beta.kubernetes.io/zone"})  # labels of volumes, too
+ZONES = frozenset({ZONE, BETA_ZONE})  # labels of volumes, too
 
 
 class _Zones(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """
 The worst order in which replicas can be placed under two hard constraints with nested domains.
 
-``first_stranded`` is the entry point; ``feasibility`` is about the best order, and describes the
-two constraints. kube-scheduler places one pod after another and moves none, so that pods can be
+``find_first_pending`` is the entry point; ``feasibility`` is about the best order, and describes
+the two constraints. kube-scheduler places one pod after another and moves none, so that pods can be
 placed where the next one has no place, although other places would have left it one.
 
 Such a dead end is known by its numbers of pods alone. Let m be the pods of the least full outer
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from webhook.policy.advice.feasibility import SkewLimit
 
 
-def first_stranded(
+def find_first_pending(
     replicas: int, shapes: Mapping[int, int], outer: SkewLimit, inner: SkewLimit
 ) -> int | None:
     """

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.findings import join_names
@@ -17,10 +17,9 @@ from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.context import ServerContext
 from webhook.server.election import Clocks, Work
-from webhook.server.events import EventRecorder
+from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.reload import PolicySources
-from webhook.telemetry.logs import Log, log_bug
-from webhook.telemetry.metrics import Metrics
+from webhook.telemetry.logs import log_bug
 
 RunAudit: TypeAlias = Callable[[], Awaitable[AuditResult | AuditFailure]]
 """Runs one audit."""
@@ -38,19 +37,11 @@ def pause_after(took_s: float, interval_s: float) -> float:
     return max(interval_s - took_s, took_s)
 
 
-class AuditObservers(NamedTuple):
-    """Where audits report: metrics, the log, and Events, of which there may be none."""
-
-    metrics: Metrics
-    log: Log
-    events: EventRecorder | None = None
-
-
 class AuditSchedule:
     """Runs one audit after the other and reports each result."""
 
     def __init__(
-        self, run: RunAudit, interval: timedelta, clocks: Clocks, observers: AuditObservers
+        self, run: RunAudit, interval: timedelta, clocks: Clocks, observers: TaskObservers
     ) -> None:
         """
         Start no audit yet.
@@ -62,7 +53,8 @@ class AuditSchedule:
         self._run = run
         self._interval_s = interval.total_seconds()
         self._clocks = clocks
-        self._metrics, self._log, self._events = observers
+        self._observers = observers
+        self._metrics, self._log = observers.metrics, observers.log
         self._logged_problems: tuple[str, ...] = ()
         self._left_out: tuple[str, ...] = ()
 
@@ -112,9 +104,7 @@ class AuditSchedule:
             f"left out {named}, which need more memory than an audit may use: allow more by "
             "--audit-memory"
         )
-        self._log.warning("audit", message=message)
-        if self._events is not None:
-            self._events.record("AuditIncomplete", message, warning=True)
+        self._observers.warn("audit", "AuditIncomplete", message)
 
     async def _try(self) -> AuditResult | AuditFailure:
         """Run one audit; a bug is logged, and counts as a failure."""
@@ -162,6 +152,6 @@ def build_audits(
     async def audit() -> AuditResult | AuditFailure:
         return await process.run(AuditOrder(sources(), group, settings.audit_bytes))
 
-    observers = AuditObservers(context.metrics, context.log, events)
+    observers = TaskObservers(context.metrics, context.log, events)
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
     return AuditSchedule(audit, interval, clocks, observers).work

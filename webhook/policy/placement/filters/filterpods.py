@@ -49,7 +49,7 @@ class PodVolume(msgspec.Struct, frozen=True, gc=False):
 
 
 CLAIM, EPHEMERAL = "persistentVolumeClaim", "ephemeral"
-DISK, BLOCK_STORE, ISCSI, RBD = "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"
+GCE_DISK, BLOCK_STORE, ISCSI, RBD = "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"
 AZURE_DISK, CINDER, PORTWORX = "azureDisk", "cinder", "portworxVolume"
 
 

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from webhook.policy.api.versions import Version
-from webhook.policy.model import ZONE, Node
+from webhook.policy.model import BETA_REGION, BETA_ZONE, REGION, ZONE, Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import (
     BLOCK_STORE,
     CLAIM,
+    GCE_DISK,
     ISCSI,
     RBD,
     FilterPod,
     PodVolume,
 )
-from webhook.policy.placement.filters.filterpods import DISK as GCE_DISK
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.storage import (
     MIGRATED,
@@ -167,12 +167,7 @@ def _find_driver(claim: Claim, storage: Storage, node: Node) -> DriverVolume:
     return DriverVolume(driver, f"claim {claim.namespace}/{claim.name}")
 
 
-_BETA = MappingProxyType(
-    {
-        "failure-domain.beta.kubernetes.io/zone": ZONE,
-        "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    }
-)
+_BETA = MappingProxyType({BETA_ZONE: ZONE, BETA_REGION: REGION})
 """Former label of a zone or region -> the label that has replaced it."""
 
 _ZONE_LABELS = (*_BETA, *_BETA.values())

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.fenceposts import DEFAULT_LIMITS, RolloutLimits, read_limits, scale
+from webhook.policy.rolloutlimits import DEFAULT_LIMITS, RolloutLimits, read_limits, scale
 
 # the limits as written, replicas, pods beyond them, and replicas that may be missing
 RESOLVED: dict[str, tuple[Any, int, tuple[int, int]]] = {
