@@ -14,6 +14,9 @@ DIST := dist
 # What is released carries the time of its commit: the same commit makes the same bytes.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
+# Tests start many processes, which take half the time if they find the bytecode of their modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Stamps, touched last, so that a half-made environment is made again:
 # the pinned packages of requirements/dev.txt, and on top of them this project.
 INSTALLED := $(VENV)/.installed
