@@ -32,9 +32,9 @@ ROOT = Path(__file__).parent.parent
 CONTEXT = multiprocessing.get_context("forkserver")
 
 PRELOADED = (
-    "aiohttp.web", "click", "coverage", "cryptography.x509", "hypothesis", "kubernetes_asyncio",
-    "msgspec", "prometheus_client", "pydantic", "pydantic_settings", "pytest", "rich.console",
-    "trustme", "yaml",
+    "aiohttp.web", "click", "coverage", "cryptography.x509", "kubernetes_asyncio", "msgspec",
+    "prometheus_client", "pydantic", "pydantic_settings", "pytest", "rich.console", "trustme",
+    "yaml",
 )  # fmt: skip
 """Libraries that are imported once: each measurement starts as a fork of a process with them."""
 
