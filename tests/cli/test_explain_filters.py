@@ -60,6 +60,27 @@ def test_a_what_if_places_replicas_until_resources_are_used_up(folder: Path, run
     )
 
 
+DAEMON = CLUSTER.replace(
+    "labels: {app: other}",
+    "ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: other, controller: true}]",
+)
+
+
+def test_new_nodes_have_pods_of_daemon_sets(folder: Path, run: Run) -> None:
+    """The pod of the DaemonSet takes 3 of 4 CPUs of every node, so that 1500m fit on none."""
+    (folder / "all.yaml").write_text(DAEMON)
+    options = ("--add-nodes", "pool=small:2", "--scale", "2", "-o", "json")
+
+    plain = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", "-o", "json")
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", *options)
+
+    assert [change["sentence"] for change in plain.documents[0]["explanation"]["changes"]] == [
+        "lower the request of the whole pod for cpu from 1500m to 1"
+    ]
+    what_if = ran.documents[0]["whatIf"]
+    assert (ran.code, what_if["placed"], what_if["pending"]) == (1, {}, 2)
+
+
 def test_what_may_not_be_listed_is_said_and_is_no_error(
     folder: Path, run: Run, api: ApiServer
 ) -> None:

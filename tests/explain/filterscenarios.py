@@ -56,6 +56,12 @@ def taking(name: str, at: str, spec: Mapping[str, Any]) -> Json:
     return pod_object(name, labels=WEB, nodeName=at, **spec)
 
 
+def owned_by(kind: str, pod: Json) -> Json:
+    """The pod with a controller."""
+    owner = {"kind": kind, "name": "owner", "controller": True}
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
 PORT_80 = [{"hostPort": 80}]
 TWO = (node("n1", "a"), node("n2", "b"))
 
@@ -78,12 +84,15 @@ def filter_scenarios(draw: st.DrawFn) -> Scenario:
     ]
     found = term(draw(st.sampled_from([ZONE, HOSTNAME])), app=draw(apps))
     pods = [
-        pod_object(
-            f"p{number}",
-            labels={"app": draw(apps)},
-            nodeName=f"n{draw(st.integers(0, len(nodes) - 1))}",
-            affinity=draw(st.sampled_from([{}, {}, anti_affinity(found)])),
-            **cpu(draw(amounts), ports=draw(some_ports)),
+        owned_by(
+            draw(st.sampled_from(["ReplicaSet", "DaemonSet"])),
+            pod_object(
+                f"p{number}",
+                labels={"app": draw(apps)},
+                nodeName=f"n{draw(st.integers(0, len(nodes) - 1))}",
+                affinity=draw(st.sampled_from([{}, {}, anti_affinity(found)])),
+                **cpu(draw(amounts), ports=draw(some_ports)),
+            ),
         )
         for number in range(draw(st.integers(0, 4)))
     ]

@@ -95,6 +95,14 @@ def test_nodes_without_resources_have_room_and_are_named(status: str) -> None:
     assert (scope.cluster.allocatable, scope.unread) == ({}, (NODE_RESOURCES,))
 
 
+def test_pods_of_daemon_sets_are_known_for_new_nodes() -> None:
+    owner = "ownerReferences: [{kind: DaemonSet, name: db, controller: true}]"
+    scope = read(NODE + PODS.replace("namespace: ops,", f"namespace: ops, {owner},"))
+
+    for cluster in (scope.cluster, scope.present):
+        assert [pod.name for pod in cluster.daemons["n1"]] == ["db-1"]
+
+
 NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops, labels: {team: x}}\n"
 
 

@@ -5,7 +5,7 @@ Namespaces and storage are read only for a pod that they matter to. What the use
 what files do not show, is left out and named; it is never an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import cached_property
 from itertools import chain
@@ -23,7 +23,7 @@ from webhook.cluster.wire import NamespaceObject
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD
 from webhook.policy.model import LabelSelector
-from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.cluster import SchedulingCluster, group_daemons
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
@@ -59,12 +59,14 @@ class _RunningPods(NamedTuple):
     The pods that have a node.
 
     Attributes:
+        daemons: As in ``SchedulingCluster``.
         are_all: Whether none are missing, such as those of other namespaces.
         nominated: Names of the pods without a node for which preemption has made room on one.
     """
 
     by_name: Mapping[PodName, FilterPod]
     placed: PlacedPods
+    daemons: Mapping[str, Sequence[FilterPod]]
     are_all: bool
     nominated: frozenset[PodName]
 
@@ -102,7 +104,13 @@ class SchedulingReader:
         names = _selects_namespaces(incoming, running.placed)
         labels = self._namespaces if names else {}
         present = SchedulingCluster(
-            topology, self._allocatable, running.placed, labels or {}, found.storage, self._version
+            topology,
+            self._allocatable,
+            running.placed,
+            labels or {},
+            found.storage,
+            self._version,
+            running.daemons,
         )
         notes = {
             OTHER_PODS: not running.are_all,
@@ -141,7 +149,8 @@ class SchedulingReader:
         placed = read_placed(map(_complete, found), self._version)
         pods = {(pod.namespace, pod.name): pod for pod in placed}
         nominated = frozenset(map(_name_of, filter(_is_nominated, found)))
-        running = _RunningPods(pods, PlacedPods(pods.values()), not key, nominated)
+        known = pods.values()
+        running = _RunningPods(pods, PlacedPods(known), group_daemons(known), not key, nominated)
         self._pods[key] = running
         return running
 

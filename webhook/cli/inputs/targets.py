@@ -315,7 +315,11 @@ def _build_daemon_target(
     running: Mapping[str, int],
 ) -> PlacementTarget:
     demands = daemon_demands(situation.pod.demands, host_network=is_host_network(subject))
-    pinned = replace(situation, pod=replace(situation.pod, demands=demands))
+    # A what-if places the pods of this DaemonSet on new nodes itself.
+    cluster = situation.cluster.without_daemons(
+        (subject.namespace, other.metadata.name or "") for other in selected
+    )
+    pinned = replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
     return PlacementTarget(
         subject=str(subject),
         kind=subject.kind,
