@@ -100,3 +100,13 @@ def test_new_nodes_lack_the_pods_that_are_left_out() -> None:
     after = before.with_nodes([node("n3")], "n1")
 
     assert (after.placed.usage("n3").pods, after.placed.usage("n1").pods) == (1, 2)
+
+
+def test_nominated_pods_take_room_of_their_node() -> None:
+    scene = replace(scene_of(AGENT), nominated={"n1": [WEB, AGENT], "n2": [AGENT]})
+
+    usage = scene.usage("n1")
+
+    assert (usage.pods, usage.requests.milli_cpu) == (3, 1000)
+    assert (scene.usage("n2").pods, scene.usage("n3").pods) == (1, 0)
+    assert scene.placed.usage("n1").pods == 1

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import Node
 from webhook.policy.placement.filters.filterpods import FilterPod
-from webhook.policy.placement.filters.placedpods import PlacedPods
+from webhook.policy.placement.filters.placedpods import NodeUsage, PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.placement.topology import Topology
@@ -26,6 +26,8 @@ class SchedulingCluster:
         namespaces: Name -> labels of the Namespace.
         version: Of the scheduler.
         daemons: Node name -> those of its pods that a new node like it has too.
+        nominated: Node name -> pods without a node that are nominated for it, and whose priority is
+            not lower than that of the pod to place.
     """
 
     topology: Topology
@@ -39,11 +41,19 @@ class SchedulingCluster:
     daemons: Mapping[str, Sequence[FilterPod]] = field(
         default_factory=dict[str, Sequence[FilterPod]]
     )
+    nominated: Mapping[str, Sequence[FilterPod]] = field(
+        default_factory=dict[str, Sequence[FilterPod]]
+    )
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The nodes by name."""
         return {node.name: node for node in self.topology.nodes}
+
+    def usage(self, node: str) -> NodeUsage:
+        """Return what the pods of a node take, with those that are nominated for it."""
+        nominated = self.nominated.get(node, ())
+        return reduce(lambda usage, pod: usage.plus(pod, 1), nominated, self.placed.usage(node))
 
     def with_nodes(self, nodes: Iterable[Node], like: str = "") -> "SchedulingCluster":
         """
