@@ -5,14 +5,17 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates
+from tests.policy.placement.filters.nominees import nominate
 from tests.policy.placement.filters.objects import (
     Json,
     anti_affinity,
     cluster,
     container,
     node_object,
+    pod,
     pod_affinity,
     pod_object,
     term,
@@ -96,10 +99,15 @@ def filter_scenarios(draw: st.DrawFn) -> Scenario:
         )
         for number in range(draw(st.integers(0, 4)))
     ]
-    return filter_scenario(
+    drawn = filter_scenario(
         nodes,
         pods,
         affinity=draw(st.sampled_from([{}, anti_affinity(found), pod_affinity(found)])),
         topologySpreadConstraints=draw(st.sampled_from([[], [SPREAD]])),
         **cpu(draw(amounts), ports=draw(some_ports)),
     )
+    waiting = st.builds(
+        lambda app, requested: pod("w", labels={"app": app}, **cpu(requested)), apps, amounts
+    )
+    nominated = draw(st.dictionaries(st.sampled_from(["n0", "n1"]), st.lists(waiting), max_size=1))
+    return replace(drawn, cluster=nominate(drawn.cluster, **nominated))
