@@ -86,45 +86,6 @@ def test_a_refusal_stops_it(evicting: EvictingServer, run: Run) -> None:
     assert ran.err.endswith("answered 403: forbidden: no\n")
 
 
-DEPLOYMENT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": 2},
-    "spec": {"replicas": 5},
-}
-ROLLOUT = (
-    "error: stopped, since a rollout is running: Deployment/web in shop: wait for it: "
-    "kubectl rollout status deployment/web -n shop\n"
-)
-
-
-def add_deployment(api: ApiServer, updated: int) -> None:
-    status = {"observedGeneration": 2, "replicas": 5, "updatedReplicas": updated}
-    api.add({**DEPLOYMENT, "status": status})
-
-
-def test_a_rollout_is_not_disturbed(api: ApiServer, evicting: EvictingServer, run: Run) -> None:
-    """The user is not asked, and only ``--apply`` refuses."""
-    add_deployment(api, 4)
-
-    ran, plan = run(*APPLY), run(*APPLY[:-1])
-    (document,) = run(*APPLY, "--yes", "-o", "json").documents
-
-    assert (ran.code, ran.err, evicting.evicted) == (3, ROLLOUT, [])
-    assert "1 eviction; no plan needs fewer\n" in ran.out
-    assert (plan.code, plan.err) == (0, "")
-    assert document["stopped"] == "a rollout is running"
-
-
-def test_pods_are_evicted_after_a_rollout(
-    api: ApiServer, evicting: EvictingServer, run: Run
-) -> None:
-    add_deployment(api, 5)
-
-    assert run(*APPLY, "--yes").code == 0
-    assert evicting.evicted == ["web-0"]
-
-
 def test_without_a_terminal_yes_is_required(evicting: EvictingServer, run: Run) -> None:
     ran = run(*APPLY)
 
