@@ -244,3 +244,45 @@ def test_apply_changes_a_part_of_the_live_cluster(
 
     assert ran.code == 2
     assert problem in ran.err
+
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": 2},
+    "spec": {"replicas": 5},
+}
+ROLLOUT = (
+    "error: stopped, since a rollout is running: Deployment/web in shop: wait for it: "
+    "kubectl rollout status deployment/web -n shop\n"
+)
+
+
+def add_deployment(api: ApiServer, updated: int) -> None:
+    status = {"observedGeneration": 2, "replicas": 5, "updatedReplicas": updated}
+    api.add(*NODES, *uneven_pods(), {**DEPLOYMENT, "status": status})
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_rollout_is_not_disturbed(api: ApiServer, run: Run) -> None:
+    """The user is not asked, and only ``--apply`` refuses."""
+    add_deployment(api, 4)
+    evicting = EvictingServer(api, "b1")
+    arguments = ("rebalance", *CLUSTER, "-n", "shop")
+
+    ran, plan = run(*arguments, "--apply"), run(*arguments)
+    (document,) = run(*arguments, "--apply", "--yes", "-o", "json").documents
+
+    assert (ran.code, ran.err, evicting.evicted) == (3, ROLLOUT, [])
+    assert "1 eviction; no plan needs fewer\n" in ran.out
+    assert (plan.code, plan.err) == (0, "")
+    assert document["stopped"] == "a rollout is running"
+
+
+@pytest.mark.usefixtures("folder")
+def test_pods_are_evicted_after_a_rollout(api: ApiServer, run: Run) -> None:
+    add_deployment(api, 5)
+    evicting = EvictingServer(api, "b1")
+
+    assert run("rebalance", *CLUSTER, "-n", "shop", "--apply", "--yes").code == 0
+    assert evicting.evicted == ["web-0"]

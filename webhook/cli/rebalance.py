@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from webhook.cli.applyplan import apply_plan, confirm
+from webhook.cli.applyplan import apply_plan, confirm, report_end
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
@@ -21,7 +21,7 @@ from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import show_plan
 from webhook.cli.views.rebalancedocument import describe_plan
 from webhook.cluster.protocol import ApiClient
-from webhook.cluster.rebalancing import RebalancingLimits
+from webhook.cluster.rebalancing import PlannedScope, RebalancingLimits, end_for_rollout
 from webhook.errors import ConfigError, SourceError
 from webhook.rebalance.plan import RebalancePlan, plan_rebalance
 
@@ -53,13 +53,17 @@ def rebalance(
     request = read_request(workload, namespace, sources, gates, all_namespaces=all_namespaces)
     if sources.live is None:
         return _plan_files(filename, sources, request, output)
-    plan, unknown = _plan_live(sources.live, request)
+    planned, unknown = _plan_live(sources.live, request)
+    plan = planned.plan
     is_table, evictions = output is OutputFormat.TABLE, len(plan.steps)
     if is_table or not apply:
         _write(plan, unknown, output)
     if not apply or (is_table and not evictions):
         return outcome(findings=not plan.restores_all, unfinished=False)
     if evictions:
+        end = end_for_rollout(planned)
+        if end is not None:
+            return report_end(end, (), output)
         confirm(evictions, yes=yes)
     limits = RebalancingLimits(evictions, wave, timeout)
     return apply_plan(sources.live, request, limits, output)
@@ -103,10 +107,10 @@ def _plan_files(
 
 def _plan_live(
     server: ServerOptions, request: RebalanceRequest
-) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+) -> tuple[PlannedScope, tuple[SourceError, ...]]:
     """Plan a live cluster; return the plan, and the kinds that it does not consider."""
 
-    async def read(client: ApiClient) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+    async def read(client: ApiClient) -> tuple[PlannedScope, tuple[SourceError, ...]]:
         with progress_bar() as bar:
             task = bar.add_task("reading the cluster", total=None)
 
@@ -115,12 +119,12 @@ def _plan_live(
 
             scope = LiveScope(client, request, report)
             planned = await scope.plan()
-        return planned.plan, tuple(scope.found.unknown)
+        return planned, tuple(scope.found.unknown)
 
-    plan, unknown = apiserver.call(server, read)
+    planned, unknown = apiserver.call(server, read)
     for problem in unknown:
         write_stderr(f"warning: not considered: {problem}")
-    return plan, unknown
+    return planned, unknown
 
 
 def _write(plan: RebalancePlan, unknown: tuple[SourceError, ...], output: OutputFormat) -> None:

@@ -114,6 +114,10 @@ KIND_ROWS: tuple[KindRow, ...] = (
         "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments",
         namespaced=False, audited=False,
     ),
+    KindRow(
+        "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
+        namespaced=False, audited=False,
+    ),
     KindRow("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", audited=False),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     KindRow(
@@ -204,6 +208,7 @@ VOLUME_CLAIM = GroupKind("", "PersistentVolumeClaim")
 VOLUME = GroupKind("", "PersistentVolume")
 CSI_NODE = GroupKind("storage.k8s.io", "CSINode")
 CSI_DRIVER = GroupKind("storage.k8s.io", "CSIDriver")
+PRIORITY_CLASS = GroupKind("scheduling.k8s.io", "PriorityClass")
 CSI_CAPACITY = GroupKind("storage.k8s.io", "CSIStorageCapacity")
 VOLUME_ATTACHMENT = GroupKind("storage.k8s.io", "VolumeAttachment")
 POD_DISRUPTION_BUDGET = GroupKind("policy", "PodDisruptionBudget")

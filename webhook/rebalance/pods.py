@@ -34,6 +34,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         spreads: The constraints of the replacement.
         workload: KIND/NAME, such as ``Deployment/web``; empty without a controller.
         obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
+        is_rolling: Whether a rollout of its workload deletes it, or other pods of a Deployment.
     """
 
     pod: FilterPod
@@ -42,6 +43,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     workload: str = ""
     is_ready: bool = True
     obstacle: EvictionObstacle | None = None
+    is_rolling: bool = False
 
     @property
     def is_spread(self) -> bool:

@@ -211,3 +211,35 @@ def test_budgets_whose_current_status_allows_nothing(
 def test_bounds_that_an_api_server_refuses(bound: str | int) -> None:
     with pytest.raises(msgspec.ValidationError, match=r"maxUnavailable is .*: write a number"):
         budget_of({"maxUnavailable": bound})
+
+
+ROLLING = {"status": {"replicas": 2, "updatedReplicas": 1}}
+OLD = pod("db-1", owned("StatefulSet", "db"), labels={"controller-revision-hash": "db-1"})
+REVISED = controller("db") | {"status": {"updateRevision": "db-2"}}
+
+# pod, other objects, whether it shows a rollout
+ROLLOUTS: dict[str, tuple[Json, Json, bool]] = {
+    "of a Deployment": (HASHED, {"deployments": [controller("web") | ROLLING]}, True),
+    "of a Deployment that is updated": (HASHED, {"deployments": [controller("web")]}, False),
+    "of a StatefulSet": (OLD, {"statefulSets": [REVISED]}, True),
+    "of a StatefulSet that is updated": (OLD, {"statefulSets": [controller("db")]}, False),
+    "a pod that is being deleted": (
+        OLD | {"metadata": OLD["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"statefulSets": [REVISED]},
+        False,
+    ),
+    "of a bare ReplicaSet": (
+        REPLICA_SET,
+        {"replicaSets": [controller("web-5d9c") | ROLLING]},
+        False,
+    ),
+    "of an unknown controller": (HASHED, {}, False),
+    "bare": (pod("web"), {}, False),
+}
+
+
+@pytest.mark.parametrize(("one", "objects", "expected"), ROLLOUTS.values(), ids=ROLLOUTS.keys())
+def test_a_pod_shows_the_rollout_of_its_workload(
+    one: Json, objects: Json, *, expected: bool
+) -> None:
+    assert scope_of({"pods": [one], **objects}).pods[0].is_rolling is expected

@@ -5,7 +5,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -187,7 +187,8 @@ class TargetBuilder:
         running = Counter(other.spec.node_name or "" for other in own)
         replicas = 1 if workload.replicas is None else workload.replicas
         volumes = read_set_volumes(subject, replicas, self._scale)
-        scope = self._read_scope(pod, namespace, volumes.at(ordinal))
+        names = frozenset(other.metadata.name or "" for other in selected)
+        scope = self._read_scope(pod, namespace, volumes.at(ordinal), names)
         situation = self._situation(pod, scope, facts)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             daemons = _build_daemon_target(subject, situation, selected, running)
@@ -291,10 +292,14 @@ class TargetBuilder:
         return replace(terms, revision=unknown) if unknown else terms
 
     def _read_scope(
-        self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS
+        self,
+        pod: ApiPod,
+        namespace: str,
+        claims: PodClaims = NO_CLAIMS,
+        replicas: Collection[str] = (),
     ) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
-        return self._scheduling.read(pod, namespace, topology, claims)
+        return self._scheduling.read(pod, namespace, topology, claims, replicas)
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes
@@ -315,7 +320,11 @@ def _build_daemon_target(
     running: Mapping[str, int],
 ) -> PlacementTarget:
     demands = daemon_demands(situation.pod.demands, host_network=is_host_network(subject))
-    pinned = replace(situation, pod=replace(situation.pod, demands=demands))
+    # A what-if places the pods of this DaemonSet on new nodes itself.
+    cluster = situation.cluster.without_daemons(
+        (subject.namespace, other.metadata.name or "") for other in selected
+    )
+    pinned = replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
     return PlacementTarget(
         subject=str(subject),
         kind=subject.kind,

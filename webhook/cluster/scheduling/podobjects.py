@@ -159,6 +159,8 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
 
     affinity: FullAffinity | None = None
     host_network: bool | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     overhead: Quantities | None = None

@@ -13,12 +13,13 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from webhook.cluster.scheduling.controllers import GenerationMeta, PodController
 from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, FilterSpec, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
-from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -34,19 +35,6 @@ from webhook.rebalance.budgets import (
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 _ALWAYS_ALLOW = "AlwaysAllow"  # policy/v1 ``UnhealthyPodEvictionPolicyType``
-
-
-class _ScaleSpec(msgspec.Struct, frozen=True):
-    """The number of pods that a controller keeps; None means 1."""
-
-    replicas: int | None = None
-
-
-class _Controller(msgspec.Struct, frozen=True):
-    """A controller of pods, or of ReplicaSets."""
-
-    metadata: UniqueMeta = UniqueMeta()
-    spec: _ScaleSpec | None = None
 
 
 class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,12 +54,6 @@ class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
                 raise ValueError(f"{name} is {bound!r}: {advice}")
 
 
-class _BudgetMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
-    """The metadata of a PodDisruptionBudget."""
-
-    generation: int | None = None
-
-
 class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
     """What the eviction API goes by, if it is of the current generation."""
 
@@ -82,7 +64,7 @@ class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
 class _Budget(msgspec.Struct, frozen=True):
     """A PodDisruptionBudget."""
 
-    metadata: _BudgetMeta = _BudgetMeta()
+    metadata: GenerationMeta = GenerationMeta()
     spec: _BudgetSpec = _BudgetSpec()
     status: _BudgetStatus | None = None
 
@@ -97,10 +79,10 @@ class _Budget(msgspec.Struct, frozen=True):
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
     """The objects of a cluster that decide on evictions; None is the same as absent."""
 
-    deployments: tuple[_Controller, ...] | None = None
-    replica_sets: tuple[_Controller, ...] | None = None
-    stateful_sets: tuple[_Controller, ...] | None = None
-    replication_controllers: tuple[_Controller, ...] | None = None
+    deployments: tuple[PodController, ...] | None = None
+    replica_sets: tuple[PodController, ...] | None = None
+    stateful_sets: tuple[PodController, ...] | None = None
+    replication_controllers: tuple[PodController, ...] | None = None
     pod_disruption_budgets: tuple[_Budget, ...] | None = None
 
 
@@ -163,6 +145,7 @@ def read_workload_pods(
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
             obstacle=_find_obstacle(pod),
+            is_rolling=owners.is_rolling(pod),
         )
 
     return tuple(
@@ -224,10 +207,10 @@ class _Owners:
     """The controllers of a cluster by their names."""
 
     def __init__(self, objects: WorkloadObjects) -> None:
-        listed: Mapping[str, Iterable[_Controller] | None] = {
-            "Deployment": objects.deployments,
-            "ReplicaSet": objects.replica_sets,
-            "StatefulSet": objects.stateful_sets,
+        listed: Mapping[str, Iterable[PodController] | None] = {
+            DEPLOYMENT.kind: objects.deployments,
+            REPLICA_SET.kind: objects.replica_sets,
+            STATEFUL_SET.kind: objects.stateful_sets,
             "ReplicationController": objects.replication_controllers,
         }
         self._known = {
@@ -247,12 +230,22 @@ class _Owners:
         # A Deployment names its ReplicaSets after itself and the hash that it gives to their pods.
         suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
         name = owner.name.removesuffix(suffix)
-        return owner if name == owner.name else _Name(owner.namespace, "Deployment", name)
+        return owner if name == owner.name else _Name(owner.namespace, DEPLOYMENT.kind, name)
 
     def name_workload(self, pod: ApiPod) -> str:
         """Name the workload of a pod as KIND/NAME; empty without a controller."""
         root = self.find_root(pod)
         return "" if root is None else f"{root.kind}/{root.name}"
+
+    def is_rolling(self, pod: ApiPod) -> bool:
+        """Whether a pod shows that its Deployment or StatefulSet rolls out a new revision."""
+        root, metadata = self.find_root(pod), _meta(pod)
+        known = None if root is None else self._known.get(root)
+        if root is None or known is None or metadata.deletion_timestamp is not None:
+            return False
+        if root.kind == STATEFUL_SET.kind:
+            return known.updates_pod(metadata.name, pod.labels)
+        return root.kind == DEPLOYMENT.kind and known.is_rolling
 
     def count_replicas(self, pods: Iterable[ApiPod]) -> int:
         """
