@@ -57,6 +57,19 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
         Situation(revisions("x", "y", obstacle=EvictionObstacle.TERMINATING)),
         {},
     ),
+    "templates": (
+        Situation(
+            [
+                *(replace(one, differences=("host port 80",)) for one in UNEVEN[:2]),
+                *(replace(one, differences=("volume data",)) for one in UNEVEN[2:]),
+            ]
+        ),
+        {NoteKind.TEMPLATE: ("Deployment/web in shop (host port 80, volume data)",)},
+    ),
+    "a template of pods that are even": (
+        Situation([replace(one, differences=("host port 80",)) for one in EVEN]),
+        {},
+    ),
     "status of a budget": (
         Situation(UNEVEN, budgets=[EXHAUSTED]),
         {NoteKind.BUDGET_STATUS: ("shop/web-1",)},

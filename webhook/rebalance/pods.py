@@ -34,6 +34,8 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         spreads: The constraints of the replacement.
         workload: KIND/NAME, such as ``Deployment/web``; empty without a controller.
         obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
+        differences: What the template of its controller has in another way, in words. The
+            replacement demands what both demand.
     """
 
     pod: FilterPod
@@ -42,6 +44,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     workload: str = ""
     is_ready: bool = True
     obstacle: EvictionObstacle | None = None
+    differences: tuple[str, ...] = ()
 
     @property
     def is_spread(self) -> bool:

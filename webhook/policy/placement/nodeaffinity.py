@@ -73,6 +73,22 @@ def required_terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...] | 
     return tuple(filter(_is_usable, required.node_selector_terms or ()))
 
 
+def join_terms(
+    one: tuple[NodeSelectorTerm, ...] | None, other: tuple[NodeSelectorTerm, ...] | None
+) -> tuple[NodeSelectorTerm, ...] | None:
+    """Return the terms of which a node must match one to match one of each list."""
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    return tuple(
+        NodeSelectorTerm(
+            (*(first.match_expressions or ()), *(second.match_expressions or ())),
+            (*(first.match_fields or ()), *(second.match_fields or ())),
+        )
+        for first in one
+        for second in other
+    )
+
+
 def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     """
     Whether all conditions of a term hold for a node.
