@@ -23,7 +23,10 @@ case "$1" in
     [ "$(wc -l < calls)" = "${ABSENT:-}" ] || printf %s "uid-$(wc -l < calls)" ;;
 esac
 """
-"""Each look-up of a uid finds another pod: the evicted one is gone; none exists at call ABSENT, and call FAILS fails."""
+"""
+Each look-up of a uid finds another pod: the evicted one is gone. None exists at call ABSENT, and
+call FAILS fails.
+"""
 
 
 def run(plan: RebalancePlan, folder: Path, **variables: str) -> tuple[int, list[str]]:
@@ -68,6 +71,16 @@ def test_pods_are_evicted_one_after_another(tmp_path: Path) -> None:
         "metadata": {"namespace": "shop", "name": "web-0"},
         "deleteOptions": {"preconditions": {"uid": "uid-1"}},
     }
+
+
+def test_a_comment_names_the_node_that_the_next_steps_assume() -> None:
+    script = format_script(PLAN)
+
+    first, second = PLAN.steps
+    comment = f"# Deployment/web, from a1 to b1 or c1; the next steps assume {first.target}\n"
+    assert comment in script
+    assert script.count("assume") == 1
+    assert format_script(replace(PLAN, steps=(second,))).count("assume") == 0
 
 
 def test_a_refused_eviction_ends_the_script(tmp_path: Path) -> None:

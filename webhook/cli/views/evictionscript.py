@@ -65,8 +65,8 @@ def format_script(plan: RebalancePlan) -> str:
     """Format the evictions as a script; without any, it does nothing."""
     steps = list(_list_known(plan))
     lines = [_HEAD.format(number=count_of(len(steps), "eviction"), timeout=READY_TIMEOUT)]
-    for step in steps:
-        lines += _format_step(step)
+    for index, step in enumerate(steps, 1):
+        lines += _format_step(step, is_last=index == len(steps))
     if len(steps) < len(plan.steps):
         lines.append("# Plan again: the pods that are to be evicted next do not exist yet.\n")
     return "\n".join(lines)
@@ -82,11 +82,14 @@ def _list_known(plan: RebalancePlan) -> Iterator[EvictionStep]:
         yield step
 
 
-def _format_step(step: EvictionStep) -> Iterator[str]:
+def _format_step(step: EvictionStep, *, is_last: bool) -> Iterator[str]:
     namespace, pod = quote(step.namespace), quote(step.pod)
     others = " or others" if len(step.candidates) > SHOWN_CANDIDATES else ""
     nodes = f"{' or '.join(step.candidates[:SHOWN_CANDIDATES])}{others}"
-    yield printable(f"# {step.workload}, from {step.node} to {nodes}")
+    assumes = (
+        "" if is_last or len(step.candidates) == 1 else f"; the next steps assume {step.target}"
+    )
+    yield printable(f"# {step.workload}, from {step.node} to {nodes}{assumes}")
     yield " ".join(filter(None, ("evict", namespace, pod, step.uid and quote(step.uid))))
     kind, _, name = step.workload.partition("/")
     if kind == DEPLOYMENT.kind:
