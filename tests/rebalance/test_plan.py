@@ -447,3 +447,12 @@ def test_nothing_is_proven_if_a_template_differs_from_its_pods() -> None:
     even = web_pods({"a1": 1, "b1": 1, "c1": 1})
     idle = Situation([replace(one, differences=("host port 80",)) for one in even]).plan()
     assert (idle.least, idle.is_certain) == (0, True)
+
+
+def test_preferred_affinity_may_outweigh_a_soft_constraint() -> None:
+    for constraint, is_certain in ((SOFT, False), (spread_over(), True)):
+        pods = web_pods({"a1": 3, "b1": 1, "c1": 1}, constraint, has_preferences=True)
+
+        plan = Situation(pods).plan()
+
+        assert (len(plan.steps), plan.least, plan.is_certain) == (1, 1, is_certain)

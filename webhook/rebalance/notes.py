@@ -28,6 +28,7 @@ class NoteKind(StrEnum):
     NO_KEY = "not counted, pods on nodes without the topology key"
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
     TEMPLATE = "templates that differ from their pods, replacements may be placed elsewhere"
+    PREFERENCE = "preferred affinity is not considered, soft constraints may not be restored"
     BUDGET_STATUS = "PodDisruptionBudgets whose status allows no eviction, unlike their spec"
 
 
@@ -61,6 +62,7 @@ def find_notes(
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
         NoteKind.TEMPLATE: tuple(_find_differences(counted)),
+        NoteKind.PREFERENCE: tuple(_find_preferences(counted)),
         NoteKind.BUDGET_STATUS: tuple(_find_refusing(counted, budgets)),
     }
     return tuple(PlanNote(kind, found) for kind, found in names.items() if found)
@@ -99,6 +101,12 @@ def _find_differences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
         if one.is_spread and one.differences:
             found[f"{one.workload} in {one.pod.namespace}"].update(dict.fromkeys(one.differences))
     return (f"{name} ({join_names(tuple(texts), most=3)})" for name, texts in found.items())
+
+
+def _find_preferences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """Find workloads with soft constraints for whose pods preferred affinity ranks nodes, too."""
+    ranked = (one for one in pods if one.is_spread and one.may_be_ranked_otherwise)
+    yield from dict.fromkeys(f"{one.workload} in {one.pod.namespace}" for one in ranked)
 
 
 def _find_refusing(

@@ -236,7 +236,11 @@ def _plan_component(
         attempt.is_proven,
     )
     # By a template that differs from its pods, other nodes than foreseen may take the replacements.
-    return _doubt_all(part) if any(one.differences for one in pods) else part
+    if any(one.differences for one in pods):
+        return _doubt_all(part)
+    if any(one.may_be_ranked_otherwise for one in pods):
+        return replace(part, least=part.loose_least, is_proven=False)
+    return part
 
 
 def _doubt_all(part: _Part) -> _Part:

@@ -36,6 +36,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
         differences: What the template of its controller has in another way, in words. The
             replacement demands what both demand.
+        has_preferences: Whether preferred affinity ranks nodes for the replacement, too.
     """
 
     pod: FilterPod
@@ -45,11 +46,17 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     is_ready: bool = True
     obstacle: EvictionObstacle | None = None
     differences: tuple[str, ...] = ()
+    has_preferences: bool = False
 
     @property
     def is_spread(self) -> bool:
         """Whether its constraints are to hold: those of a workload that the scheduler spreads."""
         return self.obstacle is None
+
+    @property
+    def may_be_ranked_otherwise(self) -> bool:
+        """Whether scores besides those of its soft constraints may choose its node."""
+        return self.has_preferences and bool(self.spreads.soft)
 
 
 def renew_claims(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:

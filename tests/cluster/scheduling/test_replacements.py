@@ -235,3 +235,14 @@ def test_without_a_template_a_replacement_is_like_its_pod() -> None:
         assert len(replacement.constraints) == 1
     assert foresee_replacement(ApiPod(), None, V1_36).constraints == ()
     assert foresee(None, {}).differences == ()
+
+
+@pytest.mark.parametrize("kind", ["nodeAffinity", "podAffinity", "podAntiAffinity"])
+def test_preferred_affinity_of_the_pod_or_its_template(kind: str) -> None:
+    affinity = {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100}]}}
+
+    assert foresee({"affinity": affinity}, {}).has_preferences
+    assert foresee({}, {"affinity": affinity}).has_preferences
+    assert not foresee({"affinity": {kind: {}}}, {}).has_preferences
+    pod = decode({"affinity": affinity})
+    assert foresee_replacement(pod, None, V1_36).has_preferences

@@ -53,11 +53,13 @@ class Replacement(NamedTuple):
     Attributes:
         constraints: Its own topology spread constraints.
         differences: What the template has in another way than the running pod, in words.
+        has_preferences: Whether preferred affinity of the pod or of the template ranks nodes.
     """
 
     pod: FilterPod
     constraints: tuple[Constraint, ...]
     differences: tuple[str, ...] = ()
+    has_preferences: bool = False
 
 
 def foresee_replacement(
@@ -73,7 +75,8 @@ def foresee_replacement(
     """
     spec = replace(pod.spec or FilterSpec(), node_name="")
     if template is None or template.pod.spec is None:
-        return Replacement(read_pod(replace(pod, spec=spec), version), pod.constraints)
+        unbound = read_pod(replace(pod, spec=spec), version)
+        return Replacement(unbound, pod.constraints, has_preferences=_has_preferences(spec))
     pair = _pair(replace(pod, spec=spec), template, version)
     constraints = tuple(_find_constraints(pair))
     differences = (
@@ -83,7 +86,12 @@ def foresee_replacement(
         *(_describe_removals(pair) if template.is_other else ()),
     )
     unique = tuple(dict.fromkeys(differences))
-    return Replacement(_join(pair), (*pod.constraints, *constraints), unique)
+    prefers = _has_preferences(spec) or _has_preferences(template.pod.spec)
+    return Replacement(_join(pair), (*pod.constraints, *constraints), unique, prefers)
+
+
+def _has_preferences(spec: FilterSpec) -> bool:
+    return spec.affinity is not None and spec.affinity.has_preferences
 
 
 class _Pair(NamedTuple):

@@ -162,6 +162,7 @@ def read_workload_pods(
             is_ready=is_ready(pod),
             obstacle=_find_obstacle(pod),
             differences=successor.differences,
+            has_preferences=successor.has_preferences,
         )
 
     return tuple(

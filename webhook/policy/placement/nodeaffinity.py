@@ -42,10 +42,15 @@ class NodeSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
+class Preference(msgspec.Struct, frozen=True, gc=False):
+    """A preferred term of any affinity; nothing of it is decoded."""
+
+
 class NodeAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The part of a node affinity that excludes nodes; None excludes none."""
+    """A node affinity; for its required part None excludes no node."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[Preference, ...] | None = None
 
 
 class Affinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
