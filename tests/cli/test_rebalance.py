@@ -49,7 +49,7 @@ def test_the_formats(run: Run) -> None:
 
     assert (table.code, table.err) == (0, "")
     assert table.out.endswith("1 eviction; no plan needs fewer\n")
-    assert "\nevict shop web-0\n" in script.out
+    assert "\nevict shop web-0 uid-web-0\n" in script.out
     assert yaml.safe_load(document.out)["least"] == 1
 
 

@@ -24,6 +24,11 @@ USES: dict[str, tuple[Any, tuple[str, ...]]] = {
         (),
     ),
     "preferred nodes": ({"affinity": {"nodeAffinity": PREFERRED}}, ("preferred node affinity",)),
+    "preferred pods": ({"affinity": {"podAffinity": PREFERRED}}, ("preferred pod affinity",)),
+    "avoided pods": (
+        {"affinity": {"podAntiAffinity": PREFERRED}},
+        ("preferred pod anti-affinity",),
+    ),
     "required nodes": (
         {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}, ()
     ),

@@ -55,6 +55,12 @@ _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
         "preferred node affinity": _has(
             "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"
         ),
+        "preferred pod affinity": _has(
+            "affinity", "podAffinity", "preferredDuringSchedulingIgnoredDuringExecution"
+        ),
+        "preferred pod anti-affinity": _has(
+            "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution"
+        ),
         "scheduling gates": _has("schedulingGates"),
         "preemption": _has("priorityClassName"),
     }

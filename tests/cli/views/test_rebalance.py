@@ -8,6 +8,7 @@ from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_n
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
 from webhook.policy.model import HOSTNAME, LabelSelector
+from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle
 
@@ -151,3 +152,22 @@ def test_a_plan_that_is_not_proven_says_so() -> None:
     assert summarize_plan(PLAN.without_proof()) == (
         "1 eviction; not all objects were read, so this may be too few or too many"
     )
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "text"),
+    [
+        (GoalObstacle.CONFLICT, "1 constraint cannot be restored"),
+        (GoalObstacle.UNKNOWN, "1 constraint for which the search was given up"),
+        (GoalObstacle.PENDING_PODS, "1 constraint not planned, as pods have no node"),
+        (GoalObstacle.SCORES, "1 constraint that kube-scheduler may not restore"),
+    ],
+)
+def test_the_sum_says_what_is_known(obstacle: GoalObstacle, text: str) -> None:
+    (goal,) = PLAN.goals
+
+    plan = replace(PLAN, goals=(replace(goal, obstacle=obstacle),))
+
+    assert summarize_plan(plan) == f"1 eviction; no plan needs fewer; {text}"
+    both = (replace(goal, obstacle=obstacle), replace(goal, obstacle=GoalObstacle.NO_NODES))
+    assert "cannot be restored" in summarize_plan(replace(PLAN, goals=both))

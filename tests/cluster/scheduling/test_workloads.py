@@ -131,6 +131,17 @@ def test_default_constraints_of_the_scheduler() -> None:
     assert len(scope.pods[0].spreads.soft) == 1
 
 
+def test_a_replacement_demands_what_the_template_demands() -> None:
+    template = {"spec": {"nodeSelector": {"disk": "ssd"}}}
+    replica_set = {"metadata": controller("web-5d9c")["metadata"], "spec": {"template": template}}
+
+    (one,) = scope_of({"pods": [REPLICA_SET], "replicaSets": [replica_set]}).pods
+
+    assert one.replacement.demands.pairs == (("disk", "ssd"),)
+    assert one.pod.demands.pairs == ()
+    assert one.differences == ("nodeSelector disk=ssd",)
+
+
 def budget_of(spec: Json, *pods: Json, **objects: Any) -> tuple[int | None, int]:
     """The pods that must stay healthy, and those that are."""
     budget = {"metadata": {"name": "web", "namespace": "shop"}, "spec": spec}

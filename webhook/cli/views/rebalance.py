@@ -9,7 +9,7 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.selectors import render
-from webhook.rebalance.goals import find_excess
+from webhook.rebalance.goals import GoalObstacle, find_excess
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
@@ -111,11 +111,28 @@ def summarize_plan(plan: RebalancePlan) -> str:
         return f"{count_of(len(plan.steps), 'eviction')}; {doubt}"
     if not plan.goals:
         return "no pod has constraints that a rebalancing can restore"
-    missed = sum(result.obstacle is not None for result in plan.goals)
-    left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
+    left = "; ".join(_count_missed(plan))
     if not plan.steps:
         rest = "every other constraint holds" if plan.notes else "every constraint holds"
         return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
     return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))
+
+
+def _count_missed(plan: RebalancePlan) -> Iterator[str]:
+    """Count the constraints that the plan does not restore, apart by what is known of them."""
+    missed = Counter(
+        _KNOWN_OF.get(result.obstacle, "cannot be restored")
+        for result in plan.goals
+        if result.obstacle is not None
+    )
+    yield from (f"{count_of(number, 'constraint')} {text}" for text, number in missed.items())
+
+
+_KNOWN_OF = {
+    GoalObstacle.UNKNOWN: "for which the search was given up",
+    GoalObstacle.PENDING_PODS: "not planned, as pods have no node",
+    GoalObstacle.SCORES: "that kube-scheduler may not restore",
+}
+"""What is known of a constraint, unless it is proven that no plan restores it."""

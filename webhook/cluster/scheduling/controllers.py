@@ -1,20 +1,57 @@
 """
-The controllers of pods, as a plan of evictions reads them: ``PodController``.
+The controllers of pods, the templates of the pods that they create, and rollouts: ``Owners``.
 
-They show how many pods they keep, and whether a rollout is going to delete some.
+``Controller`` decodes its input from JSON. A pod belongs to its controller, and one of a ReplicaSet
+to the controller of that.
 
-Source: kubectl pkg/polymorphichelpers rollout_status.go.
+Source: kubernetes pkg/controller/disruption disruption.go; pkg/controller/statefulset
+stateful_set_utils.go ``newVersionedStatefulSetPod``; kubectl pkg/polymorphichelpers
+rollout_status.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.cluster.scheduling.podobjects import UniqueMeta
-from webhook.policy.nextrevision import find_ordinals
-from webhook.policy.podlabels import REVISION_HASH
+from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
+from webhook.cluster.scheduling.replacements import ControllerTemplate
+from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from webhook.policy.model import ObjectMeta
+from webhook.policy.nextrevision import (
+    find_ordinals,
+    read_partition,
+    read_partitioned,
+    read_start,
+)
+from webhook.policy.podlabels import REVISION_HASH, TEMPLATE_HASH
 
 _ROLLING_UPDATE = "RollingUpdate"  # apps/v1; the default of a StatefulSet
+
+
+class _ClaimTemplate(msgspec.Struct, frozen=True):
+    """A template of the claims of a StatefulSet."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _ControllerSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """
+    What a controller keeps and creates.
+
+    Attributes:
+        replicas: None means 1.
+        paused: Of a Deployment.
+        update_strategy: Of a StatefulSet.
+        ordinals: Of a StatefulSet.
+    """
+
+    replicas: int | None = None
+    paused: bool | None = None
+    template: ApiPod | None = None
+    update_strategy: dict[str, Any] | None = None
+    ordinals: dict[str, Any] | None = None
+    volume_claim_templates: tuple[_ClaimTemplate, ...] | None = None
 
 
 class GenerationMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
@@ -23,44 +60,18 @@ class GenerationMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
     generation: int | None = None
 
 
-class _Partition(msgspec.Struct, frozen=True, gc=False):
-    """The number of the first pods of a StatefulSet that a rollout leaves."""
-
-    partition: int | None = None
-
-
-class _UpdateStrategy(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """How a StatefulSet replaces pods of another revision."""
-
-    type: str | None = None
-    rolling_update: _Partition | None = None
-
-
-class _Ordinals(msgspec.Struct, frozen=True, gc=False):
-    """The ordinal of the first pod of a StatefulSet."""
-
-    start: int | None = None
-
-
-class _ControllerSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """What a controller keeps; ``replicas``: None means 1."""
-
-    replicas: int | None = None
-    paused: bool | None = None
-    update_strategy: _UpdateStrategy | None = None
-    ordinals: _Ordinals | None = None
-
-
 class _ControllerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What a controller has observed."""
 
     observed_generation: int | None = None
     replicas: int | None = None
     updated_replicas: int | None = None
+    current_replicas: int | None = None
+    current_revision: str | None = None
     update_revision: str | None = None
 
 
-class PodController(msgspec.Struct, frozen=True, gc=False):
+class Controller(msgspec.Struct, frozen=True):
     """A controller of pods, or of ReplicaSets."""
 
     metadata: GenerationMeta = GenerationMeta()
@@ -90,10 +101,128 @@ class PodController(msgspec.Struct, frozen=True, gc=False):
             labels: Of the pod.
         """
         spec, status = self.spec or _ControllerSpec(), self.status or _ControllerStatus()
-        strategy = spec.update_strategy or _UpdateStrategy()
-        if not status.update_revision or strategy.type not in (None, _ROLLING_UPDATE):
+        strategy = (spec.update_strategy or {}).get("type")
+        if not status.update_revision or strategy not in (None, _ROLLING_UPDATE):
             return False
-        partition = (strategy.rolling_update or _Partition()).partition or 0
-        first = partition + ((spec.ordinals or _Ordinals()).start or 0)
+        written = self.encode_revisions()
+        first = read_start(written) + read_partition(written)
         is_old = labels.get(REVISION_HASH) != status.update_revision
         return is_old and any(ordinal >= first for ordinal in find_ordinals((name,)))
+
+    def encode_revisions(self) -> dict[str, Any]:
+        """Encode what decides on the revisions of new pods, as ``read_partitioned`` reads it."""
+        spec = self.spec or _ControllerSpec()
+        return {
+            "metadata": {"generation": self.metadata.generation},
+            "spec": {"updateStrategy": spec.update_strategy, "ordinals": spec.ordinals},
+            "status": msgspec.to_builtins(self.status),
+        }
+
+
+class ControllerName(NamedTuple):
+    """A controller in its namespace."""
+
+    namespace: str
+    kind: str
+    name: str
+
+
+def find_owner(metadata: UniqueMeta) -> ControllerName | None:
+    """Find the controller that an object names as its owner; None if it names none."""
+    owners = (one for one in metadata.owner_references if one.controller)
+    owner = next(owners, None)
+    return None if owner is None else ControllerName(metadata.namespace, owner.kind, owner.name)
+
+
+class Owners:
+    """The controllers of a cluster by their names."""
+
+    def __init__(self, controllers: Mapping[str, Iterable[Controller] | None]) -> None:
+        """
+        Store the controllers.
+
+        Args:
+            controllers: Kind -> all of its objects.
+        """
+        self._known = {
+            ControllerName(one.metadata.namespace, kind, one.metadata.name): one
+            for kind, found in controllers.items()
+            for one in found or ()
+        }
+
+    def find_root(self, pod: ApiPod) -> ControllerName | None:
+        """Find the controller of a pod, or of its ReplicaSet; None if it has none."""
+        owner = find_owner(pod.metadata or UniqueMeta())
+        if owner is None or owner.kind != REPLICA_SET.kind:
+            return owner
+        known = self._known.get(owner)
+        if known is not None:
+            return find_owner(known.metadata) or owner
+        # A Deployment names its ReplicaSets after itself and the hash that it gives to their pods.
+        suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
+        name = owner.name.removesuffix(suffix)
+        return (
+            owner if name == owner.name else ControllerName(owner.namespace, DEPLOYMENT.kind, name)
+        )
+
+    def find_template(self, pod: ApiPod) -> ControllerTemplate | None:
+        """
+        Find the template from which the controller of a pod creates its replacement.
+
+        Returns:
+            None if it is not known: the controller is of another kind, or the pod of a StatefulSet
+            is below the partition, so that its replacement has the current revision as well.
+        """
+        owner = find_owner(pod.metadata or UniqueMeta())
+        known = None if owner is None else self._known.get(owner)
+        spec = known.spec if known else None
+        if known is None or spec is None or spec.template is None:
+            return None
+        if owner is None or owner.kind != STATEFUL_SET.kind:
+            return ControllerTemplate(spec.template)
+        revisions = read_partitioned(known.encode_revisions())
+        name = pod.metadata.name if pod.metadata else ""
+        if any(map(revisions.is_below, find_ordinals([name]))):
+            return None
+        revision = revisions.updated
+        is_known = REVISION_HASH in revision and REVISION_HASH in pod.labels
+        is_other = is_known and pod.labels[REVISION_HASH] != revision[REVISION_HASH]
+        claims = tuple(one.metadata.name for one in spec.volume_claim_templates or ())
+        return ControllerTemplate(spec.template, revision, claims, is_other=is_other)
+
+    def is_rolling(self, pod: ApiPod) -> bool:
+        """Whether a pod shows that its Deployment or StatefulSet rolls out a new revision."""
+        root, metadata = self.find_root(pod), pod.metadata or UniqueMeta()
+        known = None if root is None else self._known.get(root)
+        if root is None or known is None or metadata.deletion_timestamp is not None:
+            return False
+        if root.kind == STATEFUL_SET.kind:
+            return known.updates_pod(metadata.name, pod.labels)
+        return root.kind == DEPLOYMENT.kind and known.is_rolling
+
+    def name_workload(self, pod: ApiPod) -> str:
+        """Name the workload of a pod as KIND/NAME; empty without a controller."""
+        root = self.find_root(pod)
+        return "" if root is None else f"{root.kind}/{root.name}"
+
+    def count_replicas(self, pods: Iterable[ApiPod]) -> int:
+        """
+        Count the pods that the controllers of some pods keep.
+
+        Controllers that are not known count as many pods as they have.
+
+        Source: disruption.go ``getExpectedScale``.
+        """
+        total, seen = 0, set[ControllerName]()
+        for pod in pods:
+            root = self.find_root(pod)
+            known = None if root is None else self._known.get(root)
+            if root is None or root in seen:
+                continue
+            if known is None:
+                total += 1
+            else:
+                seen.add(root)
+                replicas = known.spec.replicas if known.spec else None
+                total += 1 if replicas is None else replicas
+        return total

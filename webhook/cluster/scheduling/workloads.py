@@ -7,15 +7,15 @@ ReplicaSet to the controller of that.
 Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
-from webhook.cluster.scheduling.controllers import GenerationMeta, PodController
-from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, FilterSpec, UniqueMeta
+from webhook.cluster.scheduling.controllers import Controller, GenerationMeta, Owners, find_owner
+from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
+from webhook.cluster.scheduling.replacements import foresee_replacement
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
@@ -24,7 +24,6 @@ from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
-from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
 from webhook.rebalance.budgets import (
     IntOrPercent,
@@ -79,11 +78,22 @@ class _Budget(msgspec.Struct, frozen=True):
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
     """The objects of a cluster that decide on evictions; None is the same as absent."""
 
-    deployments: tuple[PodController, ...] | None = None
-    replica_sets: tuple[PodController, ...] | None = None
-    stateful_sets: tuple[PodController, ...] | None = None
-    replication_controllers: tuple[PodController, ...] | None = None
+    deployments: tuple[Controller, ...] | None = None
+    replica_sets: tuple[Controller, ...] | None = None
+    stateful_sets: tuple[Controller, ...] | None = None
+    replication_controllers: tuple[Controller, ...] | None = None
     pod_disruption_budgets: tuple[_Budget, ...] | None = None
+
+    def find_owners(self) -> Owners:
+        """Index the controllers by their names."""
+        return Owners(
+            {
+                DEPLOYMENT.kind: self.deployments,
+                REPLICA_SET.kind: self.replica_sets,
+                STATEFUL_SET.kind: self.stateful_sets,
+                "ReplicationController": self.replication_controllers,
+            }
+        )
 
 
 class WorkloadScope(NamedTuple):
@@ -118,7 +128,7 @@ def read_scope(
         find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
-    owners = _Owners(objects)
+    owners = objects.find_owners()
     return WorkloadScope(
         read_cluster(objects, gates.version),
         read_workload_pods(objects, gates, namespace, find_defaults),
@@ -133,19 +143,21 @@ def read_workload_pods(
     find_defaults: FindDefaults = find_no_defaults,
 ) -> tuple[WorkloadPod, ...]:
     """Read the pods alone; the arguments are those of ``read_scope``."""
-    owners = _Owners(objects)
+    owners = objects.find_owners()
 
     def read(pod: ApiPod) -> WorkloadPod:
-        spec = pod.spec or FilterSpec()
-        unbound = replace(pod, spec=replace(spec, node_name=""))
+        successor = foresee_replacement(pod, owners.find_template(pod), gates.version)
+        spreads = resolve_constraints(successor.constraints, pod.labels, gates, find_defaults(pod))
         return WorkloadPod(
             pod=read_pod(pod, gates.version),
-            replacement=read_pod(unbound, gates.version),
-            spreads=resolve_constraints(pod.constraints, pod.labels, gates, find_defaults(pod)),
+            replacement=successor.pod,
+            spreads=spreads,
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
             obstacle=_find_obstacle(pod),
             is_rolling=owners.is_rolling(pod),
+            differences=successor.differences,
+            has_preferences=successor.has_preferences,
         )
 
     return tuple(
@@ -176,7 +188,7 @@ def _meta(pod: ApiPod) -> UniqueMeta:
 
 
 def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
-    owner = _find_owner(_meta(pod))
+    owner = find_owner(_meta(pod))
     if _meta(pod).deletion_timestamp is not None:
         return EvictionObstacle.TERMINATING
     if is_mirror(pod):
@@ -189,88 +201,7 @@ def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
 _OWNER_OBSTACLES = {DAEMON_SET.kind: EvictionObstacle.DAEMON_SET, JOB.kind: EvictionObstacle.JOB}
 
 
-class _Name(NamedTuple):
-    """A controller in its namespace."""
-
-    namespace: str
-    kind: str
-    name: str
-
-
-def _find_owner(metadata: UniqueMeta) -> _Name | None:
-    owners = (one for one in metadata.owner_references if one.controller)
-    owner = next(owners, None)
-    return None if owner is None else _Name(metadata.namespace, owner.kind, owner.name)
-
-
-class _Owners:
-    """The controllers of a cluster by their names."""
-
-    def __init__(self, objects: WorkloadObjects) -> None:
-        listed: Mapping[str, Iterable[PodController] | None] = {
-            DEPLOYMENT.kind: objects.deployments,
-            REPLICA_SET.kind: objects.replica_sets,
-            STATEFUL_SET.kind: objects.stateful_sets,
-            "ReplicationController": objects.replication_controllers,
-        }
-        self._known = {
-            _Name(one.metadata.namespace, kind, one.metadata.name): one
-            for kind, found in listed.items()
-            for one in found or ()
-        }
-
-    def find_root(self, pod: ApiPod) -> _Name | None:
-        """Find the controller of a pod, or of its ReplicaSet; None if it has none."""
-        owner = _find_owner(_meta(pod))
-        if owner is None or owner.kind != REPLICA_SET.kind:
-            return owner
-        known = self._known.get(owner)
-        if known is not None:
-            return _find_owner(known.metadata) or owner
-        # A Deployment names its ReplicaSets after itself and the hash that it gives to their pods.
-        suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
-        name = owner.name.removesuffix(suffix)
-        return owner if name == owner.name else _Name(owner.namespace, DEPLOYMENT.kind, name)
-
-    def name_workload(self, pod: ApiPod) -> str:
-        """Name the workload of a pod as KIND/NAME; empty without a controller."""
-        root = self.find_root(pod)
-        return "" if root is None else f"{root.kind}/{root.name}"
-
-    def is_rolling(self, pod: ApiPod) -> bool:
-        """Whether a pod shows that its Deployment or StatefulSet rolls out a new revision."""
-        root, metadata = self.find_root(pod), _meta(pod)
-        known = None if root is None else self._known.get(root)
-        if root is None or known is None or metadata.deletion_timestamp is not None:
-            return False
-        if root.kind == STATEFUL_SET.kind:
-            return known.updates_pod(metadata.name, pod.labels)
-        return root.kind == DEPLOYMENT.kind and known.is_rolling
-
-    def count_replicas(self, pods: Iterable[ApiPod]) -> int:
-        """
-        Count the pods that the controllers of some pods keep.
-
-        Controllers that are not known count as many pods as they have.
-
-        Source: disruption.go ``getExpectedScale``.
-        """
-        total, seen = 0, set[_Name]()
-        for pod in pods:
-            root = self.find_root(pod)
-            known = None if root is None else self._known.get(root)
-            if root is None or root in seen:
-                continue
-            if known is None:
-                total += 1
-            else:
-                seen.add(root)
-                replicas = known.spec.replicas if known.spec else None
-                total += 1 if replicas is None else replicas
-        return total
-
-
-def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: _Owners) -> PodDisruptionBudget:
+def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: Owners) -> PodDisruptionBudget:
     metadata, spec = budget.metadata, budget.spec
     selected = [
         pod
