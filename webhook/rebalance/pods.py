@@ -36,6 +36,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
         differences: What the template of its controller has in another way, in words. The
             replacement demands what both demand.
+        is_surplus: Whether its controller has more pods than replicas, and replaces none.
         has_preferences: Whether preferred affinity ranks nodes for the replacement, too.
     """
 
@@ -47,6 +48,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     obstacle: EvictionObstacle | None = None
     differences: tuple[str, ...] = ()
     has_preferences: bool = False
+    is_surplus: bool = False
 
     @property
     def is_spread(self) -> bool:

@@ -8,6 +8,7 @@ Source: kubernetes pkg/controller/disruption disruption.go; pkg/controller/state
 stateful_set_utils.go ``newVersionedStatefulSetPod``.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -140,6 +141,20 @@ class Owners:
         is_other = is_known and pod.labels[REVISION_HASH] != revision[REVISION_HASH]
         claims = tuple(one.metadata.name for one in spec.volume_claim_templates or ())
         return ControllerTemplate(spec.template, revision, claims, is_other=is_other)
+
+    def find_surplus(self, pods: Iterable[ApiPod]) -> frozenset[ControllerName]:
+        """Find the controllers with more pods than replicas; pods being deleted do not count."""
+        metas = (pod.metadata or UniqueMeta() for pod in pods)
+        owners = Counter(find_owner(one) for one in metas if one.deletion_timestamp is None)
+        return frozenset(
+            owner
+            for owner, number in owners.items()
+            if owner is not None
+            and (known := self._known.get(owner)) is not None
+            and known.spec is not None
+            and known.spec.replicas is not None
+            and number > known.spec.replicas
+        )
 
     def name_workload(self, pod: ApiPod) -> str:
         """Name the workload of a pod as KIND/NAME; empty without a controller."""
