@@ -79,6 +79,10 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
         Situation(web_pods({"a1": 3, "b1": 1}, has_preferences=True)),
         {},
     ),
+    "more pods than replicas": (
+        Situation([replace(one, is_surplus=True) for one in UNEVEN]),
+        {NoteKind.SURPLUS: ("Deployment/web in shop",)},
+    ),
     "status of a budget": (
         Situation(UNEVEN, budgets=[EXHAUSTED]),
         {NoteKind.BUDGET_STATUS: ("shop/web-1",)},

@@ -449,6 +449,12 @@ def test_nothing_is_proven_if_a_template_differs_from_its_pods() -> None:
     assert (idle.least, idle.is_certain) == (0, True)
 
 
+def test_a_surplus_pod_has_no_replacement() -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "c1": 1})
+
+    assert not Situation([replace(one, is_surplus=True) for one in pods]).plan().is_certain
+
+
 def test_preferred_affinity_may_outweigh_a_soft_constraint() -> None:
     for constraint, is_certain in ((SOFT, False), (spread_over(), True)):
         pods = web_pods({"a1": 3, "b1": 1, "c1": 1}, constraint, has_preferences=True)

@@ -29,7 +29,11 @@ class NoteKind(StrEnum):
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
     TEMPLATE = "templates that differ from their pods, replacements may be placed elsewhere"
     PREFERENCE = "preferred affinity is not considered, soft constraints may not be restored"
-    BUDGET_STATUS = "PodDisruptionBudgets whose status allows no eviction, unlike their spec"
+    SURPLUS = "more pods than replicas, whose controllers replace no evicted pod"
+    BUDGET_STATUS = (
+        "kube-apiserver refuses evictions now, by the status of PodDisruptionBudgets unlike their "
+        "spec"
+    )
 
 
 class PlanNote(msgspec.Struct, frozen=True):
@@ -63,6 +67,7 @@ def find_notes(
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
         NoteKind.TEMPLATE: tuple(_find_differences(counted)),
         NoteKind.PREFERENCE: tuple(_find_preferences(counted)),
+        NoteKind.SURPLUS: tuple(_list_workloads(one for one in counted if one.is_surplus)),
         NoteKind.BUDGET_STATUS: tuple(_find_refusing(counted, budgets)),
     }
     return tuple(PlanNote(kind, found) for kind, found in names.items() if found)
@@ -105,8 +110,13 @@ def _find_differences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
 
 def _find_preferences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
     """Find workloads with soft constraints for whose pods preferred affinity ranks nodes, too."""
-    ranked = (one for one in pods if one.is_spread and one.may_be_ranked_otherwise)
-    yield from dict.fromkeys(f"{one.workload} in {one.pod.namespace}" for one in ranked)
+    return _list_workloads(one for one in pods if one.may_be_ranked_otherwise)
+
+
+def _list_workloads(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """List the workloads of pods that may be evicted, each once."""
+    spread = (one for one in pods if one.is_spread)
+    yield from dict.fromkeys(f"{one.workload} in {one.pod.namespace}" for one in spread)
 
 
 def _find_refusing(

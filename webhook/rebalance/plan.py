@@ -236,7 +236,8 @@ def _plan_component(
         attempt.is_proven,
     )
     # By a template that differs from its pods, other nodes than foreseen may take the replacements.
-    if any(one.differences for one in pods):
+    # A controller with more pods than replicas creates none.
+    if any(one.differences or one.is_surplus for one in pods):
         return _doubt_all(part)
     if any(one.may_be_ranked_otherwise for one in pods):
         return replace(part, least=part.loose_least, is_proven=False)

@@ -37,6 +37,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         is_rolling: Whether a rollout of its workload deletes it, or other pods of a Deployment.
         differences: What the template of its controller has in another way, in words. The
             replacement demands what both demand.
+        is_surplus: Whether its controller has more pods than replicas, and replaces none.
         has_preferences: Whether preferred affinity ranks nodes for the replacement, too.
     """
 
@@ -49,6 +50,7 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     is_rolling: bool = False
     differences: tuple[str, ...] = ()
     has_preferences: bool = False
+    is_surplus: bool = False
 
     @property
     def is_spread(self) -> bool:

@@ -53,6 +53,20 @@ def test_the_replicas_of_controllers() -> None:
     assert count(controller("db", spec={"replicas": 5})) == 5
 
 
+def test_controllers_with_more_pods_than_replicas() -> None:
+    pods = [pod(f"db-{number}", "StatefulSet", "db") for number in range(2)]
+    leaving = {"name": "x", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    others = [ApiPod(), msgspec.convert({"metadata": leaving}, ApiPod)]
+
+    def find(*found: Controller) -> list[str]:
+        surplus = Owners({"StatefulSet": found}).find_surplus([*pods, *others])
+        return [one.name for one in surplus]
+
+    assert find(controller("db", spec={"replicas": 1})) == ["db"]
+    assert find(controller("db", spec={"replicas": 2})) == []
+    assert find(controller("db", spec={})) == find(controller("db")) == find() == []
+
+
 def test_the_template_of_a_replica_set_is_its_own() -> None:
     one = pod("web-5d9c-x", "ReplicaSet", "web-5d9c")
     owners = Owners({"ReplicaSet": [controller("web-5d9c", spec={"template": TEMPLATE})]})

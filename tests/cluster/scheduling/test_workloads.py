@@ -140,6 +140,13 @@ def test_a_replacement_demands_what_the_template_demands() -> None:
     assert one.replacement.demands.pairs == (("disk", "ssd"),)
     assert one.pod.demands.pairs == ()
     assert one.differences == ("nodeSelector disk=ssd",)
+    assert not one.is_surplus
+
+
+def test_a_pod_of_a_controller_with_too_many_pods() -> None:
+    scope = scope_of({"pods": [REPLICA_SET], "replicaSets": [controller("web-5d9c", 0)]})
+
+    assert scope.pods[0].is_surplus
 
 
 def budget_of(spec: Json, *pods: Json, **objects: Any) -> tuple[int | None, int]:

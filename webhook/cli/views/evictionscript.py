@@ -14,7 +14,7 @@ StatefulSet has the name of the pod, so the script waits for this pod instead.
 from collections.abc import Iterator
 from shlex import quote
 
-from webhook.cli.views.rebalance import SHOWN_CANDIDATES
+from webhook.cli.views.rebalance import SHOWN_CANDIDATES, find_refusals
 from webhook.policy.advice.findings import count_of
 from webhook.policy.escape import printable
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
@@ -65,6 +65,7 @@ def format_script(plan: RebalancePlan) -> str:
     """Format the evictions as a script; without any, it does nothing."""
     steps = list(_list_known(plan))
     lines = [_HEAD.format(number=count_of(len(steps), "eviction"), timeout=READY_TIMEOUT)]
+    lines += [printable(f"# {line}\n") for line in find_refusals(plan)]
     for index, step in enumerate(steps, 1):
         lines += _format_step(step, is_last=index == len(steps))
     if len(steps) < len(plan.steps):

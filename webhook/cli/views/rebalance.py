@@ -10,6 +10,7 @@ from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.selectors import render
 from webhook.rebalance.goals import GoalObstacle, find_excess
+from webhook.rebalance.notes import NoteKind, PlanNote
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
@@ -21,6 +22,9 @@ MOST_CANDIDATE_CHARACTERS = 40  # of the names of candidates in a row
 
 def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
     """Write the constraints that do not hold, the evictions, and a summary."""
+    early = tuple(find_refusals(plan))
+    for line in early:
+        terminal.line((line, Style.BAD))
     shown = [one for one in plan.goals if find_excess(one.before) or _has_changes(one)]
     sections = Counter(map(_identify, shown))
     for result in shown:
@@ -36,9 +40,21 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
         terminal.line()
     for line in _format_immovable(plan.immovable):
         terminal.line(line)
-    for note in plan.notes:
-        terminal.line(f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}")
+    for line in map(_format_note, plan.notes):
+        if line not in early:
+            terminal.line(line)
     terminal.line((summarize_plan(plan), Style.PLACE))
+
+
+def _format_note(note: PlanNote) -> str:
+    return f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}"
+
+
+def find_refusals(plan: RebalancePlan) -> Iterator[str]:
+    """Yield the line that says which PodDisruptionBudgets refuse evictions of the plan now."""
+    if plan.steps:
+        found = (note for note in plan.notes if note.kind is NoteKind.BUDGET_STATUS)
+        yield from map(_format_note, found)
 
 
 def _has_changes(result: GoalResult) -> bool:
@@ -72,7 +88,14 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     if result.obstacle is not None:
         listed = [domain_name(name) for name in result.obstacle_domains]
         places = f": {join_names(listed, most=5)}" if listed else ""
-        terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}")
+        hint = _suggest_explain(result) if result.obstacle is GoalObstacle.NO_NODES else ""
+        terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}{hint}")
+
+
+def _suggest_explain(result: GoalResult) -> str:
+    """Suggest the command that says why the nodes of a domain take no pod."""
+    kind, _, name = result.goal.workloads[0].partition("/")
+    return f"; see evenspread explain {kind.lower()}/{name} -n {result.goal.pod.namespace}"
 
 
 def _changes(result: GoalResult, name: str) -> bool:

@@ -9,6 +9,7 @@ stateful_set_utils.go ``newVersionedStatefulSetPod``; kubectl pkg/polymorphichel
 rollout_status.go.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -199,6 +200,20 @@ class Owners:
         if root.kind == STATEFUL_SET.kind:
             return known.updates_pod(metadata.name, pod.labels)
         return root.kind == DEPLOYMENT.kind and known.is_rolling
+
+    def find_surplus(self, pods: Iterable[ApiPod]) -> frozenset[ControllerName]:
+        """Find the controllers with more pods than replicas; pods being deleted do not count."""
+        metas = (pod.metadata or UniqueMeta() for pod in pods)
+        owners = Counter(find_owner(one) for one in metas if one.deletion_timestamp is None)
+        return frozenset(
+            owner
+            for owner, number in owners.items()
+            if owner is not None
+            and (known := self._known.get(owner)) is not None
+            and known.spec is not None
+            and known.spec.replicas is not None
+            and number > known.spec.replicas
+        )
 
     def name_workload(self, pod: ApiPod) -> str:
         """Name the workload of a pod as KIND/NAME; empty without a controller."""

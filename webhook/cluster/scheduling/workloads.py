@@ -144,6 +144,8 @@ def read_workload_pods(
 ) -> tuple[WorkloadPod, ...]:
     """Read the pods alone; the arguments are those of ``read_scope``."""
     owners = objects.find_owners()
+    pods = [pod for pod in objects.pods or () if not is_finished(pod)]
+    surplus = owners.find_surplus(pods)
 
     def read(pod: ApiPod) -> WorkloadPod:
         successor = foresee_replacement(pod, owners.find_template(pod), gates.version)
@@ -158,13 +160,10 @@ def read_workload_pods(
             is_rolling=owners.is_rolling(pod),
             differences=successor.differences,
             has_preferences=successor.has_preferences,
+            is_surplus=find_owner(_meta(pod)) in surplus,
         )
 
-    return tuple(
-        read(pod)
-        for pod in objects.pods or ()
-        if not is_finished(pod) and namespace in ("", _meta(pod).namespace)
-    )
+    return tuple(read(pod) for pod in pods if namespace in ("", _meta(pod).namespace))
 
 
 def is_ready(pod: ApiPod) -> bool:
