@@ -20,11 +20,13 @@ from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
 from webhook.cluster.wire import NamespaceObject
+from webhook.policy.advice.findings import join_names
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.namespaces import complete_namespaces, find_unlabelled
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.topology import Topology
@@ -32,7 +34,7 @@ from webhook.policy.placement.topology import Topology
 OTHER_PODS = "pods of other namespaces, which may not be listed"
 NOMINATED = "pods that are nominated for a node (status.nominatedNodeName)"
 NODE_RESOURCES = "resources of nodes without status.allocatable"
-NAMESPACE_LABELS = "namespaceSelector: no Namespace could be read"
+NAMESPACE_LABELS = "namespaceSelector: labels of Namespaces that could not be read"
 
 PodName = tuple[str, str]
 """The namespace and the name of a pod."""
@@ -100,15 +102,18 @@ class SchedulingReader:
         incoming = found.pod
         running = self._read_running(incoming.namespace)
         names = _selects_namespaces(incoming, running.placed)
-        labels = self._namespaces if names else {}
+        known = self._namespaces if names else {}
+        inhabited = {incoming.namespace, *(inside for inside, _ in running.by_name)}
+        labels = complete_namespaces(known, inhabited if names else ())
         present = SchedulingCluster(
-            topology, self._allocatable, running.placed, labels or {}, found.storage, self._version
+            topology, self._allocatable, running.placed, labels, found.storage, self._version
         )
+        unlabelled = find_unlabelled((incoming,), running.placed, known) if names else ()
         notes = {
             OTHER_PODS: not running.are_all,
             NOMINATED: bool(running.nominated - {(incoming.namespace, incoming.name)}),
             NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
-            NAMESPACE_LABELS: names and labels is None,
+            f"{NAMESPACE_LABELS}: {join_names(sorted(unlabelled), most=5)}": bool(unlabelled),
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
@@ -151,9 +156,9 @@ class SchedulingReader:
         return {node.name: node.allocatable for node in nodes if _has_resources(node)}
 
     @cached_property
-    def _namespaces(self) -> dict[str, dict[str, str]] | None:
+    def _namespaces(self) -> dict[str, dict[str, str]]:
         found = self._cluster.decode_objects(NAMESPACE_KIND, NamespaceObject)
-        return None if found is None else {one.name: one.labels for one in found}
+        return {one.name: one.labels for one in found or ()}
 
 
 def _complete(pod: ApiPod) -> ApiPod:

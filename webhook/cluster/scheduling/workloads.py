@@ -7,6 +7,7 @@ ReplicaSet to the controller of that.
 Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.namespaces import complete_namespaces
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
 from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
@@ -136,9 +138,10 @@ def read_scope(
         find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
-    owners = _Owners(objects)
+    owners, cluster = _Owners(objects), read_cluster(objects, gates.version)
+    labels = complete_namespaces(cluster.namespaces, map(_namespace_of, pods))
     return WorkloadScope(
-        read_cluster(objects, gates.version),
+        dataclasses.replace(cluster, namespaces=labels),
         read_workload_pods(objects, gates, namespace, find_defaults),
         tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
     )
@@ -186,6 +189,10 @@ def is_ready(pod: ApiPod) -> bool:
 def is_finished(pod: ApiPod) -> bool:
     """Whether a pod has ended, and takes no room."""
     return pod.status is not None and pod.status.phase in FINISHED
+
+
+def _namespace_of(pod: ApiPod) -> str:
+    return _meta(pod).namespace
 
 
 def _meta(pod: ApiPod) -> UniqueMeta:
