@@ -29,7 +29,7 @@ from webhook.cli.inputs.setvolumes import SetVolumes, list_templates, read_set_v
 from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
+from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats, find_unknown_nodes
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.explanation import Refusal
 from webhook.explain.keynames import find_key_names
@@ -159,6 +159,7 @@ class TargetBuilder:
         situation = self._situation(pod, scope, facts)
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
+        strays = self._find_strays(situation, namespace, (*alike, *own))
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,
@@ -167,7 +168,7 @@ class TargetBuilder:
             replicas=len(alike) + 1,
             running=running,
             present=replace(situation, cluster=scope.present),
-            caveats=scope.unread,
+            caveats=(*scope.unread, *strays),
             terms=terms,
         )
 
@@ -189,9 +190,10 @@ class TargetBuilder:
         volumes = read_set_volumes(subject, replicas, self._scale)
         scope = self._read_scope(pod, namespace, volumes.at(ordinal))
         situation = self._situation(pod, scope, facts)
+        strays = self._find_strays(situation, namespace, own)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             daemons = _build_daemon_target(subject, situation, selected, running)
-            return replace(daemons, caveats=scope.unread)
+            return replace(daemons, caveats=(*scope.unread, *strays))
         scale = replicas if self._scale is None else self._scale
         claims = volumes.list_claims(scale) if self._simulates else ()
         demand = find_job_demand(subject, selected, self._cluster)
@@ -211,7 +213,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
-            caveats=self._scheduling.list_unread(scope, claims),
+            caveats=(*self._scheduling.list_unread(scope, claims), *strays),
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
@@ -295,6 +297,12 @@ class TargetBuilder:
     ) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
         return self._scheduling.read(pod, namespace, topology, claims)
+
+    def _find_strays(
+        self, situation: Scenario, namespace: str, own: Sequence[ObservedPod]
+    ) -> tuple[str, ...]:
+        placed = self._scheduling.list_placed(namespace).values()
+        return find_unknown_nodes(situation, placed, {one.metadata.name or "" for one in own})
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes
