@@ -176,3 +176,16 @@ def test_pods_run_on_nodes_that_the_files_lack(
 
     assert ran.out.startswith(start)
     assert "domains of pods on nodes that are not known: web-" in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("options", [(), ("--what-if", "rollout")], ids=str)
+def test_replicas_in_quotes_are_refused(shop: Path, run: Run, options: tuple[str, ...]) -> None:
+    text = WEB.replace("replicas: 4", 'replicas: "4"')
+    (shop / "shop.yaml").write_text(f"{NODES}{text}")
+
+    ran = run("explain", "deploy/web", *FACTS, *options)
+
+    assert ran.code == 1
+    assert ran.out.splitlines()[0].endswith(
+        'spec.replicas: the string "4" is no int32: write 4, without quotes'
+    )

@@ -43,6 +43,12 @@ class _ScaleSpec(msgspec.Struct, frozen=True):
 
     replicas: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a number that an API server refuses: with ValueError, as msgspec expects."""
+        if self.replicas is not None and self.replicas < 0:
+            problem = "must be greater than or equal to 0: write 0 or more"
+            raise ValueError(f"replicas is {self.replicas}: {problem}")
+
 
 class _Controller(msgspec.Struct, frozen=True):
     """A controller of pods, or of ReplicaSets."""
