@@ -27,6 +27,9 @@ BOUND = CLAIM % (', annotations: {pv.kubernetes.io/bind-completed: "yes"}', ", v
 UNBOUND = CLAIM % ("", "")
 VOLUME = "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v1}\n"
 CLASS = "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n"
+DEFAULT_CLASS = CLASS.replace(
+    "name: fast", 'name: fast, annotations: {storageclass.kubernetes.io/is-default-class: "true"}'
+)
 CSI_NODE = "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\n"
 
 WITH_CLAIM: dict[str, Any] = {
@@ -37,6 +40,11 @@ WITH_CLAIM: dict[str, Any] = {
 FILES = {
     "all of a bound claim": (BOUND + VOLUME + CSI_NODE, True, ()),
     "all of a claim without a volume": (UNBOUND + CLASS + CSI_NODE, True, ()),
+    "a claim of the default class": (
+        UNBOUND.replace("storageClassName: fast", "") + DEFAULT_CLASS + CSI_NODE,
+        True,
+        (),
+    ),
     "no CSINode": (BOUND + VOLUME, True, (LIMITS,)),
     "no claim": (VOLUME + CLASS, False, ("volumes: no PersistentVolumeClaim could be read",)),
     "no volume": (BOUND + CLASS, False, ("volumes: no PersistentVolume could be read",)),
@@ -51,6 +59,7 @@ def test_volumes_count_if_all_that_decides_on_them_is_there(
     found = StorageReader(manifest_cluster(text)[0]).read(pod(**WITH_CLAIM))
 
     assert (bool(found.pod.volumes), found.unread) == (counts, unread)
+    assert {one.traits.class_name for one in found.storage.claims.values()} <= {"fast"}
 
 
 def test_a_pod_without_claims_needs_no_storage() -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Model
 from webhook.cluster.scheduling.storage import read_storage
+from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.cluster.scheduling.storageobjects import (
     ApiAttachment,
     ApiClaim,
@@ -115,17 +116,16 @@ class StorageReader:
 
     @cached_property
     def _storage(self) -> Storage:
-        return read_storage(
-            StorageObjects(
-                persistent_volumes=self._list(kinds.VOLUME, ApiVolume),
-                persistent_volume_claims=self._list(kinds.VOLUME_CLAIM, ApiClaim),
-                storage_classes=self._list(kinds.STORAGE_CLASS, StorageClassObject),
-                csi_nodes=self._list(kinds.CSI_NODE, ApiCsiNode),
-                csi_drivers=self._list(kinds.CSI_DRIVER, ApiCsiDriver),
-                csi_storage_capacities=self._list(kinds.CSI_CAPACITY, ApiStorageCapacity),
-                volume_attachments=self._list(kinds.VOLUME_ATTACHMENT, ApiAttachment),
-            )
+        objects = StorageObjects(
+            persistent_volumes=self._list(kinds.VOLUME, ApiVolume),
+            persistent_volume_claims=self._list(kinds.VOLUME_CLAIM, ApiClaim),
+            storage_classes=self._list(kinds.STORAGE_CLASS, StorageClassObject),
+            csi_nodes=self._list(kinds.CSI_NODE, ApiCsiNode),
+            csi_drivers=self._list(kinds.CSI_DRIVER, ApiCsiDriver),
+            csi_storage_capacities=self._list(kinds.CSI_CAPACITY, ApiStorageCapacity),
+            volume_attachments=self._list(kinds.VOLUME_ATTACHMENT, ApiAttachment),
         )
+        return read_storage(apply_default_class(objects))
 
     def _list(self, kind: GroupKind, model: type[Model]) -> tuple[Model, ...]:
         found: Iterable[Model] | None = self._cluster.decode_objects(kind, model)

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, FilterSpec, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
+from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
 from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
@@ -144,7 +145,7 @@ def read_scope(
         find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
-    owners, cluster = _Owners(objects), read_cluster(objects, gates.version)
+    owners, cluster = _Owners(objects), read_cluster(apply_default_class(objects), gates.version)
     labels = complete_namespaces(cluster.namespaces, map(_namespace_of, pods))
     return WorkloadScope(
         dataclasses.replace(cluster, namespaces=labels),
