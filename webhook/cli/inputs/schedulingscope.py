@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.podadmission import PodAdmission
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims, StorageReader, StorageScope
 from webhook.cluster.scheduling.defaults import fill_in_defaults
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
@@ -84,6 +85,7 @@ class SchedulingReader:
         self._cluster = cluster
         self._version = version
         self._storage = StorageReader(cluster)
+        self._admission = PodAdmission(cluster)
         self._pods: dict[str, _RunningPods] = {}
 
     def read(
@@ -119,12 +121,17 @@ class SchedulingReader:
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
 
+    def prepare(self, namespace: str) -> None:
+        """Read what ``read_pod`` may need later, while the cluster is open."""
+        self._admission.prepare(namespace)
+
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""
-        filled = _complete(pod)
-        spec = filled.spec and replace(filled.spec, node_name="")
-        written = replace(filled, spec=spec)
-        return self._storage.read(read_pod(written, self._version, namespace), claims)
+        admitted, unread = self._admission.admit(pod, namespace)
+        spec = admitted.spec and replace(admitted.spec, node_name="")
+        written = replace(admitted, spec=spec)
+        found = self._storage.read(read_pod(written, self._version, namespace), claims)
+        return found._replace(unread=(*unread, *found.unread))
 
     def list_unread(self, scope: SchedulingScope, claims: Iterable[PodClaims]) -> tuple[str, ...]:
         """List what is not known of the pod of a scope, and of pods like it with these claims."""

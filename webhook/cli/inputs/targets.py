@@ -188,6 +188,8 @@ class TargetBuilder:
         running = Counter(other.spec.node_name or "" for other in own)
         replicas = 1 if workload.replicas is None else workload.replicas
         volumes = read_set_volumes(subject, replicas, self._scale)
+        if self._rolls_out or revisions is not None:  # pods of other revisions come later
+            self._scheduling.prepare(namespace)
         scope = self._read_scope(pod, namespace, volumes.at(ordinal))
         situation = self._situation(pod, scope, facts)
         strays = self._find_strays(situation, namespace, own)
