@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.admitted import ServerAdmission
+from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
 from webhook.cli.inputs.jobs import find_job_demand
@@ -186,7 +187,7 @@ class TargetBuilder:
         revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
         pod, facts = self._create_pod(revision, own, part=part, ordinal=ordinal)
         running = Counter(other.spec.node_name or "" for other in own)
-        replicas = 1 if workload.replicas is None else workload.replicas
+        replicas, scaling, unread = self._read_replicas(subject, workload.replicas)
         volumes = read_set_volumes(subject, replicas, self._scale)
         if self._rolls_out or revisions is not None:  # pods of other revisions come later
             self._scheduling.prepare(namespace)
@@ -200,6 +201,7 @@ class TargetBuilder:
         claims = volumes.list_claims(scale) if self._simulates else ()
         demand = find_job_demand(subject, selected, self._cluster)
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
+        terms = replace(terms, scaling=scaling) if scaling else terms
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
         pods = pods and replace(pods, placed=self._scheduling.list_placed(namespace))
@@ -215,7 +217,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
-            caveats=(*self._scheduling.list_unread(scope, claims), *strays),
+            caveats=(*self._scheduling.list_unread(scope, claims), *strays, *unread),
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
@@ -223,6 +225,15 @@ class TargetBuilder:
                 subject, foresee, own, unknown=volumes.are_unknown(scope.cluster.storage)
             ),
         )
+
+    def _read_replicas(
+        self, subject: subjects.ExplainSubject, written: int | None
+    ) -> ScaledReplicas:
+        """Read the replicas to place; without a what-if, no autoscaler matters."""
+        replicas = 1 if written is None else written
+        if not self._simulates:
+            return ScaledReplicas(replicas)
+        return read_replicas(subject, replicas, self._cluster, self._scale)
 
     def _read_plan(
         self,
