@@ -62,6 +62,35 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
     assert "not evicted, a PodDisruptionBudget allows no disruption (web): 5 pods" in ran.out
 
 
+SELECTING = {
+    "topologyKey": "topology.kubernetes.io/zone",
+    "labelSelector": {"matchLabels": {"app": "db"}},
+}
+
+# the selector of namespaces of all pods, whose pod db runs in zone c; exit code, last line
+SELECTORS: dict[str, tuple[dict[str, str], int, str]] = {
+    "by the name": ({"kubernetes.io/metadata.name": "ops"}, 1, ""),
+    "by another label": ({"team": "x"}, 3, "error: Namespaces ops: their labels decide"),
+}
+
+
+@pytest.mark.parametrize(("labels", "code", "problem"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_namespaces_without_an_object_have_their_name(
+    labels: dict[str, str], code: int, problem: str, folder: Path, run: Run
+) -> None:
+    term = {**SELECTING, "namespaceSelector": {"matchLabels": labels}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods = uneven_pods()
+    for pod in pods:
+        pod["spec"]["affinity"] = affinity
+    database = [web_pod(f"db-{node}", node, namespace="ops", app="db") for node in ("b1", "c1")]
+    write(folder, *NODES, *pods, *database)
+
+    ran = run("rebalance", "deploy/web", "-n", "shop", "-f", "cluster.yaml")
+
+    assert (ran.code, problem in ran.err) == (code, True)
+
+
 @pytest.mark.usefixtures("uneven")
 @pytest.mark.parametrize(
     ("arguments", "problem"),

@@ -13,7 +13,12 @@ from webhook.cli.inputs.facts import FactsSources, takes_sources
 from webhook.cli.inputs.livescope import LiveScope
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import read_policy
-from webhook.cli.inputs.rebalancescope import RebalanceRequest, read_files, read_request
+from webhook.cli.inputs.rebalancescope import (
+    RebalanceRequest,
+    find_missing_namespaces,
+    read_files,
+    read_request,
+)
 from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
@@ -95,9 +100,11 @@ def _plan_files(
     inputs = Inputs(filename)
     try:
         found = read_files(inputs, sources, request.namespace)
+        scope = request.find_scope(found)
+        inputs.problems += find_missing_namespaces(scope, found)
     finally:
         inputs.report()
-    plan, problems = plan_rebalance(*request.find_scope(found)), tuple(inputs.problems)
+    plan, problems = plan_rebalance(*scope), tuple(inputs.problems)
     if not problems:
         _write(plan, (), output)
     elif output is not OutputFormat.SCRIPT:

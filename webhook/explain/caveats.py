@@ -4,18 +4,22 @@ Caveats of an explanation: what kube-scheduler considers for a pod and placement
 ``find_caveats`` is the entry point. It names only what the pod uses, besides what concerns any pod.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from webhook.explain.scenario import Scenario
+from webhook.policy.advice.findings import join_names
 from webhook.policy.paths import FieldPath, find_value, is_object
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.unmodelled import PROFILE, find_unmodelled
+from webhook.policy.selectors import matches
 
 ALWAYS_IGNORED = (PROFILE,)
 """No pod shows whether its scheduler has these."""
 
+UNKNOWN_NODES = "domains of pods on nodes that are not known"
 NEW_VOLUMES = "volumes of volumeClaimTemplates"
 
 Json = dict[str, Any]
@@ -43,6 +47,28 @@ def find_caveats(
     used = (text for text, is_used in _USES.items() if is_object(spec) and is_used(spec))
     found = (*find_unmodelled(template, pod, cluster, schedulers), *used)
     return (*found, NEW_VOLUMES) if has_claims else found
+
+
+def find_unknown_nodes(
+    scenario: Scenario, pods: Iterable[FilterPod], replicas: Collection[str]
+) -> tuple[str, ...]:
+    """
+    Find pods on nodes that are not known, which count in no domain.
+
+    kube-scheduler sees no such pod, but their controllers do.
+
+    Args:
+        pods: Those of the namespace that have a node.
+        replicas: Names of the pods of the workload; others matter if a constraint selects them.
+    """
+    selectors = [one.selector for one in (*scenario.spreads.hard, *scenario.spreads.soft)]
+    found = sorted(
+        f"{pod.name} on {pod.node_name}"
+        for pod in pods
+        if pod.node_name not in scenario.cluster.nodes
+        and (pod.name in replicas or any(matches(one, pod.labels) for one in selectors))
+    )
+    return (f"{UNKNOWN_NODES}: {join_names(found, most=5)}",) if found else ()
 
 
 def _has(*path: str) -> Callable[[Json], bool]:

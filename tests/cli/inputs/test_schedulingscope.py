@@ -29,6 +29,7 @@ from webhook.cli.inputs.schedulingscope import (
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.policy.api.versions import Version
+from webhook.policy.model import NAME_LABEL
 from webhook.policy.placement.topology import Topology
 
 V1_36 = Version(1, 36)
@@ -169,7 +170,18 @@ def test_namespaces_are_read_for_terms_that_select_them() -> None:
     selecting = api_pod(affinity=anti_affinity(SELECTING))
 
     assert read(NODE + PODS + NAMESPACE).cluster.namespaces == {}
-    assert read(NODE + PODS + NAMESPACE, selecting).cluster.namespaces["ops"]["team"] == "x"
+    scope = read(NODE + PODS + NAMESPACE, selecting)
+    assert (scope.cluster.namespaces["ops"]["team"], scope.unread) == ("x", ())
+
+
+def test_the_names_of_namespaces_are_known_and_other_labels_are_named() -> None:
+    selecting = api_pod(affinity=anti_affinity(SELECTING))
+    database = PODS.replace("name: db-1,", "name: db-1, labels: {app: db},")
+
+    scope = read(NODE + database, selecting)
+
+    assert scope.cluster.namespaces == {name: {NAME_LABEL: name} for name in ("shop", "ops")}
+    assert scope.unread == (f"{NAMESPACE_LABELS}: ops",)
 
 
 def read_live(
@@ -202,9 +214,11 @@ def test_without_the_right_to_list_all_pods_those_of_the_namespace_count(api: Ap
 def test_without_the_right_to_list_namespaces_their_labels_are_named(api: ApiServer) -> None:
     selecting = api_pod(affinity=anti_affinity(SELECTING))
 
-    scope = read_live(api, NODE + PODS, ["/api/v1/namespaces"], selecting)
+    database = PODS.replace("name: db-1,", "name: db-1, labels: {app: db},")
 
-    assert (scope.cluster.namespaces, scope.unread) == ({}, (NAMESPACE_LABELS,))
+    scope = read_live(api, NODE + database, ["/api/v1/namespaces"], selecting)
+
+    assert scope.unread == (f"{NAMESPACE_LABELS}: ops",)
 
 
 def test_a_next_pod_is_completed_as_kube_apiserver_does() -> None:

@@ -257,13 +257,14 @@ def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_refusal_is_all_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = (Refusal("TSC001", "a", "b"), Refusal("TSC003", "c", "d"))
+    refused = (Refusal("TSC001", "a", "b"), Refusal("TSC003", "c", "d"), Refusal("", "e", "f"))
 
     show(explain_refusal("Pod shop/x", refused), None, Terminal())
 
     assert capsys.readouterr().out.splitlines() == [
         "Pod shop/x is refused by kube-apiserver: a: b (TSC001, TSC003)",
         "  also c: d (TSC003)",
+        "  also e: f",
         "nothing is placed: first correct what kube-apiserver refuses",
     ]
 

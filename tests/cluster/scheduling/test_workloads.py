@@ -225,6 +225,13 @@ def test_budgets_whose_current_status_allows_nothing(
     assert found.is_exhausted is is_exhausted
 
 
+def test_a_negative_number_of_replicas_is_an_error() -> None:
+    deployment = {"metadata": {"name": "web"}, "spec": {"replicas": -3}}
+
+    with pytest.raises(msgspec.ValidationError, match=r"replicas is -3: .*: write 0 or more"):
+        msgspec.convert({"deployments": [deployment]}, WorkloadObjects)
+
+
 @pytest.mark.parametrize("bound", ["foo%", "50", -1])
 def test_bounds_that_an_api_server_refuses(bound: str | int) -> None:
     with pytest.raises(msgspec.ValidationError, match=r"maxUnavailable is .*: write a number"):

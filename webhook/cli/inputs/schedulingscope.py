@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.podadmission import PodAdmission
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims, StorageReader, StorageScope
 from webhook.cluster.scheduling.defaults import fill_in_defaults
 from webhook.cluster.scheduling.nominees import (
@@ -26,11 +27,13 @@ from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
 from webhook.cluster.wire import NamespaceObject
+from webhook.policy.advice.findings import join_names
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD, PRIORITY_CLASS
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.cluster import SchedulingCluster, group_daemons
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.namespaces import complete_namespaces, find_unlabelled
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.topology import Topology
@@ -38,7 +41,7 @@ from webhook.policy.placement.topology import Topology
 OTHER_PODS = "pods of other namespaces, which may not be listed"
 NOMINATED = "pods that are nominated for a node: the PriorityClass of this pod is not known"
 NODE_RESOURCES = "resources of nodes without status.allocatable"
-NAMESPACE_LABELS = "namespaceSelector: no Namespace could be read"
+NAMESPACE_LABELS = "namespaceSelector: labels of Namespaces that could not be read"
 
 PodName = tuple[str, str]
 """The namespace and the name of a pod."""
@@ -90,6 +93,7 @@ class SchedulingReader:
         self._cluster = cluster
         self._version = version
         self._storage = StorageReader(cluster)
+        self._admission = PodAdmission(cluster)
         self._pods: dict[str, _RunningPods] = {}
 
     def read(
@@ -114,37 +118,51 @@ class SchedulingReader:
         incoming = found.pod
         running = self._read_running(incoming.namespace)
         names = _selects_namespaces(incoming, running.placed)
-        labels = self._namespaces if names else {}
         own = {(incoming.namespace, name) for name in (incoming.name, *replicas)}
         nominees = [one for one in running.nominated if _name_of(one) not in own]
         priority = find_priority(pod, self._priority_classes) if nominees else 0
         nominated = {} if priority is None else read_nominees(nominees, priority, self._version)
+        known = self._namespaces if names else {}
+        inhabited = {incoming.namespace, *(inside for inside, _ in running.by_name)}
+        labels = complete_namespaces(known, inhabited if names else ())
         present = SchedulingCluster(
             topology,
             self._allocatable,
             running.placed,
-            labels or {},
+            labels,
             found.storage,
             self._version,
             running.daemons,
             nominated,
         )
+        unlabelled = find_unlabelled((incoming,), running.placed, known) if names else ()
         notes = {
             OTHER_PODS: not running.are_all,
             NOMINATED: priority is None,
             NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
-            NAMESPACE_LABELS: names and labels is None,
+            f"{NAMESPACE_LABELS}: {join_names(sorted(unlabelled), most=5)}": bool(unlabelled),
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
 
+    def prepare(self, namespace: str, claims: Iterable[PodClaims]) -> None:
+        """
+        Read what ``read_pod`` may need later, while the cluster is open.
+
+        Args:
+            claims: Those of all pods that a controller may create.
+        """
+        self._admission.prepare(namespace)
+        self._storage.plan_claims(claims, namespace)
+
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""
-        filled = _complete(pod)
-        spec = filled.spec and replace(filled.spec, node_name="")
-        written = replace(filled, spec=spec)
-        return self._storage.read(read_pod(written, self._version, namespace), claims)
+        admitted, unread = self._admission.admit(pod, namespace)
+        spec = admitted.spec and replace(admitted.spec, node_name="")
+        written = replace(admitted, spec=spec)
+        found = self._storage.read(read_pod(written, self._version, namespace), claims)
+        return found._replace(unread=(*unread, *found.unread))
 
     def list_unread(self, scope: SchedulingScope, claims: Iterable[PodClaims]) -> tuple[str, ...]:
         """List what is not known of the pod of a scope, and of pods like it with these claims."""
@@ -181,9 +199,9 @@ class SchedulingReader:
         return self._cluster.decode_objects(PRIORITY_CLASS, PriorityClassObject)
 
     @cached_property
-    def _namespaces(self) -> dict[str, dict[str, str]] | None:
+    def _namespaces(self) -> dict[str, dict[str, str]]:
         found = self._cluster.decode_objects(NAMESPACE_KIND, NamespaceObject)
-        return None if found is None else {one.name: one.labels for one in found}
+        return {one.name: one.labels for one in found or ()}
 
 
 def _complete(pod: ApiPod) -> ApiPod:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.admitted import ServerAdmission
+from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
 from webhook.cli.inputs.jobs import find_job_demand
@@ -29,7 +30,7 @@ from webhook.cli.inputs.setvolumes import SetVolumes, list_templates, read_set_v
 from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
+from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats, find_unknown_nodes
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.explanation import Refusal
 from webhook.explain.keynames import find_key_names
@@ -159,6 +160,7 @@ class TargetBuilder:
         situation = self._situation(pod, scope, facts)
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
+        strays = self._find_strays(situation, namespace, (*alike, *own))
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,
@@ -167,7 +169,7 @@ class TargetBuilder:
             replicas=len(alike) + 1,
             running=running,
             present=replace(situation, cluster=scope.present),
-            caveats=scope.unread,
+            caveats=(*scope.unread, *strays),
             terms=terms,
         )
 
@@ -185,18 +187,23 @@ class TargetBuilder:
         revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
         pod, facts = self._create_pod(revision, own, part=part, ordinal=ordinal)
         running = Counter(other.spec.node_name or "" for other in own)
-        replicas = 1 if workload.replicas is None else workload.replicas
+        replicas, scaling, unread = self._read_replicas(subject, workload.replicas)
         volumes = read_set_volumes(subject, replicas, self._scale)
+        if self._rolls_out or revisions is not None:  # pods of other revisions come later
+            most = max(replicas, self._scale or 0)
+            self._scheduling.prepare(namespace, volumes.list_claims(most))
         names = frozenset(other.metadata.name or "" for other in selected)
         scope = self._read_scope(pod, namespace, volumes.at(ordinal), names)
         situation = self._situation(pod, scope, facts)
+        strays = self._find_strays(situation, namespace, own)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             daemons = _build_daemon_target(subject, situation, selected, running)
-            return replace(daemons, caveats=scope.unread)
+            return replace(daemons, caveats=(*scope.unread, *strays))
         scale = replicas if self._scale is None else self._scale
         claims = volumes.list_claims(scale) if self._simulates else ()
         demand = find_job_demand(subject, selected, self._cluster)
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
+        terms = replace(terms, scaling=scaling) if scaling else terms
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
         pods = pods and replace(pods, placed=self._scheduling.list_placed(namespace))
@@ -212,7 +219,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
-            caveats=self._scheduling.list_unread(scope, claims),
+            caveats=(*self._scheduling.list_unread(scope, claims), *strays, *unread),
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
@@ -220,6 +227,15 @@ class TargetBuilder:
                 subject, foresee, own, unknown=volumes.are_unknown(scope.cluster.storage)
             ),
         )
+
+    def _read_replicas(
+        self, subject: subjects.ExplainSubject, written: int | None
+    ) -> ScaledReplicas:
+        """Read the replicas to place; without a what-if, no autoscaler matters."""
+        replicas = 1 if written is None else written
+        if not self._simulates:
+            return ScaledReplicas(replicas)
+        return read_replicas(subject, replicas, self._cluster, self._scale)
 
     def _read_plan(
         self,
@@ -300,6 +316,12 @@ class TargetBuilder:
     ) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
         return self._scheduling.read(pod, namespace, topology, claims, replicas)
+
+    def _find_strays(
+        self, situation: Scenario, namespace: str, own: Sequence[ObservedPod]
+    ) -> tuple[str, ...]:
+        placed = self._scheduling.list_placed(namespace).values()
+        return find_unknown_nodes(situation, placed, {one.metadata.name or "" for one in own})
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes

@@ -117,7 +117,8 @@ def describe_absence(explanation: Explanation) -> str:
 
 def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     for refusal in explanation.refused[1:]:
-        terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
+        rule = f" ({refusal.rule})" if refusal.rule else ""
+        terminal.line(f"  also {refusal.field}: {refusal.message}{rule}")
     server = name_refusing_server(explanation.refused)
     terminal.line((f"nothing is placed: first correct what {server} refuses", Style.HINT))
 

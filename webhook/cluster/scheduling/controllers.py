@@ -54,6 +54,12 @@ class _ControllerSpec(msgspec.Struct, frozen=True, rename="camel"):
     ordinals: dict[str, Any] | None = None
     volume_claim_templates: tuple[_ClaimTemplate, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a number that an API server refuses: with ValueError, as msgspec expects."""
+        if self.replicas is not None and self.replicas < 0:
+            problem = "must be greater than or equal to 0: write 0 or more"
+            raise ValueError(f"replicas is {self.replicas}: {problem}")
+
 
 class GenerationMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
     """The metadata of an object whose status shows which generation it is of."""

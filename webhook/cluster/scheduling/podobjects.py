@@ -173,6 +173,7 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     overhead: Quantities | None = None
+    runtime_class_name: str | None = None
     resources: ResourceRequirements | None = None
     volumes: tuple[VolumeObject, ...] | None = None
 

@@ -7,6 +7,7 @@ ReplicaSet to the controller of that.
 Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
@@ -17,12 +18,14 @@ from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMe
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.replacements import foresee_replacement
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
+from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.namespaces import complete_namespaces
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
 from webhook.policy.selectors import matches
 from webhook.rebalance.budgets import (
@@ -128,9 +131,11 @@ def read_scope(
         find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
+    cluster = read_cluster(apply_default_class(objects), gates.version)
+    labels = complete_namespaces(cluster.namespaces, map(_namespace_of, pods))
     owners = objects.find_owners()
     return WorkloadScope(
-        read_cluster(objects, gates.version),
+        dataclasses.replace(cluster, namespaces=labels),
         read_workload_pods(objects, gates, namespace, find_defaults),
         tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
     )
@@ -180,6 +185,10 @@ def is_ready(pod: ApiPod) -> bool:
 def is_finished(pod: ApiPod) -> bool:
     """Whether a pod has ended, and takes no room."""
     return pod.status is not None and pod.status.phase in FINISHED
+
+
+def _namespace_of(pod: ApiPod) -> str:
+    return _meta(pod).namespace
 
 
 def _meta(pod: ApiPod) -> UniqueMeta:
