@@ -121,9 +121,15 @@ class SchedulingReader:
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
 
-    def prepare(self, namespace: str) -> None:
-        """Read what ``read_pod`` may need later, while the cluster is open."""
+    def prepare(self, namespace: str, claims: Iterable[PodClaims]) -> None:
+        """
+        Read what ``read_pod`` may need later, while the cluster is open.
+
+        Args:
+            claims: Those of all pods that a controller may create.
+        """
         self._admission.prepare(namespace)
+        self._storage.plan_claims(claims, namespace)
 
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""

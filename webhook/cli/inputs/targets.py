@@ -190,7 +190,8 @@ class TargetBuilder:
         replicas, scaling, unread = self._read_replicas(subject, workload.replicas)
         volumes = read_set_volumes(subject, replicas, self._scale)
         if self._rolls_out or revisions is not None:  # pods of other revisions come later
-            self._scheduling.prepare(namespace)
+            most = max(replicas, self._scale or 0)
+            self._scheduling.prepare(namespace, volumes.list_claims(most))
         scope = self._read_scope(pod, namespace, volumes.at(ordinal))
         situation = self._situation(pod, scope, facts)
         strays = self._find_strays(situation, namespace, own)
