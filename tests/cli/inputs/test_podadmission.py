@@ -51,6 +51,12 @@ def test_limits_are_requests_before() -> None:
     assert cpu_of(admit(written(containers=[{"resources": {"limits": {"cpu": "3"}}}])).pod) == "3"
 
 
+def test_a_container_with_requests_keeps_them() -> None:
+    full = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+
+    assert cpu_of(admit(written(containers=[full])).pod) == "1"
+
+
 def test_a_pod_that_exists_has_been_admitted() -> None:
     pod = written("u1", runtimeClassName="kata")
 

@@ -131,7 +131,7 @@ class StorageReader:
     def _find_lacking(self, pod: FilterPod) -> GroupKind | None:
         """Find a kind that the volumes of a pod need and that could not be read; None if none."""
         keys = {(one.namespace, one.name) for one in pod.volumes if one.namespace}
-        needed = set() if keys <= self._created.keys() else {kinds.VOLUME_CLAIM}
+        needed = set[GroupKind]() if keys <= self._created.keys() else {kinds.VOLUME_CLAIM}
         for volume in pod.volumes:
             claim = self._storage.claims.get((volume.namespace, volume.name))
             if claim is not None:

@@ -18,7 +18,7 @@ from webhook.policy.api.fielderrors import FieldError, forbidden, invalid, not_s
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value, is_array, is_object
 
-INT32 = range(-(2**31), 2**31)
+_INT32 = range(-(2**31), 2**31)
 
 RECREATE, ROLLING_UPDATE, ON_DELETE = "Recreate", "RollingUpdate", "OnDelete"
 
@@ -161,11 +161,11 @@ def _check_type(value: Any, field: str, *, accepts_text: bool = False) -> Iterat
     """Check that a value is an int32, or a text if that is accepted; None is absent."""
     if value is None or (accepts_text and isinstance(value, str)):
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value not in INT32:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in _INT32:
         number = str(value).strip() if isinstance(value, str) else ""
         advice = f"write {number}, without quotes" if number.isdecimal() else "write an integer"
         if isinstance(value, int) and not isinstance(value, bool):
-            advice = f"write at most {INT32[-1]}"
+            advice = f"write at most {_INT32[-1]}"
         yield ScaleError(field, f"{_describe_type(value)} is no int32: {advice}")
 
 
