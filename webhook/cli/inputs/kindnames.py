@@ -16,7 +16,7 @@ from webhook.policy.places import TemplatePlaces
 Templates = Mapping[GroupKind, TemplatePlaces]
 
 SHORTEST_SUGGESTION = 5  # characters; shorter names are similar to too many words
-SIMILARITY = 0.7  # of a suggested name; more than of svc and service
+KIND_SIMILARITY = 0.7  # of a suggested name; more than of svc and service
 
 _kinds_by_name = Counter(row.kind for row in KIND_ROWS)
 
@@ -53,7 +53,7 @@ def suggest_kind(word: str, templates: Templates) -> str:
     """Suggest the kind that a word resembles; empty for none."""
     names = (name for kind in templates for name in _list_names(kind))
     long = {name for name in names if len(name) >= SHORTEST_SUGGESTION}
-    return suggest_words(get_close_matches(word.lower(), sorted(long), 1, SIMILARITY))
+    return suggest_words(get_close_matches(word.lower(), sorted(long), 1, KIND_SIMILARITY))
 
 
 def suggest_words(words: Iterable[str]) -> str:

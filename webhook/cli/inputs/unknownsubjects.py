@@ -14,7 +14,7 @@ from webhook.policy.advice.findings import join_names
 from webhook.policy.model import GroupKind
 
 MOST_SUGGESTED = 3  # similar names
-MOST_LISTED = 5  # names if none is similar
+MOST_LISTED_NAMES = 5  # names if none is similar
 
 
 def suggest_subjects(
@@ -35,7 +35,7 @@ def suggest_subjects(
     close = get_close_matches(name, names, MOST_SUGGESTED)
     if close or not names:
         return suggest_words(f"{prefix}/{other}" for other in close)
-    listed = join_names([f"{prefix}/{one}" for one in names], most=MOST_LISTED)
+    listed = join_names([f"{prefix}/{one}" for one in names], most=MOST_LISTED_NAMES)
     return f"write one of {listed}" if len(names) > 1 else f"write {listed}"
 
 
