@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from webhook.policy.paths import FieldPath, find_value, is_object
+from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.unmodelled import PROFILE, find_unmodelled
@@ -50,11 +50,19 @@ def _has(*path: str) -> Callable[[Json], bool]:
     return lambda spec: bool(find_value(spec, field))
 
 
+def _compares_taints(spec: Json) -> bool:
+    """Whether a toleration has an operator of the gate TaintTolerationComparisonOperators."""
+    listed = spec.get("tolerations")
+    found = filter(is_object, listed if is_array(listed) else ())
+    return any(one.get("operator") in ("Gt", "Lt") for one in found)
+
+
 _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
     {
         "preferred node affinity": _has(
             "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"
         ),
+        "tolerations with Gt or Lt": _compares_taints,
         "scheduling gates": _has("schedulingGates"),
         "preemption": _has("priorityClassName"),
     }

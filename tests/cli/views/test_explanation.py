@@ -60,7 +60,7 @@ def test_a_hard_constraint_shows_its_domains_and_their_skew(
         "  domain  nodes   pods                        skew",
         f"  a       1 (+1)  2     {FULL}  3     over 1",
         "  b       1       0                           1     fits",
-        "  c       0 (+1)  0                           1     no domain",
+        "  c       0 (+1)  0                           -     no domain",
         "  left out: 4 node(s) had untolerated taint: n1, n2, n3, ...",
         "",
         "1 of 1 node can take it",
@@ -157,6 +157,7 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
 PLACED: dict[tuple[int | None, int], str] = {
     (1, 1): "",
     (2, 3): "; 2 of 3 missing replicas",
+    (2, 2): "; both missing replicas",
     (3, 3): "; all 3 missing replicas",
     (None, 3): "; tried for the next pod only",
 }

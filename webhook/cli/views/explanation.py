@@ -23,7 +23,7 @@ from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.replicaskew import SkewChange
 from webhook.explain.rollout import Rollout
 from webhook.explain.sentences import domain_name
-from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.advice.findings import all_of, count_of, join_names
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
@@ -222,10 +222,11 @@ def list_fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
 def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
     left_out = f" (+{row.left_out})" if row.left_out else ""
     skew = verdict = ""
-    if row.skew is not None:
+    if row.skew is not None and row.nodes:
         skew = f"{row.skew}"
         verdict = "fits" if row.fits else f"over {max_skew}"
-        verdict = verdict if row.nodes else "no domain"
+    elif row.skew is not None:
+        skew, verdict = "-", "no domain"
     return (
         domain_name(row.value),
         f"{row.nodes}{left_out}",
@@ -301,6 +302,6 @@ def describe_placed(change: SuggestedChange) -> str:
         return ""
     if change.placed is None:
         return "; tried for the next pod only"
-    is_enough = change.placed == change.awaited
-    number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
-    return f"; {number} missing replicas"
+    if change.placed == change.awaited:
+        return f"; {all_of(change.awaited, 'missing replica')}"
+    return f"; {change.placed} of {change.awaited} missing replicas"
