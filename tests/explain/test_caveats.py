@@ -43,6 +43,12 @@ USES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "resource claims": ({"resourceClaims": [{}]}, ("resource claims (DynamicResources)",)),
     "gates": ({"schedulingGates": [{"name": "x"}]}, ("scheduling gates",)),
     "a priority": ({"priorityClassName": "high"}, ("preemption",)),
+    "compared taints": (
+        {"tolerations": [{"key": "a"}, {"key": "b", "operator": "Gt", "value": "9"}]},
+        ("tolerations with Gt or Lt",),
+    ),
+    "other tolerations": ({"tolerations": [{"key": "a", "operator": "Exists"}, 1]}, ()),
+    "tolerations of a wrong type": ({"tolerations": {"operator": "Gt"}}, ()),
     "another scheduler": ({"schedulerName": "other"}, (OTHER_SCHEDULER,)),
     "wrong types": ({"containers": 1, "volumes": [1, "x"], "affinity": []}, ()),
     "no specification": (None, ()),

@@ -82,6 +82,23 @@ def test_a_workload_without_replicas_runs_none() -> None:
     assert rollout.sentence == "as it is: no replica would run; skew of zone 0 -> 0"
 
 
+# replicas, whether there is a node, the sentence
+FATES: list[tuple[int, bool, str]] = [
+    (1, False, "the replica would stay Pending"),
+    (2, False, "both replicas would stay Pending"),
+    (1, True, "the replica would run"),
+    (2, True, "both replicas would run"),
+    (3, True, "all 3 replicas would run"),
+]
+
+
+@pytest.mark.parametrize(("replicas", "has_nodes", "fate"), FATES)
+def test_few_replicas_have_plain_words(replicas: int, *, has_nodes: bool, fate: str) -> None:
+    rollout, *_ = roll_out(scenario(THREE if has_nodes else (), spread_over()), [], replicas, {})
+
+    assert rollout.sentence.startswith(f"as it is: {fate};")
+
+
 def test_a_rollout_in_a_sentence() -> None:
     before = scenario(THREE, spread_over(), pods=EVEN)
 

@@ -7,6 +7,7 @@ from click.core import ParameterSource
 
 from webhook.cli.applyplan import apply_plan, confirm, report_end
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, takes_sources
@@ -91,6 +92,7 @@ def _check_apply(sources: FactsSources, output: OutputFormat, *, has_scope: bool
         raise ConfigError("evicts the pods itself: leave out -o script", "--apply")
 
 
+@pause_garbage_collection()
 def _plan_files(
     filename: tuple[str, ...],
     sources: FactsSources,

@@ -10,7 +10,7 @@ from typing import Any
 
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
-from webhook.policy.paths import FieldPath, find_value, is_object
+from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.unmodelled import PROFILE, find_unmodelled
@@ -76,6 +76,13 @@ def _has(*path: str) -> Callable[[Json], bool]:
     return lambda spec: bool(find_value(spec, field))
 
 
+def _compares_taints(spec: Json) -> bool:
+    """Whether a toleration has an operator of the gate TaintTolerationComparisonOperators."""
+    listed = spec.get("tolerations")
+    found = filter(is_object, listed if is_array(listed) else ())
+    return any(one.get("operator") in ("Gt", "Lt") for one in found)
+
+
 _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
     {
         "preferred node affinity": _has(
@@ -87,6 +94,7 @@ _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
         "preferred pod anti-affinity": _has(
             "affinity", "podAntiAffinity", "preferredDuringSchedulingIgnoredDuringExecution"
         ),
+        "tolerations with Gt or Lt": _compares_taints,
         "scheduling gates": _has("schedulingGates"),
         "preemption": _has("priorityClassName"),
     }

@@ -23,7 +23,7 @@ from webhook.explain.newpods import (
 from webhook.explain.removal import Surplus, WorkloadPods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
-from webhook.policy.advice.findings import count_of
+from webhook.policy.advice.findings import all_of, count_of
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.tallies import PodTally
@@ -268,11 +268,12 @@ def unevenness(tally: PodTally) -> int:
 
 
 def _summarize(replicas: int, removed: int, pending: int) -> str:
-    fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
+    some = f"{pending} of {count_of(replicas, 'replica')}"
+    fate = f"{some if pending < replicas else all_of(replicas, 'replica')} would stay Pending"
     if not replicas:
         fate = "no replica would run"
     elif not pending:
-        fate = f"all {replicas} replicas would run" if replicas != 1 else "the replica would run"
+        fate = f"{all_of(replicas, 'replica')} would run"
     if removed:
         kept = f"{replicas} would run" if not pending else fate
         fate = f"{count_of(removed, 'pod')} would be removed, {kept}"
