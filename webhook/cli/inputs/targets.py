@@ -15,7 +15,7 @@ from webhook.cli.inputs import subjects
 from webhook.cli.inputs.admitted import ServerAdmission
 from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
@@ -46,7 +46,6 @@ from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.topology import Topology
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
@@ -116,8 +115,7 @@ class TargetBuilder:
             simulates: Whether missing pods are placed, too.
             scale: The number of replicas to set; None to keep it.
         """
-        self._rolls_out, self._simulates, self._scale = rolls_out, simulates, scale
-        self._now = now
+        self._rolls_out, self._simulates, self._scale, self._now = rolls_out, simulates, scale, now
         self._scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._policy = requested.policy
         self._cluster = cluster
@@ -138,11 +136,9 @@ class TargetBuilder:
         subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
         template = find_value(subject.value, subject.path)
-        claims = subject.kind != STATEFUL_SET and list_templates(subject.value)
+        has_claims = subject.kind != STATEFUL_SET and bool(list_templates(subject.value))
         scope, schedulers = target.situation, self._policy.scheduler_defaults
-        found = find_caveats(
-            template, scope.pod, scope.cluster, schedulers, has_claims=bool(claims)
-        )
+        found = find_caveats(template, scope.pod, scope.cluster, schedulers, has_claims=has_claims)
         caveats = (*found, *target.caveats)
         refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
@@ -175,8 +171,7 @@ class TargetBuilder:
 
     def _of_workload(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         workload = subjects.read_workload(subject)
-        part = workload.part
-        namespace = subject.namespace
+        part, namespace = workload.part, subject.namespace
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
@@ -190,8 +185,9 @@ class TargetBuilder:
         replicas, scaling, unread = self._read_replicas(subject, workload.replicas)
         volumes = read_set_volumes(subject, replicas, self._scale)
         if self._rolls_out or revisions is not None:  # pods of other revisions come later
-            most = max(replicas, self._scale or 0)
-            self._scheduling.prepare(namespace, volumes.list_claims(most))
+            self._scheduling.prepare(
+                namespace, volumes.list_claims(max(replicas, self._scale or 0))
+            )
         names = frozenset(other.metadata.name or "" for other in selected)
         scope = self._read_scope(pod, namespace, volumes.at(ordinal), names)
         situation = self._situation(pod, scope, facts)
@@ -341,12 +337,7 @@ def _build_daemon_target(
     selected: Sequence[ObservedPod],
     running: Mapping[str, int],
 ) -> PlacementTarget:
-    demands = daemon_demands(situation.pod.demands, host_network=is_host_network(subject))
-    # A what-if places the pods of this DaemonSet on new nodes itself.
-    cluster = situation.cluster.without_daemons(
-        (subject.namespace, other.metadata.name or "") for other in selected
-    )
-    pinned = replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
+    pinned = read_daemon_scenario(subject, situation, selected)
     return PlacementTarget(
         subject=str(subject),
         kind=subject.kind,
