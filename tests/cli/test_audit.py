@@ -1,4 +1,3 @@
-import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from tests.apiserver import ApiServer, refuse
 from tests.audit import world
 from tests.cli.conftest import Run
 from webhook.audit.renderers import AUDIT_FORMATS
-from webhook.cli.audit import pause_garbage_collection
 
 
 @pytest.fixture
@@ -197,27 +195,6 @@ def test_a_missing_file_leaves_the_work_unfinished(
 
     assert ran.code == 3
     assert ran.err.startswith("error: ")
-
-
-def test_garbage_collection_is_off_during_an_audit_and_on_afterwards() -> None:
-    with pause_garbage_collection():
-        assert not gc.isenabled()
-
-    assert gc.isenabled()
-
-
-def test_garbage_collection_is_on_again_after_an_error() -> None:
-    with pytest.raises(ValueError, match="wrong"), pause_garbage_collection():
-        raise ValueError("wrong")
-
-    assert gc.isenabled()
-
-
-def test_garbage_collection_stays_off_if_it_was_off() -> None:
-    with pause_garbage_collection():
-        with pause_garbage_collection():
-            pass
-        assert not gc.isenabled()
 
 
 # options, stdin, the place that the warning names

@@ -153,3 +153,39 @@ def test_wide_is_not_shortened(shop: Path, run: Run) -> None:
 
     assert "... and" in short.out
     assert "... and" not in wide.out
+
+
+# options, start of the answer
+UNKNOWN_NODE: dict[str, tuple[tuple[str, ...], str]] = {
+    "as it is": (("--what-if",), "as it is: all 2 replicas would run; skew of zone 1 -> 1"),
+    "fewer": (("--scale", "1"), "if you scale to 1 replica: 1 pod would be removed, 1 would run"),
+    "a rollout": (("--what-if", "rollout"), "a rollout of 2 replicas"),
+}
+
+
+@pytest.mark.parametrize(("options", "start"), UNKNOWN_NODE.values(), ids=UNKNOWN_NODE.keys())
+def test_pods_run_on_nodes_that_the_files_lack(
+    shop: Path, run: Run, options: tuple[str, ...], start: str
+) -> None:
+    first, _, others = NODES.partition("---\n")
+    del first
+    web = WEB.replace("replicas: 4", "replicas: 2")
+    (shop / "shop.yaml").write_text(f"{others}{web}{PODS}")
+
+    ran = run("explain", "deploy/web", *FACTS, *options)
+
+    assert ran.out.startswith(start)
+    assert "domains of pods on nodes that are not known: web-" in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("options", [(), ("--what-if", "rollout")], ids=str)
+def test_replicas_in_quotes_are_refused(shop: Path, run: Run, options: tuple[str, ...]) -> None:
+    text = WEB.replace("replicas: 4", 'replicas: "4"')
+    (shop / "shop.yaml").write_text(f"{NODES}{text}")
+
+    ran = run("explain", "deploy/web", *FACTS, *options)
+
+    assert ran.code == 1
+    assert ran.out.splitlines()[0].endswith(
+        'spec.replicas: the string "4" is no int32: write 4, without quotes'
+    )

@@ -60,6 +60,27 @@ def test_a_what_if_places_replicas_until_resources_are_used_up(folder: Path, run
     )
 
 
+DAEMON = CLUSTER.replace(
+    "labels: {app: other}",
+    "ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: other, controller: true}]",
+)
+
+
+def test_new_nodes_have_pods_of_daemon_sets(folder: Path, run: Run) -> None:
+    """The pod of the DaemonSet takes 3 of 4 CPUs of every node, so that 1500m fit on none."""
+    (folder / "all.yaml").write_text(DAEMON)
+    options = ("--add-nodes", "pool=small:2", "--scale", "2", "-o", "json")
+
+    plain = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", "-o", "json")
+    ran = run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml", *options)
+
+    assert [change["sentence"] for change in plain.documents[0]["explanation"]["changes"]] == [
+        "lower the request of the whole pod for cpu from 1500m to 1"
+    ]
+    what_if = ran.documents[0]["whatIf"]
+    assert (ran.code, what_if["placed"], what_if["pending"]) == (1, {}, 2)
+
+
 def test_what_may_not_be_listed_is_said_and_is_no_error(
     folder: Path, run: Run, api: ApiServer
 ) -> None:
@@ -118,22 +139,37 @@ spec: {containers: [{name: c, resources: {requests: {cpu: "1"}}}]}
 status: {phase: Pending%s}
 """
 
-# namespace and status of a pod that waits, subject, whether nominated pods are named
+# namespace, status and further objects of a pod that waits, subject, free CPU that is suggested
 NOMINATIONS = {
-    "a pod that is nominated": ("ops", ", nominatedNodeName: n1", "deploy/web", True),
-    "a pod that is not": ("ops", "", "deploy/web", False),
-    "the pod itself": ("shop", ", nominatedNodeName: n1", "pod/first", False),
+    "a pod that is nominated": ("ops", ", nominatedNodeName: n1", "deploy/web", None),
+    "a pod that is not": ("ops", "", "deploy/web", "1"),
+    "the pod itself": ("shop", ", nominatedNodeName: n1", "pod/first", "fits"),
 }
 
 
 @pytest.mark.parametrize(
-    ("namespace", "status", "subject", "is_named"), NOMINATIONS.values(), ids=NOMINATIONS.keys()
+    ("namespace", "status", "subject", "free"), NOMINATIONS.values(), ids=NOMINATIONS.keys()
 )
-def test_pods_that_are_nominated_for_a_node_are_not_considered(
-    namespace: str, status: str, subject: str, folder: Path, run: Run, *, is_named: bool
+def test_pods_that_are_nominated_for_a_node_keep_their_room(
+    namespace: str, status: str, subject: str, folder: Path, run: Run, *, free: str | None
 ) -> None:
     (folder / "all.yaml").write_text(CLUSTER + WAITING % (namespace, status))
 
     ran = run("explain", subject, "-n", "shop", "--facts", "all.yaml")
 
-    assert (NOMINATED in ran.out) is is_named
+    assert (ran.code == 0) is (free == "fits")
+    assert ("Insufficient cpu, with 1 nominated pod" in ran.out) is (free is None)
+    assert ("lower the request of the whole pod for cpu from 1500m to 1 " in ran.out) is (
+        free == "1"
+    )
+    assert NOMINATED not in ran.out
+
+
+def test_pods_that_are_nominated_are_named_if_the_priority_is_not_known(
+    folder: Path, run: Run
+) -> None:
+    waiting = WAITING % ("ops", ", nominatedNodeName: n1")
+    template = "spec: {priorityClassName: high, containers"
+    (folder / "all.yaml").write_text(CLUSTER.replace("spec: {containers", template, 1) + waiting)
+
+    assert NOMINATED in run("explain", "deploy/web", "-n", "shop", "--facts", "all.yaml").out

@@ -268,8 +268,8 @@ def test_a_name_that_the_project_lacks_may_be_in_the_cluster(repository: Path, r
     ran = run("explain", "deploy/api")
 
     assert ran.err == (
-        "error: manifests: contains no deploy/api with a pod template: name its file with -f, or "
-        "read the cluster with --live\n"
+        "error: manifests: contains no deploy/api with a pod template: write deploy/web, or name "
+        "its file with -f, or read the cluster with --live\n"
     )
 
 

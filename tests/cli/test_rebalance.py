@@ -49,7 +49,7 @@ def test_the_formats(run: Run) -> None:
 
     assert (table.code, table.err) == (0, "")
     assert table.out.endswith("1 eviction; no plan needs fewer\n")
-    assert "\nevict shop web-0\n" in script.out
+    assert "\nevict shop web-0 uid-web-0\n" in script.out
     assert yaml.safe_load(document.out)["least"] == 1
 
 
@@ -60,6 +60,35 @@ def test_a_constraint_that_cannot_be_restored_is_a_finding(folder: Path, run: Ru
 
     assert ran.code == 1
     assert "not evicted, a PodDisruptionBudget allows no disruption (web): 5 pods" in ran.out
+
+
+SELECTING = {
+    "topologyKey": "topology.kubernetes.io/zone",
+    "labelSelector": {"matchLabels": {"app": "db"}},
+}
+
+# the selector of namespaces of all pods, whose pod db runs in zone c; exit code, last line
+SELECTORS: dict[str, tuple[dict[str, str], int, str]] = {
+    "by the name": ({"kubernetes.io/metadata.name": "ops"}, 1, ""),
+    "by another label": ({"team": "x"}, 3, "error: Namespaces ops: their labels decide"),
+}
+
+
+@pytest.mark.parametrize(("labels", "code", "problem"), SELECTORS.values(), ids=SELECTORS.keys())
+def test_namespaces_without_an_object_have_their_name(
+    labels: dict[str, str], code: int, problem: str, folder: Path, run: Run
+) -> None:
+    term = {**SELECTING, "namespaceSelector": {"matchLabels": labels}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods = uneven_pods()
+    for pod in pods:
+        pod["spec"]["affinity"] = affinity
+    database = [web_pod(f"db-{node}", node, namespace="ops", app="db") for node in ("b1", "c1")]
+    write(folder, *NODES, *pods, *database)
+
+    ran = run("rebalance", "deploy/web", "-n", "shop", "-f", "cluster.yaml")
+
+    assert (ran.code, problem in ran.err) == (code, True)
 
 
 @pytest.mark.usefixtures("uneven")
@@ -244,3 +273,45 @@ def test_apply_changes_a_part_of_the_live_cluster(
 
     assert ran.code == 2
     assert problem in ran.err
+
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop", "uid": "web", "generation": 2},
+    "spec": {"replicas": 5},
+}
+ROLLOUT = (
+    "error: stopped, since a rollout is running: Deployment/web in shop: wait for it: "
+    "kubectl rollout status deployment/web -n shop\n"
+)
+
+
+def add_deployment(api: ApiServer, updated: int) -> None:
+    status = {"observedGeneration": 2, "replicas": 5, "updatedReplicas": updated}
+    api.add(*NODES, *uneven_pods(), {**DEPLOYMENT, "status": status})
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_rollout_is_not_disturbed(api: ApiServer, run: Run) -> None:
+    """The user is not asked, and only ``--apply`` refuses."""
+    add_deployment(api, 4)
+    evicting = EvictingServer(api, "b1")
+    arguments = ("rebalance", *CLUSTER, "-n", "shop")
+
+    ran, plan = run(*arguments, "--apply"), run(*arguments)
+    (document,) = run(*arguments, "--apply", "--yes", "-o", "json").documents
+
+    assert (ran.code, ran.err, evicting.evicted) == (3, ROLLOUT, [])
+    assert "1 eviction; no plan needs fewer\n" in ran.out
+    assert (plan.code, plan.err) == (0, "")
+    assert document["stopped"] == "a rollout is running"
+
+
+@pytest.mark.usefixtures("folder")
+def test_pods_are_evicted_after_a_rollout(api: ApiServer, run: Run) -> None:
+    add_deployment(api, 5)
+    evicting = EvictingServer(api, "b1")
+
+    assert run("rebalance", *CLUSTER, "-n", "shop", "--apply", "--yes").code == 0
+    assert evicting.evicted == ["web-0"]

@@ -1,10 +1,12 @@
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.conftest import Screen
 from webhook.cli.exits import ClosedOutputError
-from webhook.cli.terminal import Style, Terminal, is_animated
+from webhook.cli.terminal import Style, Terminal, cut_names, is_animated
 
 
 class ClosedPipe(io.StringIO):
@@ -20,6 +22,75 @@ def test_a_table_has_columns_as_wide_as_their_widest_cell() -> None:
     Terminal(text).table(("a", "bb"), [("ccc", "d"), ("e", "")])
 
     assert text.getvalue() == "  a    bb\n  ccc  d\n  e\n"
+
+
+LONG = ("pool-of-machines-1a2b-x7k2", "pool-of-machines-1a2b-p0q9")
+
+
+def _table(stream: io.StringIO, fewest: int = 4) -> list[str]:
+    Terminal(stream).table(("node", "score"), [(name, "100") for name in LONG], {0: fewest})
+    return stream.getvalue().splitlines()
+
+
+def test_a_narrow_terminal_cuts_the_names_of_a_table_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "21")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert _table(Screen())[1:] == ["  pool-…b-x7k2  100", "  pool-…b-p0q9  100"]
+
+
+def test_names_keep_their_fewest_cells_in_a_terminal_that_wraps_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert _table(Screen(), fewest=16)[1] == "  pool-of…a2b-x7k2  100"
+
+
+# name of what is written to, its stream, its width
+UNCUT: dict[str, tuple[io.StringIO, str]] = {
+    "a pipe": (io.StringIO(), "20"),
+    "a wide terminal": (Screen(), "35"),
+}
+
+
+@pytest.mark.parametrize(("stream", "columns"), UNCUT.values(), ids=UNCUT.keys())
+def test_names_are_not_cut_where_there_is_space_for_them(
+    stream: io.StringIO, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert _table(stream)[1] == f"  {LONG[0]}  100"
+
+
+# names, cells, what is left of them
+CUT: dict[str, tuple[list[str], int, list[str]]] = {
+    "nothing": ([], 3, []),
+    "short names": (["a", "abc"], 3, ["a", "abc"]),
+    "different ends": (["abcdefg", "abcdefh"], 3, ["a…g", "a…h"]),
+    "one cell": (["abc"], 1, ["…"]),
+    "different only in the middle": (["abcXefg", "abcYefg"], 3, ["abcXefg", "abcYefg"]),
+    "different beside the middle": (["abXdefgh", "abYdefgh"], 4, ["abX…fgh", "abY…fgh"]),
+    "the same name twice": (["abcdefg", "abcdefg"], 3, ["a…g", "a…g"]),
+}
+
+
+@pytest.mark.parametrize(("names", "cells", "left"), CUT.values(), ids=CUT.keys())
+def test_names_are_cut_in_the_middle_and_stay_different(
+    names: list[str], cells: int, left: list[str]
+) -> None:
+    assert cut_names(names, cells) == left
+
+
+@given(st.lists(st.text("ab", max_size=9)), st.integers(1, 10))
+def test_equal_names_stay_equal_and_others_different(names: list[str], cells: int) -> None:
+    cut = cut_names(names, cells)
+
+    assert len(set(zip(names, cut, strict=True))) == len(set(names)) == len(set(cut))
 
 
 def test_lines_are_plain_without_a_terminal_and_unprintable_text_is_escaped() -> None:

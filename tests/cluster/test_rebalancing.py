@@ -203,3 +203,18 @@ async def test_other_pods_are_no_replacements() -> None:
     _, evicted = await cluster.rebalance(2)
 
     assert [one.replacement for one in evicted] == ["web-0-new", "web-1-new"]
+
+
+async def test_it_ends_when_a_rollout_begins(cluster: SimulatedCluster) -> None:
+    def begin(nodes: Sequence[str]) -> str:
+        cluster.pods = [replace(one, is_rolling=True) for one in cluster.pods]
+        return nodes[0]
+
+    cluster.choose = begin
+
+    end, evicted = await cluster.rebalance(2)
+
+    assert (end.stop, len(evicted)) == (StopReason.ROLLOUT, 1)
+    assert end.detail == (
+        "Deployment/web in shop: wait for it: kubectl rollout status deployment/web -n shop"
+    )

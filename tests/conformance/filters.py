@@ -1,10 +1,13 @@
 """Conformance cases of filters: what kube-scheduler answers to a pod, node by node."""
 
+import dataclasses
+
 import msgspec
 from msgspec.structs import replace
 
 from tests.conformance.case import Answer, Case
 from webhook.cluster.scheduling.defaults import fill_in_defaults
+from webhook.cluster.scheduling.nominees import read_nominees
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
@@ -28,8 +31,13 @@ def answer(case: Case) -> Answer:
         ``nodes``: the reasons of each node that is rejected; ``message``, empty if the pod fits.
     """
     version = parse_version(case.get("kubernetes", RECORDED))
-    cluster = read_cluster(_store(msgspec.convert(case["cluster"], ClusterObjects)), version)
+    objects = _store(msgspec.convert(case["cluster"], ClusterObjects))
     written = fill_in_defaults(msgspec.convert(case["pod"], ApiPod))
+    priority = (written.spec and written.spec.priority) or 0
+    cluster = dataclasses.replace(
+        read_cluster(objects, version),
+        nominated=read_nominees(objects.pods or (), priority, version),
+    )
     # The defaults of the default profile are all ScheduleAnyway, which rejects no node.
     spreads = resolve_constraints(written.constraints, written.labels, gates.resolve(version, {}))
     result = filter_nodes(read_pod(written, version), spreads.hard, cluster)

@@ -50,8 +50,7 @@ def answer(case: Case) -> Answer:
     replicas = select_replicas(subject, observed, cluster)
     pods = gather_pods(subject, replicas, observed, cluster, _time(case["now"]))
     assert pods is not None, f"{kind} is never scaled down"
-    nodes = {pod.spec.node_name or "" for pod in observed}
-    surplus = pods.find_surplus(case["replicas"], nodes)
+    surplus = pods.find_surplus(case["replicas"])
     return {"removed": [pod.metadata.name or "" for pod in surplus.pods]}
 
 

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
@@ -157,6 +158,32 @@ def test_a_replacement_that_is_not_ready_stops_it(
     assert done["stopped"] == "a replacement is not ready in time"
     assert done["evicted"] == []
     assert len(pods_of(plane, namespace, "web")) == len(UNEVEN.nodes)
+
+
+def test_a_rollout_is_not_disturbed(
+    plane: ControlPlane, namespace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its three new pods have nodes, and no kubelet runs them: six old pods are left."""
+    create_uneven(plane, namespace, UNEVEN)
+    plane.kubectl("rollout", "restart", "deployment/web", "-n", namespace)
+    until(lambda: _count_placed(plane, namespace) == [3, 6], "the new pods to be placed")
+    before = uids(plane, namespace)
+
+    planned = run_json(capsys, command(plane, namespace))
+    done = run_json(capsys, command(plane, namespace, "--apply", "--yes"), expected=3)
+
+    assert planned["evictions"]
+    assert (done["stopped"], done["evicted"]) == ("a rollout is running", [])
+    assert f"kubectl rollout status deployment/web -n {namespace}" in done["detail"]
+    assert {pod["metadata"]["uid"] for pod in pods_of(plane, namespace, "web")} <= before
+    assert _count_placed(plane, namespace) == [3, 6]
+
+
+def _count_placed(plane: ControlPlane, namespace: str) -> list[int]:
+    """Count the pods with a node of each revision; the numbers are sorted."""
+    pods = [pod for pod in pods_of(plane, namespace, "web") if pod["spec"].get("nodeName")]
+    revisions = Counter(pod["metadata"]["labels"]["pod-template-hash"] for pod in pods)
+    return sorted(revisions.values())
 
 
 def test_ctrl_c_stops_it(plane: ControlPlane, namespace: str) -> None:

@@ -5,14 +5,17 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates
+from tests.policy.placement.filters.nominees import nominate
 from tests.policy.placement.filters.objects import (
     Json,
     anti_affinity,
     cluster,
     container,
     node_object,
+    pod,
     pod_affinity,
     pod_object,
     term,
@@ -56,6 +59,12 @@ def taking(name: str, at: str, spec: Mapping[str, Any]) -> Json:
     return pod_object(name, labels=WEB, nodeName=at, **spec)
 
 
+def owned_by(kind: str, pod: Json) -> Json:
+    """The pod with a controller."""
+    owner = {"kind": kind, "name": "owner", "controller": True}
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
 PORT_80 = [{"hostPort": 80}]
 TWO = (node("n1", "a"), node("n2", "b"))
 
@@ -78,19 +87,27 @@ def filter_scenarios(draw: st.DrawFn) -> Scenario:
     ]
     found = term(draw(st.sampled_from([ZONE, HOSTNAME])), app=draw(apps))
     pods = [
-        pod_object(
-            f"p{number}",
-            labels={"app": draw(apps)},
-            nodeName=f"n{draw(st.integers(0, len(nodes) - 1))}",
-            affinity=draw(st.sampled_from([{}, {}, anti_affinity(found)])),
-            **cpu(draw(amounts), ports=draw(some_ports)),
+        owned_by(
+            draw(st.sampled_from(["ReplicaSet", "DaemonSet"])),
+            pod_object(
+                f"p{number}",
+                labels={"app": draw(apps)},
+                nodeName=f"n{draw(st.integers(0, len(nodes) - 1))}",
+                affinity=draw(st.sampled_from([{}, {}, anti_affinity(found)])),
+                **cpu(draw(amounts), ports=draw(some_ports)),
+            ),
         )
         for number in range(draw(st.integers(0, 4)))
     ]
-    return filter_scenario(
+    drawn = filter_scenario(
         nodes,
         pods,
         affinity=draw(st.sampled_from([{}, anti_affinity(found), pod_affinity(found)])),
         topologySpreadConstraints=draw(st.sampled_from([[], [SPREAD]])),
         **cpu(draw(amounts), ports=draw(some_ports)),
     )
+    waiting = st.builds(
+        lambda app, requested: pod("w", labels={"app": app}, **cpu(requested)), apps, amounts
+    )
+    nominated = draw(st.dictionaries(st.sampled_from(["n0", "n1"]), st.lists(waiting), max_size=1))
+    return replace(drawn, cluster=nominate(drawn.cluster, **nominated))

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.explain.filterscenarios import TWO, filter_scenario
+from tests.explain.filterscenarios import TWO, filter_scenario, owned_by, running
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node
 from webhook.explain.keynames import REGION, SHORT_NAMES
@@ -80,6 +80,17 @@ def test_new_nodes_have_the_resources_of_the_usual_node() -> None:
     assert (str(same), str(add)) == ("cordon node n1", "add 1 node like n1 with zone=c")
     allocatable = add.apply(before).cluster.allocatable
     assert allocatable["new-1"] == allocatable["n1"]
+
+
+def test_new_nodes_have_the_pods_of_daemon_sets_of_the_usual_node() -> None:
+    agent = owned_by("DaemonSet", running("agent", "n1", cpu="500m"))
+    before = filter_scenario(TWO, [agent, running("web-1", "n1")])
+
+    after = AddNodes({ZONE: "c"}, 2, "n1").apply(before)
+
+    for name in ("new-1", "new-2"):
+        usage = after.cluster.placed.usage(name)
+        assert (usage.pods, usage.requests.milli_cpu) == (1, 500)
 
 
 def test_labels_that_nodes_share() -> None:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.policy.placement.clusters import gates
+from tests.policy.placement.filters.nominees import nominate
 from tests.policy.placement.filters.objects import (
     anti_affinity,
     cluster,
@@ -146,6 +148,15 @@ def test_the_overhead_leaves_the_containers_the_rest(after: int, *, leaves: bool
 
 def test_a_node_without_known_resources_is_exceeded_by_nothing() -> None:
     assert find_excess(scenario(MANY), "n2") == ()
+
+
+def test_nominated_pods_leave_less_of_a_node() -> None:
+    question = scenario({"cpu": "1500m"})
+    nominee = pod("waiting", containers=[container({"cpu": "1"})])
+
+    found = find_excess(replace(question, cluster=nominate(question.cluster, n1=[nominee])), "n1")
+
+    assert found == (LowerRequest("cpu", 1500, 500),)
 
 
 AMOUNTS = {

@@ -35,39 +35,39 @@ def test_a_node_with_more_related_pods_goes_first() -> None:
     pods = (pod("a", "n2"), pod("b", "n1"))
     related = (*pods, pod("other", "n1", owner="web-2"))
 
-    assert names(workload(*pods, related=related).find_surplus(1, NODES)) == ["b"]
+    assert names(workload(*pods, related=related).find_surplus(1)) == ["b"]
 
 
 def test_related_pods_that_have_ended_do_not_count() -> None:
     pods = (pod("a", "n2", created=HOUR), pod("b", "n1"))
     related = (*pods, pod("other", "n1", phase="Succeeded"))
 
-    assert names(workload(*pods, related=related).find_surplus(1, NODES)) == ["a"]
+    assert names(workload(*pods, related=related).find_surplus(1)) == ["a"]
 
 
 def test_pods_without_readiness_are_compared_by_what_follows() -> None:
     pods = (pod("a", ready="False", since=HOUR, created=DAY), pod("b", "n2", ready="False",
             since=DAY, created=HOUR))  # fmt: skip
 
-    assert names(workload(*pods).find_surplus(1, NODES)) == ["b"]
+    assert names(workload(*pods).find_surplus(1)) == ["b"]
 
 
 def test_pods_without_a_node_go_first() -> None:
     pods = (pod("a", ready="False", phase="Pending"), pod("b", ""), pod("c", "n2"))
 
-    assert names(workload(*pods).find_surplus(2, NODES)) == ["b"]
+    assert names(workload(*pods).find_surplus(2)) == ["b"]
 
 
 def test_after_a_burst_the_other_pods_are_ordered_anew() -> None:
     crowded = [pod(f"a{number}", "n1") for number in range(BURST + 2)]
     others = [pod("b1", "n2"), pod("b2", "n2"), pod("b3", "n2")]
 
-    surplus = workload(*crowded, *others).find_surplus(4, NODES)
+    surplus = workload(*crowded, *others).find_surplus(4)
 
     assert len(surplus.pods) == BURST + 1
     assert surplus.pods[-1].spec.node_name == "n2"
     assert surplus.notes[0].endswith("they are equal in all that it compares: b1, b2, b3")
-    assert len(workload(*crowded, *others).find_surplus(0, NODES).pods) == BURST + 5
+    assert len(workload(*crowded, *others).find_surplus(0).pods) == BURST + 5
 
 
 def test_pods_that_go_before_each_other_in_a_circle_are_named() -> None:
@@ -78,7 +78,7 @@ def test_pods_that_go_before_each_other_in_a_circle_are_named() -> None:
         pod("c", "n3", since=one, uid="3", restarts=1),
     )
 
-    (note,) = workload(*pods).find_surplus(2, NODES).notes
+    (note,) = workload(*pods).find_surplus(2).notes
 
     assert note == (
         "which 1 of these 3 pods the controller removes is not determined, since the result of "
@@ -89,8 +89,10 @@ def test_pods_that_go_before_each_other_in_a_circle_are_named() -> None:
 def test_pods_of_lost_nodes_are_not_removed_again() -> None:
     pods = (pod("a", "n9", ready="False"), pod("b"), pod("c", "n2", restarts=1))
 
-    assert names(workload(*pods).find_surplus(1, NODES)) == ["c"]
-    assert names(workload(*pods).find_surplus(2, NODES)) == []
+    left = workload(*pods).lose_nodes({"n9"})
+
+    assert names(left.find_surplus(1)) == ["c"]
+    assert names(left.find_surplus(2)) == []
 
 
 def test_ties_are_named() -> None:
@@ -100,19 +102,19 @@ def test_ties_are_named() -> None:
         "which 2 of these 3 pods the controller removes is not determined, since they are "
         "equal in all that it compares: a, b, c"
     )
-    assert workload(*pods).find_surplus(1, NODES) == Surplus(tuple(pods[:2]), (note,))
+    assert workload(*pods).find_surplus(1) == Surplus(tuple(pods[:2]), (note,))
 
 
 def test_to_remove_all_nothing_is_undetermined() -> None:
     pods = [pod(name, f"n{number}") for number, name in enumerate("abc", start=1)]
 
-    assert workload(*pods).find_surplus(0, NODES) == Surplus(tuple(pods))
+    assert workload(*pods).find_surplus(0) == Surplus(tuple(pods))
 
 
 def test_pods_of_older_replica_sets_go_first() -> None:
     pods = (pod("a", owner="web-2", ready="False"), pod("b", "n2", owner="web-1"))
 
-    surplus = workload(*pods, newest="web-2").find_surplus(1, NODES)
+    surplus = workload(*pods, newest="web-2").find_surplus(1)
 
     assert names(surplus) == ["b"]
     assert surplus.notes[0].startswith("a rollout is running: pods of older ReplicaSets are ")
@@ -121,7 +123,7 @@ def test_pods_of_older_replica_sets_go_first() -> None:
 def test_of_an_unknown_controller_the_order_is_assumed() -> None:
     pods = (pod("a"), pod("b", "n2", restarts=1))
 
-    surplus = workload(*pods, order=RemovalOrder.UNKNOWN).find_surplus(1, NODES)
+    surplus = workload(*pods, order=RemovalOrder.UNKNOWN).find_surplus(1)
 
     assert names(surplus) == ["b"]
     assert surplus.notes == (
@@ -143,7 +145,7 @@ def test_a_stateful_set_removes_by_ordinal(start: int, replicas: int, removed: l
     pods = [pod(f"web-{ordinal}", ready="False") for ordinal in (0, 1, 2)]
 
     surplus = workload(*pods, *others, order=RemovalOrder.ORDINAL, start=start).find_surplus(
-        replicas, NODES
+        replicas
     )
 
     assert (names(surplus), surplus.notes) == (removed, ())
@@ -152,7 +154,7 @@ def test_a_stateful_set_removes_by_ordinal(start: int, replicas: int, removed: l
 def test_pods_without_a_status_are_equal() -> None:
     bare = msgspec.convert({"spec": {"nodeName": "n1"}}, ObservedPod)
 
-    surplus = workload(bare, bare).find_surplus(1, NODES)
+    surplus = workload(bare, bare).find_surplus(1)
 
     assert (len(surplus.pods), len(surplus.notes)) == (1, 1)
 
@@ -176,8 +178,8 @@ random_pods = st.builds(
 def test_the_surplus_without_a_note_is_the_same_for_any_order_of_pods(
     pods: list[ObservedPod], replicas: int
 ) -> None:
-    surplus = workload(*pods).find_surplus(replicas, NODES)
-    other = workload(*pods[::-1]).find_surplus(replicas, NODES)
+    surplus = workload(*pods).find_surplus(replicas)
+    other = workload(*pods[::-1]).find_surplus(replicas)
 
     assert len(surplus.pods) == max(0, len(pods) - replicas)
     assert bool(other.notes) == bool(surplus.notes)
@@ -186,12 +188,12 @@ def test_the_surplus_without_a_note_is_the_same_for_any_order_of_pods(
 
 def test_new_pods_take_the_ordinals_without_a_pod_on_a_node_that_stays() -> None:
     pods = [pod("web-0"), pod("web-1", "lost"), pod("web-2", ""), pod("web-3"), pod("other")]
-    stateful_set = workload(*pods, order=RemovalOrder.ORDINAL)
+    stateful_set = workload(*pods, order=RemovalOrder.ORDINAL).lose_nodes({"lost"})
 
-    surplus = stateful_set.find_surplus(3, NODES)
+    surplus = stateful_set.find_surplus(3)
 
     assert names(surplus) == ["web-3"]
-    assert stateful_set.find_new_pods(surplus, NODES).taken - {-1} == {0}
+    assert stateful_set.find_new_pods(surplus).taken - {-1} == {0}
 
 
 UNREADY = pod("web-0", ready="False")
@@ -215,9 +217,10 @@ def test_a_stateful_set_waits_for_a_pod_that_is_not_ready(
     pods, replicas, is_parallel, is_noted = case
     succession = PodSuccession(is_parallel=is_parallel)
     found = workload(*pods, order=RemovalOrder.ORDINAL, succession=succession)
-    surplus = found.find_surplus(replicas, NODES)
+    found = found.lose_nodes({"lost"})
+    surplus = found.find_surplus(replicas)
 
-    notes = list(found.describe_waiting(replicas, surplus, found.find_new_pods(surplus, NODES)))
+    notes = list(found.describe_waiting(replicas, surplus, found.find_new_pods(surplus)))
 
     assert bool(notes) is is_noted
     assert all(note.startswith("web-0 is not ready: with podManagementPolicy") for note in notes)
@@ -227,5 +230,5 @@ def test_a_pod_without_the_condition_and_other_controllers_wait_for_nothing() ->
     bare = msgspec.convert({"metadata": {"name": "web-0"}, "spec": {"nodeName": "n1"}}, ObservedPod)
 
     for found in (workload(bare, order=RemovalOrder.ORDINAL), workload(UNREADY)):
-        new_pods = found.find_new_pods(Surplus(), NODES)
+        new_pods = found.find_new_pods(Surplus())
         assert list(found.describe_waiting(3, Surplus(), new_pods)) == []

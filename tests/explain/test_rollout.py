@@ -1,5 +1,6 @@
 """What-ifs place, lose and remove pods as a simulation that counts everything anew does."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -61,10 +62,41 @@ def test_pods_on_removed_nodes_are_lost() -> None:
     assert count_lost([], before, EVEN) == 0
 
 
+def test_pods_on_nodes_that_are_not_known_run_and_count_in_no_domain() -> None:
+    pods = [observed(f"web-{node}", node, {"app": "web"}, 0) for node in ("n1", "n2", "gone")]
+    running = {"n1": 1, "n2": 1, "gone": 1}
+    before = scenario(THREE, spread_over(), pods=running)
+
+    same, *_ = roll_out(before, [], 3, running, workload(pods))
+    more, *_ = roll_out(before, [], 4, running)
+    fewer, *_ = roll_out(before, [RemoveNodes(ZONE, "b")], 1, running, workload(pods))
+
+    assert (same.running, same.placed, same.skews[0].after) == (3, {}, 1)
+    assert (more.running, more.placed, more.skews[0].after) == (3, {"n3": 1}, 0)
+    assert (fewer.running, len(fewer.removed), fewer.pending) == (1, 1, 0)
+
+
 def test_a_workload_without_replicas_runs_none() -> None:
     rollout, *_ = roll_out(scenario(THREE, spread_over()), [], 0, {})
 
     assert rollout.sentence == "as it is: no replica would run; skew of zone 0 -> 0"
+
+
+# replicas, whether there is a node, the sentence
+FATES: list[tuple[int, bool, str]] = [
+    (1, False, "the replica would stay Pending"),
+    (2, False, "both replicas would stay Pending"),
+    (1, True, "the replica would run"),
+    (2, True, "both replicas would run"),
+    (3, True, "all 3 replicas would run"),
+]
+
+
+@pytest.mark.parametrize(("replicas", "has_nodes", "fate"), FATES)
+def test_few_replicas_have_plain_words(replicas: int, *, has_nodes: bool, fate: str) -> None:
+    rollout, *_ = roll_out(scenario(THREE if has_nodes else (), spread_over()), [], replicas, {})
+
+    assert rollout.sentence.startswith(f"as it is: {fate};")
 
 
 def test_a_rollout_in_a_sentence() -> None:
@@ -206,8 +238,9 @@ def simulate(
         The nodes of the pods that stay, and those of new pods.
     """
     names = {item.name for item in nodes}
-    left = [(name, restarts) for name, restarts in placed if name in names]
-    together = {name: sum(other == name for other, _ in left) for name in names}
+    lost = {item.name for item in question.topology.nodes} - names
+    left = [(name, restarts) for name, restarts in placed if name not in lost]
+    together = Counter(name for name, _ in left)
     while len(left) > replicas:
         left.remove(max(left, key=lambda pair: (together[pair[0]], pair[1])))
     stay, added = [name for name, _ in left], list[str]()
@@ -236,7 +269,9 @@ def test_what_ifs_are_those_of_a_simulation_that_counts_anew(
     nodes = edit_nodes(question.topology.nodes, edits)
     stay, added = simulate(question, nodes, replicas, placed)
     # pods of lost nodes stay in the census: they are on no known node
-    lost = [name for name in names if name not in {item.name for item in nodes}]
+    left = {item.name for item in nodes}
+    lost = [one.name for one in question.topology.nodes if one.name not in left]
+    lost = [name for name in names if name in lost]
     after = count_anew(question, nodes, [*stay, *added, *lost]).placement()
     assert rollout.running == len(stay)
     assert rollout.placed == {name: added.count(name) for name in added}

@@ -4,7 +4,8 @@ from msgspec.structs import replace
 from tests.explain.filterscenarios import filter_scenario
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import GPU, node, spread_over
-from tests.policy.placement.filters.objects import container, node_object
+from tests.policy.placement.filters.nominees import nominate
+from tests.policy.placement.filters.objects import container, node_object, pod
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.scenario import Scenario
 from webhook.explain.sentences import explain_minimum, rejection_reason, summarize
@@ -202,3 +203,14 @@ OBSTACLES = {
 @pytest.mark.parametrize(("name", "sentence"), OBSTACLES.values(), ids=OBSTACLES.keys())
 def test_why_a_node_does_not_pass(name: str, sentence: str) -> None:
     assert rejection_reason(name, REASONS, REASONS.placement()) == sentence
+
+
+def test_nominated_pods_are_a_part_of_the_reason() -> None:
+    wanted = [container({"cpu": "1"})]
+    question = filter_scenario([node_object("n1", {"cpu": "1", "pods": "9"})], containers=wanted)
+    nominated = nominate(question.cluster, n1=[pod("first", containers=wanted)])
+    question = replace(question, cluster=nominated)
+
+    reason = rejection_reason("n1", question, question.placement())
+
+    assert reason == "Insufficient cpu, with 1 nominated pod"

@@ -133,3 +133,7 @@ def test_a_written_node_takes_the_pod_whatever_its_constraints_and_taints() -> N
     assert crowded.placement().passing == ("b1",)
     assert PlacementTerms(node="a1").restrict(crowded).placement().passing == ("a1",)
     assert PlacementTerms(scheduler="volcano").restrict(crowded) is crowded
+
+
+def test_what_an_autoscaler_does_is_a_note() -> None:
+    assert PlacementTerms(scaling="it scales").notes == ("it scales",)

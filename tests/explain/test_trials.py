@@ -49,6 +49,8 @@ def test_other_changes_of_nodes_are_tried_too(scenario: Scenario) -> None:
     edits: list[Edits] = [
         (),
         (AddNodes({ZONE: "a"}),),
+        (AddNodes({ZONE: "b"}, 2, "n0"),),
+        (AddNodes({ZONE: "c"}, 1, "n1"), Cordon("n0")),
         (RemoveNodes(ZONE, "a"), AddNodes({ZONE: "b"}, 2)),
         *((Cordon(name),) for name in names),
         *((RemoveNodes(HOSTNAME, name),) for name in names),

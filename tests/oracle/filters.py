@@ -3,7 +3,8 @@ Random pods and clusters, for the filters of kube-scheduler's default profile.
 
 ``make_case`` is the entry point. Objects are as a client writes them: kube-apiserver accepts them,
 and adds its defaults. Left out is what the cases' clusters have no member for, such as
-VolumeAttachments, ResourceClaims, nominated nodes and pods that are being resized.
+VolumeAttachments, ResourceClaims and pods that are being resized; and nominated pods beside a
+constraint with an empty selector, which counts them and no others.
 """
 
 from collections.abc import Mapping
@@ -54,6 +55,12 @@ def make_case(chance: Chance) -> Case:
         for index in range(chance.pick((0, 4, 8, 16, 24)))
     ]
     pod = _make_pod(chance, storage, names)
+    if chance.holds(0.3) and not _selects_all(pod):
+        pods += [
+            _make_nominee(chance, f"w{index}", names, storage)
+            for index in range(chance.pick((1, 1, 2, 4)))
+        ]
+        pod["spec"]["priority"] = chance.pick((0, 1, 1, 2))
     if chance.holds(0.15):
         disk = chance.pick(DISKS)
         for one in (pod, *(one for one in pods if chance.holds(0.5))):
@@ -117,6 +124,21 @@ def _make_running(chance: Chance, name: str, nodes: list[str], storage: Storage)
     pod = {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
     if storage and chance.holds(0.5):
         add_volumes(chance, pod, storage, nodes)
+    return pod
+
+
+def _selects_all(pod: dict[str, Any]) -> bool:
+    """Whether a spread constraint of a pod has an empty selector."""
+    constraints = pod["spec"].get("topologySpreadConstraints", ())
+    return any(not any(one.get("labelSelector", {}).values()) for one in constraints)
+
+
+def _make_nominee(chance: Chance, name: str, nodes: list[str], storage: Storage) -> dict[str, Any]:
+    """Make a pod without a node that preemption has made room for."""
+    pod = _make_running(chance, name, nodes, storage)
+    pod["spec"].pop("nodeName", None)
+    pod["spec"]["priority"] = chance.pick((0, 1, 2))
+    pod["status"] = {"phase": "Pending", "nominatedNodeName": chance.pick((*nodes, "gone"))}
     return pod
 
 

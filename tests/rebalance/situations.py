@@ -43,6 +43,7 @@ def workload_pod(
     obstacle: EvictionObstacle | None = None,
     is_ready: bool = True,
     namespace: str = SHOP,
+    has_preferences: bool = False,
     **fields: Any,
 ) -> WorkloadPod:
     """Make a web pod on a node."""
@@ -56,6 +57,7 @@ def workload_pod(
         workload=workload,
         is_ready=is_ready,
         obstacle=obstacle,
+        has_preferences=has_preferences,
     )
 
 

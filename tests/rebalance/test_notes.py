@@ -5,13 +5,14 @@ from msgspec.structs import replace
 
 from tests.policy.placement.clusters import node, spread_over
 from tests.rebalance.situations import ABC, Situation, budget, web_pods, workload_pod
-from webhook.policy.model import LabelSelector
+from webhook.policy.model import SCHEDULE_ANYWAY, LabelSelector
 from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.rebalance.notes import NoteKind
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 UNEVEN = web_pods({"a1": 3, "b1": 1})
 EVEN = web_pods({"a1": 1, "b1": 1})
+SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 FOREIGN = spread_over(label_selector=LabelSelector({"app": "api"}))
 API = [workload_pod(f"api-{number}", "a1", labels={"app": "api"}) for number in range(2)]
 
@@ -56,6 +57,31 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
     "the last pod of a rollout": (
         Situation(revisions("x", "y", obstacle=EvictionObstacle.TERMINATING)),
         {},
+    ),
+    "templates": (
+        Situation(
+            [
+                *(replace(one, differences=("host port 80",)) for one in UNEVEN[:2]),
+                *(replace(one, differences=("volume data",)) for one in UNEVEN[2:]),
+            ]
+        ),
+        {NoteKind.TEMPLATE: ("Deployment/web in shop (host port 80, volume data)",)},
+    ),
+    "a template of pods that are even": (
+        Situation([replace(one, differences=("host port 80",)) for one in EVEN]),
+        {},
+    ),
+    "preferred affinity": (
+        Situation(web_pods({"a1": 3, "b1": 1}, SOFT, has_preferences=True)),
+        {NoteKind.PREFERENCE: ("Deployment/web in shop",)},
+    ),
+    "preferred affinity of pods with a hard constraint": (
+        Situation(web_pods({"a1": 3, "b1": 1}, has_preferences=True)),
+        {},
+    ),
+    "more pods than replicas": (
+        Situation([replace(one, is_surplus=True) for one in UNEVEN]),
+        {NoteKind.SURPLUS: ("Deployment/web in shop",)},
     ),
     "status of a budget": (
         Situation(UNEVEN, budgets=[EXHAUSTED]),

@@ -435,3 +435,30 @@ def test_constraints_of_other_pods_are_results_if_they_do_not_hold() -> None:
 
     assert obstacles_of({"a1": 3}) == [GoalObstacle.NO_EVICTIONS]
     assert obstacles_of({"a1": 1}) == []
+
+
+def test_nothing_is_proven_if_a_template_differs_from_its_pods() -> None:
+    pods = web_pods({"a1": 5, "b1": 1, "c1": 1})
+
+    plan = Situation([replace(one, differences=("host port 80",)) for one in pods]).plan()
+
+    assert len(plan.steps) == 2
+    assert (plan.least, plan.is_certain) == (1, False)
+    even = web_pods({"a1": 1, "b1": 1, "c1": 1})
+    idle = Situation([replace(one, differences=("host port 80",)) for one in even]).plan()
+    assert (idle.least, idle.is_certain) == (0, True)
+
+
+def test_a_surplus_pod_has_no_replacement() -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "c1": 1})
+
+    assert not Situation([replace(one, is_surplus=True) for one in pods]).plan().is_certain
+
+
+def test_preferred_affinity_may_outweigh_a_soft_constraint() -> None:
+    for constraint, is_certain in ((SOFT, False), (spread_over(), True)):
+        pods = web_pods({"a1": 3, "b1": 1, "c1": 1}, constraint, has_preferences=True)
+
+        plan = Situation(pods).plan()
+
+        assert (len(plan.steps), plan.least, plan.is_certain) == (1, 1, is_certain)

@@ -46,13 +46,15 @@ def test_a_replacement_goes_where_most_evictions_remain_or_to_the_emptiest_node(
 
 
 def test_a_pod_that_is_evicted_again_keeps_the_name_of_the_first() -> None:
-    compiled = compile_situation(situation := Situation(web_pods({"a1": 1}), zone_nodes("a", "b")))
+    pods = web_pods({"a1": 1}, uid="uid-0")
+    compiled = compile_situation(situation := Situation(pods, zone_nodes("a", "b")))
     start, model = compiled.model.start, compiled.model
     eviction = next(model.list_evictions(start))
     cluster = situation.cluster
     run = replay(compiled, {start: NextEviction(eviction, 1)}, cluster)
 
-    assert [next(run).pod for _ in range(3)] == ["web-0"] * 3
+    steps = [next(run) for _ in range(3)]
+    assert [(one.pod, one.uid) for one in steps] == [("web-0", "uid-0"), *[("web-0", "")] * 2]
     assert isinstance(eviction, Eviction)
 
 

@@ -5,7 +5,7 @@ from tests.rebalance.situations import Situation, budget, web_pods
 from webhook.policy.model import LabelSelector
 from webhook.rebalance.budgets import PodDisruptionBudget
 from webhook.rebalance.pods import WorkloadPod
-from webhook.rebalance.waves import choose_wave
+from webhook.rebalance.waves import choose_wave, find_rolling
 
 
 def uneven(app: str) -> list[WorkloadPod]:
@@ -49,3 +49,24 @@ def test_no_two_pods_have_a_budget_in_common() -> None:
 
 def test_a_plan_without_steps_has_no_wave() -> None:
     assert choose_wave(Situation([]).plan(), [], (), 5) == ()
+
+
+def rolling(workload: str, namespace: str = "shop") -> str:
+    """The pod whose eviction disturbs the rollout of a workload, which one of its pods shows."""
+    index = next(at for at, one in enumerate(PODS) if one.workload == workload)
+    shown = PODS[index]
+    shown = replace(shown, is_rolling=True, pod=replace(shown.pod, namespace=namespace))
+    step = find_rolling(Situation(PODS).plan(), [*PODS[:index], shown, *PODS[index + 1 :]])
+    return step.pod if step else ""
+
+
+def test_evictions_disturb_the_rollout_of_their_workload() -> None:
+    assert rolling("Deployment/web") == "web-0"
+    assert rolling("Deployment/db") == "db-0"
+    assert rolling("Deployment/db", "other") == ""
+
+
+def test_rollouts_of_workloads_without_evictions_are_not_disturbed() -> None:
+    even = [replace(one, is_rolling=True) for one in web_pods({"a1": 1, "b1": 1, "c1": 1})]
+
+    assert find_rolling(Situation(even).plan(), even) is None

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 
 import click
 import msgspec
@@ -52,6 +53,13 @@ def apply_plan(
     """Evict pods until the constraints hold, and report each of them."""
     evicted: list[AppliedEviction] = []
     end = apiserver.call(server, lambda client: _run(client, request, limits, output, evicted))
+    return report_end(end, evicted, output)
+
+
+def report_end(
+    end: RebalancingEnd, evicted: Sequence[AppliedEviction], output: OutputFormat
+) -> ExitCode:
+    """Report the result, and why it ended before all was done."""
     if output is not OutputFormat.TABLE:
         write_document(_describe(end, evicted), output)
     elif end.stop is None:
@@ -102,7 +110,7 @@ def _report(eviction: AppliedEviction, terminal: Terminal) -> None:
     )
 
 
-def _describe(end: RebalancingEnd, evicted: list[AppliedEviction]) -> dict[str, object]:
+def _describe(end: RebalancingEnd, evicted: Sequence[AppliedEviction]) -> dict[str, object]:
     return {
         "evicted": [msgspec.to_builtins(eviction) for eviction in evicted],
         "stopped": None if end.stop is None else f"{end.stop}",

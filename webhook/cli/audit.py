@@ -1,8 +1,6 @@
 """``evenspread audit``: find problems in the workloads of a cluster, of files or of a snapshot."""
 
-import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,6 +17,7 @@ from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.audit.templates import find_unknown
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs.facts import (
     FactsSources,
     drop_project_files,
@@ -42,23 +41,6 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.model import LabelSelector
 from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import SELECT_ALL
-
-
-@contextmanager
-def pause_garbage_collection() -> Generator[None]:
-    """
-    Disable the cyclic garbage collector in the context; reference counting still frees objects.
-
-    An audit keeps everything it reads, up to 10 000 workloads and their pods, until it ends.
-    Repeated collections take a tenth of its time and free nothing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @takes_sources

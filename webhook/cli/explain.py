@@ -12,6 +12,7 @@ import msgspec
 from webhook.audit.renderers.names import format_reference
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.facts import (
     FactsSources,
@@ -90,6 +91,7 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 @takes_sources
 @takes_what_if
+@pause_garbage_collection()
 def explain(
     *,
     subject: tuple[str, ...],

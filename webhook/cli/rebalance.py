@@ -5,15 +5,21 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from webhook.cli.applyplan import apply_plan, confirm
+from webhook.cli.applyplan import apply_plan, confirm, report_end
 from webhook.cli.exits import ExitCode, outcome
+from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, takes_sources
 from webhook.cli.inputs.livescope import LiveScope
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import read_policy
-from webhook.cli.inputs.rebalancescope import RebalanceRequest, read_files, read_request
+from webhook.cli.inputs.rebalancescope import (
+    RebalanceRequest,
+    find_missing_namespaces,
+    read_files,
+    read_request,
+)
 from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
@@ -21,7 +27,7 @@ from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import show_plan
 from webhook.cli.views.rebalancedocument import describe_plan
 from webhook.cluster.protocol import ApiClient
-from webhook.cluster.rebalancing import RebalancingLimits
+from webhook.cluster.rebalancing import PlannedScope, RebalancingLimits, end_for_rollout
 from webhook.errors import ConfigError, SourceError
 from webhook.rebalance.plan import RebalancePlan, plan_rebalance
 
@@ -53,13 +59,17 @@ def rebalance(
     request = read_request(workload, namespace, sources, gates, all_namespaces=all_namespaces)
     if sources.live is None:
         return _plan_files(filename, sources, request, output)
-    plan, unknown = _plan_live(sources.live, request)
+    planned, unknown = _plan_live(sources.live, request)
+    plan = planned.plan
     is_table, evictions = output is OutputFormat.TABLE, len(plan.steps)
     if is_table or not apply:
         _write(plan, unknown, output)
     if not apply or (is_table and not evictions):
         return outcome(findings=not plan.restores_all, unfinished=False)
     if evictions:
+        end = end_for_rollout(planned)
+        if end is not None:
+            return report_end(end, (), output)
         confirm(evictions, yes=yes)
     limits = RebalancingLimits(evictions, wave, timeout)
     return apply_plan(sources.live, request, limits, output)
@@ -82,6 +92,7 @@ def _check_apply(sources: FactsSources, output: OutputFormat, *, has_scope: bool
         raise ConfigError("evicts the pods itself: leave out -o script", "--apply")
 
 
+@pause_garbage_collection()
 def _plan_files(
     filename: tuple[str, ...],
     sources: FactsSources,
@@ -91,9 +102,11 @@ def _plan_files(
     inputs = Inputs(filename)
     try:
         found = read_files(inputs, sources, request.namespace)
+        scope = request.find_scope(found)
+        inputs.problems += find_missing_namespaces(scope, found)
     finally:
         inputs.report()
-    plan, problems = plan_rebalance(*request.find_scope(found)), tuple(inputs.problems)
+    plan, problems = plan_rebalance(*scope), tuple(inputs.problems)
     if not problems:
         _write(plan, (), output)
     elif output is not OutputFormat.SCRIPT:
@@ -103,10 +116,10 @@ def _plan_files(
 
 def _plan_live(
     server: ServerOptions, request: RebalanceRequest
-) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+) -> tuple[PlannedScope, tuple[SourceError, ...]]:
     """Plan a live cluster; return the plan, and the kinds that it does not consider."""
 
-    async def read(client: ApiClient) -> tuple[RebalancePlan, tuple[SourceError, ...]]:
+    async def read(client: ApiClient) -> tuple[PlannedScope, tuple[SourceError, ...]]:
         with progress_bar() as bar:
             task = bar.add_task("reading the cluster", total=None)
 
@@ -115,12 +128,12 @@ def _plan_live(
 
             scope = LiveScope(client, request, report)
             planned = await scope.plan()
-        return planned.plan, tuple(scope.found.unknown)
+        return planned, tuple(scope.found.unknown)
 
-    plan, unknown = apiserver.call(server, read)
+    planned, unknown = apiserver.call(server, read)
     for problem in unknown:
         write_stderr(f"warning: not considered: {problem}")
-    return plan, unknown
+    return planned, unknown
 
 
 def _write(plan: RebalancePlan, unknown: tuple[SourceError, ...], output: OutputFormat) -> None:

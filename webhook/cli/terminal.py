@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NoReturn, TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -13,6 +14,9 @@ from rich.text import Text
 
 from webhook.cli.exits import ClosedOutputError
 from webhook.policy.escape import printable
+
+_GAP = "  "  # before each column
+_NEVER_CUT: Mapping[int, int] = MappingProxyType({})
 
 
 def is_animated(stream: TextIO) -> bool:
@@ -73,11 +77,63 @@ class Terminal:
         for line in lines:
             self.line(*line)
 
-    def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write columns as wide as their widest cell; a narrow terminal wraps the lines."""
+    def table(
+        self,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        narrowest: Mapping[int, int] = _NEVER_CUT,
+    ) -> None:
+        """
+        Write columns as wide as their widest cell; a narrow terminal wraps the lines.
+
+        Args:
+            narrowest: Index of a column of names -> the cells that they keep if a terminal is too
+                narrow for the table, which then cuts them. Other columns are never cut.
+        """
         lines = [headings, *([printable(cell) for cell in cells] for cells in rows)]
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for column, fewest in narrowest.items():
+            lines = self._cut_column(lines, column, fewest)
+        widths = _measure_columns(lines)
         for number, cells in enumerate(lines):
             padded = (set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True))
-            text = "  ".join(padded).rstrip()
-            self.line("  ", (text, Style.PLAIN if number else Style.PLACE))
+            text = _GAP.join(padded).rstrip()
+            self.line(_GAP, (text, Style.PLAIN if number else Style.PLACE))
+
+    def _cut_column(
+        self, lines: Sequence[Sequence[str]], column: int, fewest: int
+    ) -> list[Sequence[str]]:
+        """Cut the names of a column by what a terminal is too narrow for the table."""
+        widths = _measure_columns(lines)
+        excess = len(_GAP) * len(widths) + sum(widths) - self._console.width
+        if excess <= 0 or not self._console.file.isatty():
+            return list(lines)
+        names = cut_names([cells[column] for cells in lines], max(widths[column] - excess, fewest))
+        return [
+            (*cells[:column], name, *cells[column + 1 :])
+            for cells, name in zip(lines, names, strict=True)
+        ]
+
+
+def _measure_columns(lines: Iterable[Sequence[str]]) -> list[int]:
+    return [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+
+
+def cut_names(names: Sequence[str], cells: int) -> list[str]:
+    """
+    Cut long names in the middle, for names of one cluster often begin alike.
+
+    Args:
+        cells: The most cells of a name, at least 1. Names that would become equal keep more.
+    """
+    distinct = len(set(names))
+    longest = max(map(len, names), default=0)
+    for kept in range(cells, longest):
+        cut = [_cut_middle(name, kept) for name in names]
+        if len(set(cut)) == distinct:
+            return cut
+    return list(names)
+
+
+def _cut_middle(name: str, cells: int) -> str:
+    tail = cells // 2
+    return name if len(name) <= cells else f"{name[: cells - 1 - tail]}…{name[len(name) - tail :]}"

@@ -93,7 +93,11 @@ def decode_autoscaler(kind: GroupKind, data: bytes | msgspec.Raw) -> Autoscaler 
     Raises:
         msgspec.DecodeError: A value has the wrong type.
     """
-    found = _decode(data)
+    return to_autoscaler(kind, _decode(data))
+
+
+def to_autoscaler(kind: GroupKind, found: ScalerObject) -> Autoscaler | None:
+    """Return an autoscaler as a value; the result is that of ``decode_autoscaler``."""
     spec = found.spec or ScalerSpec()
     target = spec.scale_target_ref or ScaleTarget()
     is_keda = kind == SCALED_OBJECT

@@ -16,7 +16,7 @@ from webhook.errors import ApiError
 from webhook.rebalance.budgets import PodDisruptionBudget
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
-from webhook.rebalance.waves import choose_wave
+from webhook.rebalance.waves import choose_wave, find_rolling
 
 POLL_S = 1.0  # between two looks at the pods of a namespace, or two tries of an eviction
 REFUSAL_S = 15.0
@@ -34,6 +34,7 @@ class StopReason(StrEnum):
     NOT_READY = "a replacement is not ready in time"
     ELSEWHERE = "two replacements are on nodes that were not planned"
     EXCEEDED = "more evictions would be necessary than were planned"
+    ROLLOUT = "a rollout is running"
 
 
 class PlannedScope(NamedTuple):
@@ -157,6 +158,9 @@ class Rebalancing:
             planned = await self._cluster.plan()
             if not planned.plan.steps:
                 return RebalancingEnd(planned.plan)
+            end = end_for_rollout(planned)
+            if end is not None:
+                return end
             left = self._limits.evictions + self._elsewhere - self.tried
             if left <= 0:
                 return RebalancingEnd(planned.plan, StopReason.EXCEEDED)
@@ -235,6 +239,17 @@ class Rebalancing:
             if self._clock() >= end:
                 raise _NotReadyError(_describe_wait(one, waiting))
             await self._sleep(POLL_S)
+
+
+def end_for_rollout(planned: PlannedScope) -> RebalancingEnd | None:
+    """Return the end of a rebalancing that would disturb a rollout; None if it would not."""
+    step = find_rolling(planned.plan, planned.pods)
+    if step is None:
+        return None
+    kind, _, name = step.workload.partition("/")
+    status = f"kubectl rollout status {kind.lower()}/{name} -n {step.namespace}"
+    detail = f"{step.workload} in {step.namespace}: wait for it: {status}"
+    return RebalancingEnd(planned.plan, StopReason.ROLLOUT, detail)
 
 
 def _describe_wait(one: WorkloadPod, waiting: Sequence[WorkloadPod]) -> str:

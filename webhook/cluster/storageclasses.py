@@ -58,7 +58,11 @@ def decode_storage_class(data: bytes | msgspec.Raw) -> StorageClass:
     Raises:
         msgspec.DecodeError: A value has the wrong type.
     """
-    found = _decode(data)
+    return to_storage_class(_decode(data))
+
+
+def to_storage_class(found: StorageClassObject) -> StorageClass:
+    """Return a class as a value."""
     metadata = found.metadata or ClassMetadata()
     annotations = metadata.annotations or {}
     return StorageClass(

@@ -14,6 +14,7 @@ from webhook.explain.changes import SuggestedChange, describe_change
 from webhook.explain.newpods import ALIKE, PodSuccession, place_pods
 from webhook.explain.remedies import Edits
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, apply_all
+from webhook.policy.advice.findings import all_of
 
 MOST_PLACEMENTS = 20_000
 """Nodes times replicas up to which all replicas are placed with each change; that takes 0.1 s."""
@@ -50,9 +51,10 @@ def note_untried(changes: Iterable[SuggestedChange]) -> Iterator[str]:
     """Yield a note if not all replicas were placed with each change."""
     for change in islice(changes, 1):
         if change.placed is None:
+            replicas = all_of(change.awaited, "replica")
             yield (
-                f"the suggested changes place the next pod; for all {change.awaited} replicas they "
-                f"are tried only up to {MOST_PLACEMENTS} nodes times replicas"
+                f"the suggested changes place the next pod; for {replicas} they are tried only up "
+                f"to {MOST_PLACEMENTS} nodes times replicas"
             )
 
 

@@ -126,6 +126,7 @@ class Refusal(msgspec.Struct, frozen=True):
     A violation of an API rule, or of a policy rule that denies.
 
     Attributes:
+        rule: Empty for a field that no rule is about, such as ``spec.replicas``.
         field: The path of the field.
         message: kube-apiserver's text, or that of the policy rule.
     """
@@ -190,11 +191,12 @@ def name_refusing_server(refused: Sequence[Refusal]) -> str:
 
 def explain_refusal(subject: str, refused: tuple[Refusal, ...]) -> Explanation:
     """Explain that an object or its pods are refused; ``refused`` is not empty."""
-    rules = ", ".join(dict.fromkeys(refusal.rule for refusal in refused))
+    found = ", ".join(dict.fromkeys(refusal.rule for refusal in refused if refusal.rule))
+    rules = f" ({found})" if found else ""
     first, server = refused[0], name_refusing_server(refused)
     return Explanation(
         subject=subject,
-        sentence=f"is refused by {server}: {first.field}: {first.message} ({rules})",
+        sentence=f"is refused by {server}: {first.field}: {first.message}{rules}",
         placeable=False,
         not_modelled=(),
         refused=refused,

@@ -78,7 +78,8 @@ class AddNodes(ScenarioEdit, frozen=True):
     Attributes:
         labels: Labels of the nodes. They also get the labels that all nodes share, and every
             node its own hostname.
-        like: The node whose resources they have; empty if they have room for any pod.
+        like: The node whose resources they have, and the pods of whose DaemonSets; empty if they
+            have room for any pod.
     """
 
     labels: dict[str, str]

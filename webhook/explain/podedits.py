@@ -108,7 +108,7 @@ def find_excess(scenario: Scenario, node: str) -> tuple[LowerRequest, ...]:
     room = scenario.cluster.allocatable.get(node)
     if room is None:
         return ()
-    has = room.plus(scenario.cluster.placed.usage(node).requests, -1).amounts
+    has = room.plus(scenario.cluster.usage(node).requests, -1).amounts
     return tuple(
         LowerRequest(resource, amount, max(has.get(resource, 0), 0))
         for resource, amount in scenario.pod.requests.amounts.items()

@@ -285,7 +285,7 @@ def _list_changes(
     missing = _missing_labels(node, keys, values)
     if missing:
         edits.append(LabelNode(node.name, missing))
-    used = scenario.cluster.placed.usage(node.name).ports
+    used = scenario.cluster.usage(node.name).ports
     conflicts = find_conflicts(scenario.pod.ports, used)
     edits += (DropHostPort(one.port, one.protocol, one.address) for one in conflicts)
     excess = find_excess(scenario, node.name)

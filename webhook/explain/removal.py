@@ -10,7 +10,7 @@ pkg/controller/statefulset stateful_set_control.go.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -81,34 +81,32 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     succession: PodSuccession = ALIKE
     placed: Mapping[str, FilterPod] = {}
 
-    def find_surplus(self, replicas: int, nodes: Iterable[str]) -> Surplus:
-        """
-        Find the pods to remove.
+    def lose_nodes(self, names: Collection[str]) -> "WorkloadPods":
+        """Return the pods without those on nodes that are lost."""
+        left = tuple(pod for pod in self.pods if pod.spec.node_name not in names)
+        return replace(self, pods=left)
 
-        Args:
-            replicas: Desired number of pods.
-            nodes: Names of the nodes that are left; pods elsewhere are lost already.
-        """
-        known = frozenset(nodes)
-        left = [pod for pod in self.pods if not pod.spec.node_name or pod.spec.node_name in known]
+    def find_surplus(self, replicas: int) -> Surplus:
+        """Find the pods to remove, for a desired number of pods."""
         if self.order is RemovalOrder.ORDINAL:
-            return self._find_highest_ordinals(left, replicas)
-        number = len(left) - replicas
-        return self._find_first_ranked(left, number) if number > 0 else Surplus()
+            return self._find_highest_ordinals(replicas)
+        number = len(self.pods) - replicas
+        return self._find_first_ranked(self.pods, number) if number > 0 else Surplus()
 
-    def _find_highest_ordinals(self, left: Sequence[ObservedPod], replicas: int) -> Surplus:
+    def _find_highest_ordinals(self, replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
         wanted = range(self.start, self.start + replicas)
-        numbered = [(ordinal, pod) for pod in left if (ordinal := self.find_ordinal(pod)) >= 0]
+        found = ((self.find_ordinal(pod), pod) for pod in self.pods)
+        numbered = [(ordinal, pod) for ordinal, pod in found if ordinal >= 0]
         surplus = [(ordinal, pod) for ordinal, pod in numbered if ordinal not in wanted]
         surplus.sort(key=lambda pair: -pair[0])
         return Surplus(tuple(pod for _, pod in surplus))
 
-    def find_new_pods(self, surplus: Surplus, nodes: Iterable[str]) -> PodSuccession:
-        """Find the pods to create beside those that run on nodes that are left, and stay."""
-        known, removed = frozenset(nodes), {pod.metadata.name for pod in surplus.pods}
+    def find_new_pods(self, surplus: Surplus) -> PodSuccession:
+        """Find the pods to create beside those that run, and stay."""
+        removed = {pod.metadata.name for pod in surplus.pods}
         kept = (pod for pod in self.pods if pod.metadata.name not in removed)
-        taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name in known)
+        taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name)
         return replace(self.succession, taken=taken)
 
     def describe_waiting(

@@ -23,7 +23,7 @@ from webhook.explain.newpods import (
 from webhook.explain.removal import Surplus, WorkloadPods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
-from webhook.policy.advice.findings import count_of
+from webhook.policy.advice.findings import all_of, count_of
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.tallies import PodTally
@@ -140,22 +140,25 @@ def roll_out(
     Args:
         scenario: The workload's next pod, and the cluster before.
         replicas: Desired number of pods; at most ``PLACED_REPLICAS``.
-        running: Node name -> pods of the workload that run there now.
+        running: Node name -> pods of the workload that run there now. Those of nodes that are not
+            in the cluster run, too.
         pods: The same pods and those without a node, with what decides on their removal; None if
             none is ever removed.
 
     """
     changed = apply_all(edits, scenario)
-    left = {node.name for node in changed.topology.nodes}
-    surplus = pods.find_surplus(replicas, left) if pods else Surplus()
+    lost = find_lost(scenario, changed)
+    left = {node: number for node, number in running.items() if node not in lost}
+    pods = pods and pods.lose_nodes(lost)
+    surplus = pods.find_surplus(replicas) if pods else Surplus()
     bound = [pod for pod in surplus.pods if pod.spec.node_name]
     changed = remove_pods(changed, bound, pods.placed if pods else {})
-    remaining = sum(pods for node, pods in running.items() if node in left) - len(bound)
+    remaining = sum(left.values()) - len(bound)
     missing = max(0, replicas - remaining)
-    new_pods = pods.find_new_pods(surplus, left) if pods else ALIKE
+    new_pods = pods.find_new_pods(surplus) if pods else ALIKE
     end, placed, awaiting = place_pods(changed, missing, new_pods)
     pending = missing - placed.total()
-    after = Counter({node: pods for node, pods in running.items() if node in left}) + placed
+    after = Counter(left) + placed
     after.subtract(pod.spec.node_name or "" for pod in bound)
     before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
     skews = compare_skews(before, end, running, after)
@@ -186,9 +189,18 @@ def count_lost(
     edits: Sequence[ScenarioEdit], scenario: Scenario, running: Mapping[str, int]
 ) -> int:
     """Count the running pods on nodes that edits remove; ``running`` as for ``roll_out``."""
-    left = {node.name for node in apply_all(edits, scenario).topology.nodes}
-    known = {node.name for node in scenario.topology.nodes}
-    return sum(pods for node, pods in running.items() if node in known - left)
+    lost = find_lost(scenario, apply_all(edits, scenario))
+    return sum(pods for node, pods in running.items() if node in lost)
+
+
+def find_lost(before: Scenario, after: Scenario) -> frozenset[str]:
+    """
+    Find the nodes that edits remove.
+
+    A node that is not in the cluster before is not known: its pods run, and count in no domain.
+    """
+    left = {node.name for node in after.topology.nodes}
+    return frozenset(node.name for node in before.topology.nodes if node.name not in left)
 
 
 def remove_pods(
@@ -256,11 +268,12 @@ def unevenness(tally: PodTally) -> int:
 
 
 def _summarize(replicas: int, removed: int, pending: int) -> str:
-    fate = f"{pending} of {count_of(replicas, 'replica')} would stay Pending"
+    some = f"{pending} of {count_of(replicas, 'replica')}"
+    fate = f"{some if pending < replicas else all_of(replicas, 'replica')} would stay Pending"
     if not replicas:
         fate = "no replica would run"
     elif not pending:
-        fate = f"all {replicas} replicas would run" if replicas != 1 else "the replica would run"
+        fate = f"{all_of(replicas, 'replica')} would run"
     if removed:
         kept = f"{replicas} would run" if not pending else fate
         fate = f"{count_of(removed, 'pod')} would be removed, {kept}"

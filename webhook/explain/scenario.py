@@ -69,14 +69,9 @@ class Scenario(msgspec.Struct, frozen=True):
         Return the scenario with other nodes.
 
         Args:
-            like: The node whose resources new ones have; without it, they have room for any pod.
+            like: The node that new ones are like, as for ``SchedulingCluster.with_nodes``.
         """
-        topology, allocatable = Topology(nodes), self.cluster.allocatable
-        if like in allocatable:
-            new = (node.name for node in topology.nodes if node.name not in self.cluster.nodes)
-            allocatable = {**allocatable, **dict.fromkeys(new, allocatable[like])}
-        changed = dataclasses.replace(self.cluster, topology=topology, allocatable=allocatable)
-        return replace(self, cluster=changed)
+        return replace(self, cluster=self.cluster.with_nodes(nodes, like))
 
     def change_pod(self, **changes: Any) -> "Scenario":
         """Return the scenario with other values of attributes of the pod."""

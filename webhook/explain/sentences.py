@@ -75,7 +75,9 @@ def _describe_refusal(node: str, scenario: Scenario, placement: PodPlacement) ->
         taint = find_untolerated(scenario.cluster.nodes[node].taints, demands.tolerations or ())
         about = render_taint(taint) if taint else ""
         return render_rejection(NodeRejection(RejectionReason.TAINT, about))
-    return " and ".join(rejection.reasons)
+    nominated = scenario.cluster.nominated.get(node, ())
+    counting = f", with {count_of(len(nominated), 'nominated pod')}" if nominated else ""
+    return " and ".join(rejection.reasons) + counting
 
 
 def render_rejection(rejection: NodeRejection) -> str:

@@ -37,6 +37,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         revision: Name of its revision if the template of that one is not known.
         closed: Why the Job that would create it creates no pod any more.
         suspended: Whether that Job is suspended.
+        scaling: What an autoscaler does to the number of replicas; a sentence.
     """
 
     node: str = ""
@@ -46,6 +47,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
     revision: str = ""
     closed: str = ""
     suspended: bool = False
+    scaling: str = ""
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -109,6 +111,8 @@ class PlacementTerms(msgspec.Struct, frozen=True):
             found.append(f"replicas wait for their scheduling gates ({names}) before that")
         if self.closed:
             found.append(f"no further pod is created: {self.closed}")
+        if self.scaling:
+            found.append(self.scaling)
         if self.suspended:
             found.append("the workload is suspended: it has no pods until it is resumed")
         return tuple(found)

@@ -114,6 +114,12 @@ KIND_ROWS: tuple[KindRow, ...] = (
         "storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments",
         namespaced=False, audited=False,
     ),
+    KindRow(
+        "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
+        namespaced=False, audited=False,
+    ),
+    KindRow("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False, audited=False),
+    KindRow("", "v1", "LimitRange", "limitranges", audited=False),
     KindRow("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", audited=False),
     KindRow("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     KindRow(
@@ -202,8 +208,11 @@ SCALED_OBJECT = GroupKind("keda.sh", "ScaledObject")
 STORAGE_CLASS = GroupKind("storage.k8s.io", "StorageClass")
 VOLUME_CLAIM = GroupKind("", "PersistentVolumeClaim")
 VOLUME = GroupKind("", "PersistentVolume")
+RUNTIME_CLASS = GroupKind("node.k8s.io", "RuntimeClass")
+LIMIT_RANGE = GroupKind("", "LimitRange")
 CSI_NODE = GroupKind("storage.k8s.io", "CSINode")
 CSI_DRIVER = GroupKind("storage.k8s.io", "CSIDriver")
+PRIORITY_CLASS = GroupKind("scheduling.k8s.io", "PriorityClass")
 CSI_CAPACITY = GroupKind("storage.k8s.io", "CSIStorageCapacity")
 VOLUME_ATTACHMENT = GroupKind("storage.k8s.io", "VolumeAttachment")
 POD_DISRUPTION_BUDGET = GroupKind("policy", "PodDisruptionBudget")

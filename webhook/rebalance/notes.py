@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from webhook.policy.advice.findings import join_names
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.podlabels import REVISION_KEYS
@@ -26,7 +27,13 @@ class NoteKind(StrEnum):
     FOREIGN = "not planned, uneven constraints that count only other pods"
     NO_KEY = "not counted, pods on nodes without the topology key"
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
-    BUDGET_STATUS = "PodDisruptionBudgets whose status allows no eviction, unlike their spec"
+    TEMPLATE = "templates that differ from their pods, replacements may be placed elsewhere"
+    PREFERENCE = "preferred affinity is not considered, soft constraints may not be restored"
+    SURPLUS = "more pods than replicas, whose controllers replace no evicted pod"
+    BUDGET_STATUS = (
+        "kube-apiserver refuses evictions now, by the status of PodDisruptionBudgets unlike their "
+        "spec"
+    )
 
 
 class PlanNote(msgspec.Struct, frozen=True):
@@ -58,6 +65,9 @@ def find_notes(
         NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
+        NoteKind.TEMPLATE: tuple(_find_differences(counted)),
+        NoteKind.PREFERENCE: tuple(_find_preferences(counted)),
+        NoteKind.SURPLUS: tuple(_list_workloads(one for one in counted if one.is_surplus)),
         NoteKind.BUDGET_STATUS: tuple(_find_refusing(counted, budgets)),
     }
     return tuple(PlanNote(kind, found) for kind, found in names.items() if found)
@@ -87,6 +97,26 @@ def _find_rollouts(pods: Iterable[WorkloadPod]) -> Iterator[str]:
             revision = tuple(one.pod.labels.get(key, "") for key in REVISION_KEYS)
             found[f"{one.workload} in {one.pod.namespace}"].add(revision)
     return (name for name, revisions in found.items() if len(revisions) > 1)
+
+
+def _find_differences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """Find workloads whose pods have other demands than the templates of their controllers."""
+    found = defaultdict[str, dict[str, None]](dict)
+    for one in pods:
+        if one.is_spread and one.differences:
+            found[f"{one.workload} in {one.pod.namespace}"].update(dict.fromkeys(one.differences))
+    return (f"{name} ({join_names(tuple(texts), most=3)})" for name, texts in found.items())
+
+
+def _find_preferences(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """Find workloads with soft constraints for whose pods preferred affinity ranks nodes, too."""
+    return _list_workloads(one for one in pods if one.may_be_ranked_otherwise)
+
+
+def _list_workloads(pods: Iterable[WorkloadPod]) -> Iterator[str]:
+    """List the workloads of pods that may be evicted, each once."""
+    spread = (one for one in pods if one.is_spread)
+    yield from dict.fromkeys(f"{one.workload} in {one.pod.namespace}" for one in spread)
 
 
 def _find_refusing(

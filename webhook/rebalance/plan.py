@@ -228,13 +228,26 @@ def _plan_component(
         goal: _GoalFailure(obstacle, compiled.name_obstacle_domains(goal))
         for goal, obstacle in obstacles.items()
     }
-    return _Part(
+    part = _Part(
         tuple(replay(compiled, attempt.strategy or {}, cluster)),
         failures,
         attempt.bound,
         loose.bound(compiled.model.start),
         attempt.is_proven,
     )
+    # By a template that differs from its pods, other nodes than foreseen may take the replacements.
+    # A controller with more pods than replicas creates none.
+    if any(one.differences or one.is_surplus for one in pods):
+        return _doubt_all(part)
+    if any(one.may_be_ranked_otherwise for one in pods):
+        return replace(part, least=part.loose_least, is_proven=False)
+    return part
+
+
+def _doubt_all(part: _Part) -> _Part:
+    """Return a part of which nothing is proven but that a constraint does not hold."""
+    least, loose_least = min(1, part.least), min(1, part.loose_least)
+    return replace(part, least=least, loose_least=loose_least, is_proven=False)
 
 
 def _list_immovable(

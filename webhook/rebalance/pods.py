@@ -34,6 +34,11 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         spreads: The constraints of the replacement.
         workload: KIND/NAME, such as ``Deployment/web``; empty without a controller.
         obstacle: Why it is not evicted, whatever its budgets; None if only they can prevent it.
+        is_rolling: Whether a rollout of its workload deletes it, or other pods of a Deployment.
+        differences: What the template of its controller has in another way, in words. The
+            replacement demands what both demand.
+        is_surplus: Whether its controller has more pods than replicas, and replaces none.
+        has_preferences: Whether preferred affinity ranks nodes for the replacement, too.
     """
 
     pod: FilterPod
@@ -42,11 +47,20 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     workload: str = ""
     is_ready: bool = True
     obstacle: EvictionObstacle | None = None
+    is_rolling: bool = False
+    differences: tuple[str, ...] = ()
+    has_preferences: bool = False
+    is_surplus: bool = False
 
     @property
     def is_spread(self) -> bool:
         """Whether its constraints are to hold: those of a workload that the scheduler spreads."""
         return self.obstacle is None
+
+    @property
+    def may_be_ranked_otherwise(self) -> bool:
+        """Whether scores besides those of its soft constraints may choose its node."""
+        return self.has_preferences and bool(self.spreads.soft)
 
 
 def renew_claims(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:

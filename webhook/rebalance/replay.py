@@ -26,7 +26,9 @@ class EvictionStep(msgspec.Struct, frozen=True):
         pod: Its name; a pod that is to be evicted again has the name of the pod that it replaced.
         node: Where it is.
         candidates: The nodes that the replacement may go to, at least one, in order.
-        target: The one of them from which the plan goes on, a worst case.
+        target: The one of them from which the plan goes on, a worst case. The candidates of later
+            steps hold if the replacement is there.
+        uid: The uid of the pod; empty if it is not known, or if the pod is to be evicted again.
     """
 
     namespace: str
@@ -35,6 +37,7 @@ class EvictionStep(msgspec.Struct, frozen=True):
     node: str
     candidates: tuple[str, ...]
     target: str
+    uid: str = ""
 
 
 def replay(
@@ -80,11 +83,15 @@ class _Replay:
         candidates = find_candidates(one, self._cluster)
         successor = model.kinds[kind].successor
         target = self._choose_target(candidates, successor)
-        moved = msgspec.structs.replace(one, pod=one.replacement, is_ready=True)
+        fresh = msgspec.structs.replace(one.replacement, uid="")
+        moved = msgspec.structs.replace(one, pod=fresh, is_ready=True)
         self._cluster.placed.add(moved.pod, target)
         self._members.setdefault((successor, target), []).append(moved)
         self._state = change_state(self._state, self._find_cell(target), successor, 1)
-        return EvictionStep(one.pod.namespace, one.pod.name, one.workload, node, candidates, target)
+        pod = one.pod
+        return EvictionStep(
+            pod.namespace, pod.name, one.workload, node, candidates, target, pod.uid
+        )
 
     def _find_cell(self, node: str) -> int:
         return self._compiled.space.index[node]

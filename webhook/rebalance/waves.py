@@ -1,10 +1,15 @@
-"""The evictions of a plan that are made at the same time: ``choose_wave``."""
+"""
+The evictions of a plan that are made at the same time: ``choose_wave``.
+
+``find_rolling`` finds what should keep a plan from being carried out.
+"""
 
 from collections.abc import Iterable, Sequence
 
 from webhook.rebalance.budgets import PodDisruptionBudget
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import WorkloadPod
+from webhook.rebalance.replay import EvictionStep
 
 
 def choose_wave(
@@ -39,3 +44,15 @@ def choose_wave(
             used |= selecting
             chosen.append(one)
     return tuple(chosen[:most])
+
+
+def find_rolling(plan: RebalancePlan, pods: Iterable[WorkloadPod]) -> EvictionStep | None:
+    """
+    Find the first eviction whose workload rolls out a new revision; None if there is none.
+
+    The rollout deletes old pods anyway, its new pods would be taken for replacements, and more pods
+    would be unavailable than its ``maxUnavailable`` allows.
+    """
+    rolling = {(one.pod.namespace, one.workload) for one in pods if one.is_rolling}
+    steps = (step for step in plan.steps if (step.namespace, step.workload) in rolling)
+    return next(steps, None)

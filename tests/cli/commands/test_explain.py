@@ -17,6 +17,8 @@ WHAT_IFS: dict[str, tuple[list[str], list[str], str]] = {
     "a flag before an option": (["--what-if", "-n", "shop", "a/b"], ["a/b"], "replicas"),
     "a rollout": (["deploy/web", "--what-if", "rollout"], ["deploy/web"], "rollout"),
     "a rollout before a subject": (["--what-if", "rollout", "a/b"], ["a/b"], "rollout"),
+    "a kind in place of a value": (["--what-if", "rollouts", "a"], ["rollouts", "a"], "replicas"),
+    "a pod in place of a value": (["--what-if", "rollout-1"], ["rollout-1"], "replicas"),
     "in one argument": (["--what-if=rollout", "a/b"], ["a/b"], "rollout"),
     "by its name": (["--what-if=replicas", "a/b"], ["a/b"], "replicas"),
     "after the end of options": (["--", "--what-if"], ["--what-if"], ""),
@@ -47,3 +49,9 @@ def test_the_environment_may_have_a_flag(
 def test_another_value_is_an_error() -> None:
     with pytest.raises(click.BadParameter, match="'all' is not known"):
         command.make_context("explain", ["--what-if=all"])
+
+
+@pytest.mark.parametrize("word", ["rolout", "rolluot", "Rollout"])
+def test_a_type_error_of_the_value_is_an_error(word: str) -> None:
+    with pytest.raises(click.BadParameter, match="did you mean --what-if rollout"):
+        command.make_context("explain", ["deploy/web", "--what-if", word])

@@ -1,15 +1,19 @@
 """Pods of a DaemonSet are found by the node that each is meant for."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
-from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from tests.explain.filterscenarios import filter_scenario, node
+from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.explain.daemons import DaemonPods, WaitingPod
+from webhook.explain.scenario import Scenario
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.daemondemands import NETWORK_TOLERATION
 
 
 def subject(**spec: Any) -> ExplainSubject:
@@ -64,7 +68,29 @@ def test_pods_by_node(found: ObservedPod, expected: DaemonPods) -> None:
     assert gather_daemon_pods(subject(), [found]) == expected
 
 
-def test_the_network_of_the_node() -> None:
-    assert is_host_network(subject(hostNetwork=True))
-    assert not is_host_network(subject(hostNetwork="yes"))
-    assert not is_host_network(subject())
+HOST_NETWORK: dict[str, tuple[dict[str, Any], bool]] = {
+    "hostNetwork": ({"hostNetwork": True}, True),
+    "of another type": ({"hostNetwork": "yes"}, False),
+    "none": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("spec", "tolerates"), HOST_NETWORK.values(), ids=HOST_NETWORK)
+def test_pods_in_the_network_of_the_node_tolerate_that_it_is_unavailable(
+    spec: dict[str, Any], *, tolerates: bool
+) -> None:
+    read = read_daemon_scenario(subject(**spec), filter_scenario([node("n1", "a")]), ())
+
+    assert (NETWORK_TOLERATION in (read.pod.demands.tolerations or ())) is tolerates
+
+
+def test_new_nodes_do_not_have_the_pods_of_the_daemon_set_itself() -> None:
+    situation = filter_scenario([node("n1", "a")])
+    other = situation.change_pod(namespace="shop", name="other").pod
+    own = situation.change_pod(namespace="shop", name="p").pod
+    cluster = replace(situation.cluster, daemons={"n1": [own, other]})
+    situation = Scenario(situation.pod, situation.spreads, cluster)
+
+    read = read_daemon_scenario(subject(), situation, [pod(ON_N1)])
+
+    assert read.cluster.daemons == {"n1": [other]}

@@ -9,10 +9,16 @@ import yaml
 
 from tests.cluster.scheduling.unevenshop import NODES, uneven_pods, web_pod
 from tests.policy.placement.clusters import gates
+from tests.policy.placement.filters.objects import anti_affinity, pod_object, term
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.cli.inputs.facts import FactsSources
 from webhook.cli.inputs.manifests import Inputs
-from webhook.cli.inputs.rebalancescope import RebalanceRequest, read_files, read_request
+from webhook.cli.inputs.rebalancescope import (
+    RebalanceRequest,
+    find_missing_namespaces,
+    read_files,
+    read_request,
+)
 from webhook.cluster.scheduling.planningobjects import PlanningObjects
 from webhook.errors import ConfigError, SourceError
 
@@ -142,6 +148,21 @@ def test_missing_nodes_are_problems(folder: Path, nodes: list[Any], problem: str
     read_files(inputs, FILES, "")
 
     assert list(map(str, inputs.problems)) == [problem]
+
+
+def test_namespaces_whose_labels_decide_are_problems() -> None:
+    selecting = {**term("zone", app="db"), "namespaceSelector": {"matchLabels": {"team": "x"}}}
+    pod = web_pod("w", "a1")
+    pod["spec"]["affinity"] = anti_affinity(selecting)
+    other = pod_object("db", namespace="ops", labels={"app": "db"}, nodeName="b1")
+    listed = found(*NODES, pod, {"kind": "Pod", **other})
+    scope = RebalanceRequest("", (), GATES).find_scope(listed)
+
+    (problem,) = map(str, find_missing_namespaces(scope, listed))
+
+    assert problem.startswith("Namespaces ops: their labels decide on pod affinity")
+    listed.put("namespaces", msgspec.json.encode({"metadata": {"name": "ops"}}))
+    assert list(find_missing_namespaces(scope, listed)) == []
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,7 +7,9 @@ import pytest
 from tests.policy.placement.clusters import gates
 from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.policy.kinds import DEPLOYMENT, POD
+from webhook.policy.api.gates import resolve
+from webhook.policy.api.versions import Version
+from webhook.policy.kinds import DEPLOYMENT, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 STORED = {"uid": "u1", "resourceVersion": "1"}
@@ -53,3 +55,25 @@ def test_a_refusal_has_the_words_of_kube_apiserver() -> None:
 
     assert refusal.field == "spec.topologySpreadConstraints[0].maxSkew"
     assert refusal.message == "Invalid value: 0: must be greater than zero"
+
+
+# minor version of Kubernetes, the last members of the fields that are refused
+LIMITS: dict[str, tuple[int, list[str]]] = {
+    "1.36 drops the limit": (36, ["replicas"]),
+    "1.37 keeps it": (37, ["replicas", "maxUnavailable"]),
+}
+
+
+@pytest.mark.parametrize(("minor", "fields"), LIMITS.values(), ids=LIMITS.keys())
+def test_replicas_and_the_strategy_are_refused_without_a_rule(
+    minor: int, fields: list[str]
+) -> None:
+    strategy = {"rollingUpdate": {"maxUnavailable": "150%"}}
+    spec = {"replicas": "3", "updateStrategy": strategy, "template": {"spec": {}}}
+    path = ("spec", "template")
+    subject = ExplainSubject(STATEFUL_SET, path, "shop", {"spec": spec}, exists=True)
+
+    found = find_refusals(subject, resolve(Version(1, minor), {}))
+
+    assert {refusal.rule for refusal in found} == {""}
+    assert [refusal.field.rpartition(".")[2] for refusal in found] == fields

@@ -10,7 +10,13 @@ import yaml
 from tests.apiserver import ApiServer, refuse
 from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
 from tests.policy.placement.clusters import node
-from tests.policy.placement.filters.objects import anti_affinity, container, pod_object, term
+from tests.policy.placement.filters.objects import (
+    Json,
+    anti_affinity,
+    container,
+    pod_object,
+    term,
+)
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.schedulingscope import (
     NAMESPACE_LABELS,
@@ -23,6 +29,7 @@ from webhook.cli.inputs.schedulingscope import (
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.policy.api.versions import Version
+from webhook.policy.model import NAME_LABEL
 from webhook.policy.placement.topology import Topology
 
 V1_36 = Version(1, 36)
@@ -95,6 +102,14 @@ def test_nodes_without_resources_have_room_and_are_named(status: str) -> None:
     assert (scope.cluster.allocatable, scope.unread) == ({}, (NODE_RESOURCES,))
 
 
+def test_pods_of_daemon_sets_are_known_for_new_nodes() -> None:
+    owner = "ownerReferences: [{kind: DaemonSet, name: db, controller: true}]"
+    scope = read(NODE + PODS.replace("namespace: ops,", f"namespace: ops, {owner},"))
+
+    for cluster in (scope.cluster, scope.present):
+        assert [pod.name for pod in cluster.daemons["n1"]] == ["db-1"]
+
+
 NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: ops, labels: {team: x}}\n"
 
 
@@ -107,24 +122,66 @@ spec: {%s}
 status: {phase: Pending, nominatedNodeName: n1}
 """
 
-# name and specification of a pod that is nominated, what is named
-NOMINEES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "another pod": ("db-2", "", (NOMINATED,)),
-    "one that has its node": ("db-2", "nodeName: n1", ()),
-    "the pod itself": ("web-2", "", ()),
+HIGH = """\
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 5
+"""
+
+# name and specification of a pod that is nominated, specification of the pod, what keeps room
+NOMINEES: dict[str, tuple[str, str, Json, list[str]]] = {
+    "another pod": ("db-2", "", {}, ["db-2"]),
+    "one that has its node": ("db-2", "nodeName: n1", {}, []),
+    "the pod itself": ("web-2", "", {}, []),
+    "another replica": ("web-3", "", {}, []),
+    "a lower priority": ("db-2", "priority: 4", {"priorityClassName": "high"}, []),
+    "the same priority": ("db-2", "priority: 5", {"priorityClassName": "high"}, ["db-2"]),
+    "the priority of a stored pod": ("db-2", "priority: 5", {"priority": 6}, []),
 }
 
 
-@pytest.mark.parametrize(("name", "spec", "unread"), NOMINEES.values(), ids=NOMINEES.keys())
-def test_pods_that_are_nominated_are_named(name: str, spec: str, unread: tuple[str, ...]) -> None:
-    assert read(NODE + PODS + NOMINEE % (name, spec)).unread == unread
+@pytest.mark.parametrize(("name", "spec", "own", "keeping"), NOMINEES.values(), ids=NOMINEES.keys())
+def test_pods_that_are_nominated_keep_their_room(
+    name: str, spec: str, own: Json, keeping: list[str]
+) -> None:
+    cluster, _ = manifest_cluster(NODE + PODS + HIGH + NOMINEE % (name, spec))
+
+    scope = SchedulingReader(cluster, V1_36).read(
+        api_pod(**own), "shop", TOPOLOGY, replicas=["web-3"]
+    )
+
+    assert scope.unread == ()
+    for scene in (scope.cluster, scope.present):
+        assert [pod.name for pod in scene.nominated.get("n1", ())] == keeping
+
+
+def test_pods_that_are_nominated_are_named_if_the_priority_is_not_known() -> None:
+    own = api_pod(priorityClassName="high")
+
+    scope = read(NODE + PODS + NOMINEE % ("db-2", ""), own)
+
+    assert (scope.unread, scope.cluster.nominated) == ((NOMINATED,), {})
+    assert read(NODE + PODS, own).unread == ()
 
 
 def test_namespaces_are_read_for_terms_that_select_them() -> None:
     selecting = api_pod(affinity=anti_affinity(SELECTING))
 
     assert read(NODE + PODS + NAMESPACE).cluster.namespaces == {}
-    assert read(NODE + PODS + NAMESPACE, selecting).cluster.namespaces["ops"]["team"] == "x"
+    scope = read(NODE + PODS + NAMESPACE, selecting)
+    assert (scope.cluster.namespaces["ops"]["team"], scope.unread) == ("x", ())
+
+
+def test_the_names_of_namespaces_are_known_and_other_labels_are_named() -> None:
+    selecting = api_pod(affinity=anti_affinity(SELECTING))
+    database = PODS.replace("name: db-1,", "name: db-1, labels: {app: db},")
+
+    scope = read(NODE + database, selecting)
+
+    assert scope.cluster.namespaces == {name: {NAME_LABEL: name} for name in ("shop", "ops")}
+    assert scope.unread == (f"{NAMESPACE_LABELS}: ops",)
 
 
 def read_live(
@@ -157,9 +214,11 @@ def test_without_the_right_to_list_all_pods_those_of_the_namespace_count(api: Ap
 def test_without_the_right_to_list_namespaces_their_labels_are_named(api: ApiServer) -> None:
     selecting = api_pod(affinity=anti_affinity(SELECTING))
 
-    scope = read_live(api, NODE + PODS, ["/api/v1/namespaces"], selecting)
+    database = PODS.replace("name: db-1,", "name: db-1, labels: {app: db},")
 
-    assert (scope.cluster.namespaces, scope.unread) == ({}, (NAMESPACE_LABELS,))
+    scope = read_live(api, NODE + database, ["/api/v1/namespaces"], selecting)
+
+    assert scope.unread == (f"{NAMESPACE_LABELS}: ops",)
 
 
 def test_a_next_pod_is_completed_as_kube_apiserver_does() -> None:

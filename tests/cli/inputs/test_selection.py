@@ -35,7 +35,7 @@ def test_words_are_those_of_kubectl(words: tuple[str, ...], subjects: tuple[str,
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("deploy",), "the name is missing"),
+        (("deploy",), "the name is missing: write one as in deploy/web"),
         (("deploy", "pod/web"), "'deploy' already names the kind: leave it out, or 'pod/web'"),
     ],
 )
@@ -68,12 +68,24 @@ SELECTED: dict[str, tuple[str, str, tuple[str, ...], list[str], list[str]]] = {
     "several": (FILES, "", ("deploy/api", "deploy/web"), ["Deployment/api", "Deployment/web"], []),
     "one of the facts": (REFERRING, DEPLOYMENT, ("deploy/web",), ["Deployment/web"], []),
     "one is unknown": (
-        *(FILES, "", ("deploy/no", "deploy/web"), ["Deployment/web"]),
-        [f"all.yaml: contains no deploy/no with a pod template: {ELSEWHERE}"],
+        *(FILES, "", ("sts/no", "deploy/web"), ["Deployment/web"]),
+        [f"all.yaml: contains no sts/no with a pod template: {ELSEWHERE}"],
+    ),
+    "no object has a pod template": (
+        *("{apiVersion: v1, kind: Node, metadata: {name: n1}}", "", (), []),
+        ["all.yaml: contains no object with a pod template"],
+    ),
+    "one has a similar name": (
+        *(FILES, "", ("deploy/wbe",), []),
+        ["all.yaml: contains no deploy/wbe with a pod template: did you mean deploy/web?"],
+    ),
+    "one has no kind": (
+        *(FILES, "", ("api",), []),
+        ["all.yaml: api: names no kind: did you mean deployment/api?"],
     ),
     "one is unknown in the facts": (
-        *(FILES, DEPLOYMENT, ("deploy/no", "deploy/web"), ["Deployment/web"]),
-        ["Deployment default/no: not found: check its name and its namespace"],
+        *(FILES, DEPLOYMENT, ("sts/no", "deploy/web"), ["Deployment/web"]),
+        ["StatefulSet default/no: not found: check its name and its namespace"],
     ),
     "a template is unknown": (
         *(f"{REFERRING}---\n{DEPLOYMENT.replace('name: web', 'name: api')}", "", ()),

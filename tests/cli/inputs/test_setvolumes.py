@@ -11,7 +11,7 @@ from webhook.cli.inputs.setvolumes import (
     list_templates,
     read_set_volumes,
 )
-from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
+from webhook.cli.inputs.storagescope import NO_CLAIMS
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.cluster.scheduling.podobjects import FilterSpec
 from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
@@ -40,7 +40,10 @@ NAMES: dict[str, tuple[Any, tuple[str, ...]]] = {
 def test_claims_are_named_for_the_ordinal(templates: Any, names: tuple[str, ...]) -> None:
     volumes = read_set_volumes(subject(volumeClaimTemplates=templates), 3)
 
-    assert volumes.at(1) == PodClaims(names)
+    found = volumes.at(1)
+    assert (found.names, found.are_deleted) == (names, False)
+    assert tuple(one.name for one in found.created) == names
+    assert {one.meta.namespace for one in found.created} <= {"shop"}
 
 
 def test_other_kinds_have_no_claims() -> None:
@@ -118,3 +121,11 @@ def test_a_pod_without_volumes_is_kept() -> None:
     assert list_templates(value) == ("data",)
     assert drop_claimed(None, value) is None
     assert drop_claimed(FilterSpec(), value) == FilterSpec()
+
+
+def test_templates_that_cannot_be_read_create_no_claim() -> None:
+    wrong = {"metadata": {"name": "data"}, "spec": {"storageClassName": 7}}
+
+    found = read_set_volumes(subject(volumeClaimTemplates=[wrong]), 1).at(0)
+
+    assert (found.names, found.created) == (("data-db-0",), ())

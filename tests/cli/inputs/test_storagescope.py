@@ -2,17 +2,23 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 
-from tests.cli.inputs.test_cluster import manifest_cluster
+from tests.apiserver import ApiServer, refuse
+from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
 from tests.policy.placement.filters.objects import pod
+from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.storagescope import (
+    CREATED_CLAIMS,
     LIMITS,
     NEW_CLAIMS,
     UNKNOWN_CLAIMS,
     PodClaims,
     StorageReader,
 )
+from webhook.cluster.scheduling.storageobjects import ApiClaim
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.storage import NO_STORAGE
 
@@ -27,6 +33,9 @@ BOUND = CLAIM % (', annotations: {pv.kubernetes.io/bind-completed: "yes"}', ", v
 UNBOUND = CLAIM % ("", "")
 VOLUME = "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v1}\n"
 CLASS = "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\n"
+DEFAULT_CLASS = CLASS.replace(
+    "name: fast", 'name: fast, annotations: {storageclass.kubernetes.io/is-default-class: "true"}'
+)
 CSI_NODE = "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: n1}\n"
 
 WITH_CLAIM: dict[str, Any] = {
@@ -37,6 +46,11 @@ WITH_CLAIM: dict[str, Any] = {
 FILES = {
     "all of a bound claim": (BOUND + VOLUME + CSI_NODE, True, ()),
     "all of a claim without a volume": (UNBOUND + CLASS + CSI_NODE, True, ()),
+    "a claim of the default class": (
+        UNBOUND.replace("storageClassName: fast", "") + DEFAULT_CLASS + CSI_NODE,
+        True,
+        (),
+    ),
     "no CSINode": (BOUND + VOLUME, True, (LIMITS,)),
     "no claim": (VOLUME + CLASS, False, ("volumes: no PersistentVolumeClaim could be read",)),
     "no volume": (BOUND + CLASS, False, ("volumes: no PersistentVolume could be read",)),
@@ -51,6 +65,7 @@ def test_volumes_count_if_all_that_decides_on_them_is_there(
     found = StorageReader(manifest_cluster(text)[0]).read(pod(**WITH_CLAIM))
 
     assert (bool(found.pod.volumes), found.unread) == (counts, unread)
+    assert {one.traits.class_name for one in found.storage.claims.values()} <= {"fast"}
 
 
 def test_a_pod_without_claims_needs_no_storage() -> None:
@@ -97,3 +112,66 @@ def test_claims_that_a_controller_gives_count_if_they_exist(
 
     assert ([volume.name for volume in found.pod.volumes], found.unread) == (names, unread)
     assert found.storage is not NO_STORAGE
+
+
+DELAYED = CLASS.rstrip("\n") + "\nvolumeBindingMode: WaitForFirstConsumer\n"
+
+
+def planned(name: str | None = "fast", *, are_deleted: bool = False) -> PodClaims:
+    written = {
+        "metadata": {"name": "data", "namespace": "shop"}, "spec": {"storageClassName": name}
+    }  # fmt: skip
+    return PodClaims(("data",), are_deleted, (msgspec.convert(written, ApiClaim),))
+
+
+# the objects of files, the claims, the class of the claim that counts, what is named
+PLANNED: dict[str, tuple[str, PodClaims, str | None, tuple[str, ...]]] = {
+    "a class that waits": (DELAYED + CSI_NODE, planned(), "fast", ()),
+    "the default class": (
+        DELAYED.replace("name: fast", DEFAULT_CLASS.partition("{")[2].partition("}\n")[0])
+        + CSI_NODE,
+        planned(None), "fast", (),
+    ),
+    "no class": (DELAYED + CSI_NODE, planned(None), None, (UNKNOWN_CLAIMS,)),
+    "a class that binds at once": (
+        CLASS + CSI_NODE, planned(), None,
+        (f"{CREATED_CLAIMS} fast, which does not wait for the pod",),
+    ),
+    "an unknown class": (
+        DELAYED + CSI_NODE, planned("slow"), None,
+        (f"{CREATED_CLAIMS} slow, which could not be read",),
+    ),
+    "a claim that exists": (BOUND + VOLUME + DELAYED + CSI_NODE, planned(), "fast", ()),
+    "a claim that is deleted": (
+        BOUND + VOLUME + DELAYED + CSI_NODE, planned(are_deleted=True), "fast", ()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "claims", "name", "unread"), PLANNED.values(), ids=PLANNED.keys())
+def test_claims_that_will_be_created(
+    text: str, claims: PodClaims, name: str | None, unread: tuple[str, ...]
+) -> None:
+    reader = StorageReader(manifest_cluster(text)[0])
+    reader.read(pod(**WITH_CLAIM))
+    reader.plan_claims([claims], "shop")
+
+    found = reader.read(pod(), claims)
+
+    assert found.unread == unread
+    assert bool(found.pod.volumes) is (name is not None)
+    known = found.storage.claims.get(("shop", "data"))
+    assert (known and known.traits.class_name) == name
+    assert known is None or known.is_bound is ("PersistentVolume\n" in text and not claims[1])
+
+
+def test_which_claims_will_be_created_is_not_known_without_the_right_to_list_them(
+    api: ApiServer,
+) -> None:
+    api.add(*yaml.safe_load_all(DELAYED.partition("---\n")[2]))
+    api.answers["GET /api/v1/persistentvolumeclaims"] = refuse("forbidden")
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
+        reader = StorageReader(cluster)
+        reader.plan_claims([planned()], "shop")
+
+        assert reader.read(pod(), planned()).unread == (UNKNOWN_CLAIMS,)

@@ -3,18 +3,21 @@ from typing import Any
 
 import pytest
 
+from tests.apiserver import ApiServer, refuse
 from tests.build import job_set
 from tests.cli import files
 from tests.cli.inputs.manifestclusters import cluster_of
+from tests.cli.inputs.test_cluster import SERVER
+from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.subjects import (
     ExplainSubject,
     controller_of,
     decode_template,
+    explain_missing_name,
     find,
     find_in_manifests,
-    find_kinds,
     is_controlled_by,
     list_controlled,
     name_of,
@@ -24,8 +27,7 @@ from webhook.cli.inputs.subjects import (
     revision_of,
     selector_of,
 )
-from webhook.config.configuration import Configuration
-from webhook.errors import ConfigError, SourceError
+from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.manifests import Document, parse, read_documents
 from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
@@ -86,6 +88,15 @@ def test_invalid_subjects_are_errors(text: str, message: str) -> None:
         parse_subject(text, BUILT_IN_TEMPLATES)
 
 
+@pytest.mark.parametrize(
+    ("kind", "example"), [("pods", "pod/web-1"), ("deploy", "deploy/web"), ("sts", "sts/web")]
+)
+def test_the_example_of_a_name_has_the_kind(kind: str, example: str) -> None:
+    advice = explain_missing_name(kind, BUILT_IN_TEMPLATES)
+
+    assert advice == f"the name is missing: write one as in {example}"
+
+
 def test_an_object_of_the_cluster_is_found(documents: list[Document]) -> None:
     cluster = ManifestCluster(documents, (), Inputs([]))
 
@@ -94,7 +105,10 @@ def test_an_object_of_the_cluster_is_found(documents: list[Document]) -> None:
 
 
 MISSING = {
-    "nowhere": ("deploy/other", "not found: check its name"),
+    "nowhere": ("sts/other", "not found: check its name"),
+    "one with a similar name": ("deploy/wbe", r"not found: did you mean deploy/web\?"),
+    "one with another name": ("deploy/other", r"not found: write deploy/web"),
+    "a name without its kind": ("web", r"not found: did you mean deployment/web\?"),
     "a word that is no kind": (
         "all", "check its name and its namespace; 'all' is not a kind with a pod template either"
     ),
@@ -108,6 +122,24 @@ def test_a_missing_object_is_an_error(text: str, message: str, documents: list[D
 
     with pytest.raises(SourceError, match=message):
         find(text, "default", BUILT_IN_TEMPLATES, cluster)
+
+
+# answer for the Deployments, the error
+LISTS: dict[int, tuple[type[Exception], str]] = {
+    403: (SourceError, "not found: check its name"),
+    500: (ApiError, "500"),
+}
+
+
+@pytest.mark.parametrize(("status", "expected"), LISTS.items())
+def test_kinds_that_may_not_be_listed_are_not_suggested(
+    status: int, expected: tuple[type[Exception], str], api: ApiServer
+) -> None:
+    kind, message = expected
+    api.answers["GET /apis/apps/v1/namespaces/default/deployments"] = refuse("no", status)
+    none = ManifestCluster((), (), Inputs([]))
+    with open_cluster(SERVER, none, ()) as cluster, pytest.raises(kind, match=message):
+        find("deploy/wbe", "default", BUILT_IN_TEMPLATES, cluster)
 
 
 def test_objects_of_manifests_are_selected(documents: list[Document]) -> None:
@@ -200,48 +232,6 @@ def test_the_revision_of_a_replica_set(text: str, revision: int) -> None:
     metadata = {"annotations": {"deployment.kubernetes.io/revision": text}}
 
     assert revision_of({"metadata": metadata}) == revision
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("deploy", True),
-        ("PODS", True),
-        ("rollout.argoproj.io", True),
-        ("rollouts.v1alpha1.argoproj.io", True),
-        ("deployments.v1.apps", True),
-        ("deployments.v2.apps", False),
-        ("deployments.v1.batch", False),
-        ("deployments.v1", False),
-        ("web-1", False),
-        ("all", False),
-    ],
-)
-def test_words_that_name_kinds(word: str, expected: bool) -> None:
-    assert bool(find_kinds(word, Configuration().pod_templates)) is expected
-
-
-# short name -> the groups and kinds that it names
-SHORT_NAMES = {
-    "po": ["/Pod"],
-    "rc": ["/ReplicationController"],
-    "deploy": ["apps/Deployment"],
-    "rs": ["apps/ReplicaSet"],
-    "ds": ["apps/DaemonSet"],
-    "cj": ["batch/CronJob"],
-    "ro": ["argoproj.io/Rollout"],
-    "dc": ["apps.openshift.io/DeploymentConfig"],
-    "ksvc": ["serving.knative.dev/Service"],
-    "lws": ["leaderworkerset.x-k8s.io/LeaderWorkerSet"],
-    "sts": ["apps/StatefulSet", "apps.kruise.io/StatefulSet"],
-}
-
-
-@pytest.mark.parametrize(("word", "kinds"), SHORT_NAMES.items())
-def test_kinds_have_the_short_names_of_kubectl(word: str, kinds: list[str]) -> None:
-    found = find_kinds(word, Configuration().pod_templates)
-
-    assert [f"{kind.group}/{kind.kind}" for kind in found] == kinds
 
 
 def test_every_template_of_an_object_is_a_subject() -> None:

@@ -13,6 +13,7 @@ from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
 from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
 from webhook.explain.daemons import DaemonPods
+from webhook.explain.nodeedits import AddNodes
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import LabelSelector
@@ -303,6 +304,23 @@ def test_a_daemon_set_has_its_pods_by_node_and_tolerates_cordons() -> None:
     assert (target.pods, target.running) == (None, {"n1": 2})
     tolerations = target.situation.pod.demands.tolerations or ()
     assert "node.kubernetes.io/unschedulable" in {item.key for item in tolerations}
+
+
+def test_new_nodes_have_the_pods_of_all_daemon_sets_but_that_which_is_explained() -> None:
+    own = PODS.replace("kind: ReplicaSet, name: web-h1", "kind: DaemonSet, name: web")
+    other = own.replace("name: web-", "name: agent-").replace("app: web", "app: agent")
+    room = "spec: {}\nstatus: {allocatable: {pods: '9'}}\n---\n"
+    text = WEB.replace("kind: Deployment", "kind: DaemonSet") + own + other
+    cluster = cluster_of_text(NODES.replace("---\n", room) + text)
+    builder = TargetBuilder(PLAIN, cluster, replaces=False, now=NOW)
+    (found,) = find("ds/web", "shop", TEMPLATES, cluster)
+
+    target = builder.build(found)
+
+    for scenario in (target.situation, target.present):
+        added = AddNodes({}, like="n1").apply(scenario)
+        assert added.census.count("shop", LabelSelector({"app": "web"})) == {"n1": 2}
+        assert added.census.count("shop", LabelSelector({"app": "agent"})) == {"n1": 2, "new-1": 2}
 
 
 def test_pods_of_a_workload_have_what_decides_on_their_removal() -> None:

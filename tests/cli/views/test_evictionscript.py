@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from tests.rebalance.situations import Situation, web_pods
@@ -18,10 +19,14 @@ KUBECTL = """\
 echo "$*" >> calls
 case "$1" in
   create) cat >> bodies; exit "${REFUSES:-0}" ;;
-  get) [ "$(wc -l < calls)" = "${ABSENT:-}" ] || printf %s "uid-$(wc -l < calls)" ;;
+  get) [ "$(wc -l < calls)" != "${FAILS:-}" ] || exit 1
+    [ "$(wc -l < calls)" = "${ABSENT:-}" ] || printf %s "uid-$(wc -l < calls)" ;;
 esac
 """
-"""Each look-up of a uid finds another pod: the evicted one is gone; none exists at call ABSENT."""
+"""
+Each look-up of a uid finds another pod: the evicted one is gone. None exists at call ABSENT, and
+call FAILS fails.
+"""
 
 
 def run(plan: RebalancePlan, folder: Path, **variables: str) -> tuple[int, list[str]]:
@@ -68,6 +73,16 @@ def test_pods_are_evicted_one_after_another(tmp_path: Path) -> None:
     }
 
 
+def test_a_comment_names_the_node_that_the_next_steps_assume() -> None:
+    script = format_script(PLAN)
+
+    first, second = PLAN.steps
+    comment = f"# Deployment/web, from a1 to b1 or c1; the next steps assume {first.target}\n"
+    assert comment in script
+    assert script.count("assume") == 1
+    assert format_script(replace(PLAN, steps=(second,))).count("assume") == 0
+
+
 def test_a_refused_eviction_ends_the_script(tmp_path: Path) -> None:
     code, calls = run(PLAN, tmp_path, REFUSES="1")
 
@@ -84,6 +99,26 @@ def test_the_pod_of_a_stateful_set_is_waited_for_by_its_name(tmp_path: Path) -> 
     assert code == 0
     assert [call.split()[0] for call in calls] == ["get", "create", "get", "get", "get", "wait"]
     assert calls[-1] == "wait --for=condition=Ready pod/web-0 -n shop --timeout=10m"
+
+
+@pytest.mark.parametrize("number", ["1", "3", "4"])
+def test_a_look_up_that_fails_ends_the_script(tmp_path: Path, number: str) -> None:
+    """The pod is not taken to be gone, or its replacement to exist."""
+    step = replace(PLAN.steps[0], workload="StatefulSet/web")
+
+    code, calls = run(replace(PLAN, steps=(step,)), tmp_path, FAILS=number)
+
+    assert code == 1
+    assert len(calls) == int(number)
+
+
+def test_a_pod_that_was_replaced_since_the_plan_is_not_evicted(tmp_path: Path) -> None:
+    first, second = PLAN.steps[0], replace(PLAN.steps[1], uid="uid-1")
+
+    code, calls = run(replace(PLAN, steps=(replace(first, uid="uid-1"), second)), tmp_path)
+
+    assert code == 1
+    assert [call.split()[0] for call in calls] == ["get", "create", "get", "rollout", "get"]
 
 
 def test_other_workloads_have_no_status_to_wait_for() -> None:
@@ -105,7 +140,9 @@ def test_a_pod_that_does_not_exist_yet_ends_the_script() -> None:
 def test_names_of_files_are_no_commands(tmp_path: Path) -> None:
     """A file may contain any text as a name."""
     first, touch = PLAN.steps[0], "\ntouch hit; $(touch hit)"
-    step = replace(first, pod=f"x{touch}", node=f"a1{touch}", workload=f"Foo/x{touch}")
+    step = replace(
+        first, pod=f"x{touch}", node=f"a1{touch}", workload=f"Foo/x{touch}", uid=f"u{touch}"
+    )
 
     run(replace(PLAN, steps=(step,)), tmp_path)
 

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.cli.conftest import Screen
 from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, ZONE, constraint, explanation
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import (
@@ -59,7 +60,7 @@ def test_a_hard_constraint_shows_its_domains_and_their_skew(
         "  domain  nodes   pods                        skew",
         f"  a       1 (+1)  2     {FULL}  3     over 1",
         "  b       1       0                           1     fits",
-        "  c       0 (+1)  0                           1     no domain",
+        "  c       0 (+1)  0                           -     no domain",
         "  left out: 4 node(s) had untolerated taint: n1, n2, n3, ...",
         "",
         "1 of 1 node can take it",
@@ -156,6 +157,7 @@ def test_a_pod_without_a_node_has_rejections_and_changes(
 PLACED: dict[tuple[int | None, int], str] = {
     (1, 1): "",
     (2, 3): "; 2 of 3 missing replicas",
+    (2, 2): "; both missing replicas",
     (3, 3): "; all 3 missing replicas",
     (None, 3): "; tried for the next pod only",
 }
@@ -168,14 +170,54 @@ def test_changes_show_how_many_replicas_they_place(
     assert describe_placed(SuggestedChange("uncordon node n1", (), ("n1",), *numbers)) == text
 
 
-def test_nodes_without_scores_have_dashes_and_long_names_are_cut(
-    capsys: pytest.CaptureFixture[str],
+def test_nodes_without_scores_have_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "n" * 40
+
+    lines = text_of(
+        explanation(nodes=(NodeExplanation(name=name, passes=True, best=True),)), capsys
+    )
+
+    assert lines[-2] == f"  {name}  -      -    best"
+
+
+POOL = "gke-production-cluster-default-pool-1a2b3c4d"
+MACHINES = (f"{POOL}-x7k2", f"{POOL}-p0q9")
+
+
+# what is shown, and the part of its table that has the names
+LONG_NAMES: dict[str, tuple[Explanation, str]] = {
+    "domains": (
+        explanation(constraint(*(DomainRow(name, 1, 0, 3, 4, fits=False) for name in MACHINES))),
+        f"  gke-production…-1a2b3c4d-{{}}  1      3     {FULL}  4     over 1",
+    ),
+    "nodes": (
+        explanation(
+            nodes=tuple(NodeExplanation(name=name, passes=True, best=True) for name in MACHINES)
+        ),
+        f"  {POOL}-{{}}  -      -    best",
+    ),
+    "missing pods": (
+        explanation(
+            daemon=DaemonReport(
+                2, 0, tuple(MissingPod(one, f"{POOL}-pod", "Pending", "") for one in MACHINES), ()
+            )
+        ),
+        "  gke-productio…-1a2b3c4d-{}  gke-productio…l-1a2b3c4d-pod  Pending  can be placed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("explained", "row"), LONG_NAMES.values(), ids=LONG_NAMES.keys())
+def test_long_names_stay_different_in_a_terminal_of_80_columns(
+    explained: Explanation, row: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nodes = (NodeExplanation(name="n" * 40, passes=True, best=True),)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen()
 
-    lines = text_of(explanation(nodes=nodes), capsys)
+    show(explained, None, Terminal(screen))
 
-    assert lines[-2] == f"  {'n' * 27}…  -      -    best"
+    assert {row.format(end) for end in ("x7k2", "p0q9")} <= set(screen.getvalue().splitlines())
 
 
 def test_a_rollout_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,13 +299,14 @@ def test_removed_pods_and_notes_are_shown(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_refusal_is_all_that_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = (Refusal("TSC001", "a", "b"), Refusal("TSC003", "c", "d"))
+    refused = (Refusal("TSC001", "a", "b"), Refusal("TSC003", "c", "d"), Refusal("", "e", "f"))
 
     show(explain_refusal("Pod shop/x", refused), None, Terminal())
 
     assert capsys.readouterr().out.splitlines() == [
         "Pod shop/x is refused by kube-apiserver: a: b (TSC001, TSC003)",
         "  also c: d (TSC003)",
+        "  also e: f",
         "nothing is placed: first correct what kube-apiserver refuses",
     ]
 

@@ -4,10 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import spread_over
-from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_nodes
+from tests.rebalance.situations import Situation, budget, web_pods, workload_pod, zone_nodes
 from webhook.cli.terminal import Terminal
+from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
 from webhook.policy.model import HOSTNAME, LabelSelector
+from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle
 
@@ -87,7 +89,8 @@ def test_domains_whose_nodes_take_too_few_pods_are_named(
 
     out = show(plan, capsys)
 
-    assert "  not reached: the nodes of a domain take too few pods: c\n" in out
+    reason = "  not reached: the nodes of a domain take too few pods: c; see evenspread explain "
+    assert f"{reason}deployment/web -n shop\n" in out
 
 
 def test_constraints_of_pods_that_no_plan_evicts_are_shown(
@@ -151,3 +154,36 @@ def test_a_plan_that_is_not_proven_says_so() -> None:
     assert summarize_plan(PLAN.without_proof()) == (
         "1 eviction; not all objects were read, so this may be too few or too many"
     )
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "text"),
+    [
+        (GoalObstacle.CONFLICT, "1 constraint cannot be restored"),
+        (GoalObstacle.UNKNOWN, "1 constraint for which the search was given up"),
+        (GoalObstacle.PENDING_PODS, "1 constraint not planned, as pods have no node"),
+        (GoalObstacle.SCORES, "1 constraint that kube-scheduler may not restore"),
+    ],
+)
+def test_the_sum_says_what_is_known(obstacle: GoalObstacle, text: str) -> None:
+    (goal,) = PLAN.goals
+
+    plan = replace(PLAN, goals=(replace(goal, obstacle=obstacle),))
+
+    assert summarize_plan(plan) == f"1 eviction; no plan needs fewer; {text}"
+    both = (replace(goal, obstacle=obstacle), replace(goal, obstacle=GoalObstacle.NO_NODES))
+    assert "cannot be restored" in summarize_plan(replace(PLAN, goals=both))
+
+
+def test_a_budget_that_refuses_now_is_named_before_the_plan(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "c1": 1})
+    plan = Situation(pods, budgets=[budget(1, 5, is_exhausted=True)]).plan()
+
+    out = show(plan, capsys)
+
+    line = "kube-apiserver refuses evictions now, by the status of PodDisruptionBudgets unlike"
+    assert out.startswith(line)
+    assert out.count(line) == 1
+    assert f"# {line}" in format_script(plan)

@@ -19,6 +19,7 @@ def test_a_plan_as_a_document() -> None:
                 "node": "a1",
                 "candidates": ["c1"],
                 "target": "c1",
+                "uid": "",
             }
         ],
         "constraints": [

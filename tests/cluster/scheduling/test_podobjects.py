@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cluster.scheduling.podobjects import ApiPod, Container
+from webhook.cluster.scheduling.podobjects import ApiPod, Container, FullAffinity
 
 POD = b"""{
   "metadata": {"name": "web-1", "uid": "u1", "deletionTimestamp": "2026-01-01T00:00:00Z",
@@ -59,3 +59,13 @@ MALFORMED: dict[str, tuple[Any, str]] = {
 def test_a_malformed_quantity_is_a_type_error(value: Any, member: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=f"in `{member}` `cpu`"):
         msgspec.convert(value, ApiPod)
+
+
+def test_preferences() -> None:
+    terms = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
+    parts = ("nodeAffinity", "podAffinity", "podAntiAffinity")
+
+    found = [msgspec.convert({part: terms}, FullAffinity).has_preferences for part in parts]
+
+    assert found == [True] * 3
+    assert not msgspec.convert({parts[0]: {}}, FullAffinity).has_preferences

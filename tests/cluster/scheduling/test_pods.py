@@ -20,6 +20,11 @@ def read(spec: dict[str, Any], **metadata: Any) -> FilterPod:
     return read_pod(msgspec.convert({"metadata": named, "spec": spec}, ApiPod), V1_36, "shop")
 
 
+def owned_by(kind: str, **members: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "x", "controller": True, **members}
+    return {"ownerReferences": [owner]}
+
+
 def test_an_empty_pod_needs_nothing() -> None:
     assert read_pod(ApiPod(), V1_36) == FilterPod(namespace="", labels={}, demands=Demands())
 
@@ -34,6 +39,22 @@ def test_a_bound_pod_that_is_being_deleted() -> None:
 
     assert (pod.node_name, pod.is_terminating, pod.labels) == ("n1", True, {"a": "b"})
     assert (pod.name, pod.uid) == ("web", "u1")
+
+
+# metadata, whether a new node has such a pod too
+DAEMONS: dict[str, tuple[dict[str, Any], bool]] = {
+    "a pod of a DaemonSet": (owned_by("DaemonSet"), True),
+    "one of OpenKruise": (owned_by("DaemonSet", apiVersion="apps.kruise.io/v1alpha1"), True),
+    "a pod that a DaemonSet only owns": (owned_by("DaemonSet", controller=False), False),
+    "a static pod": ({"annotations": {"kubernetes.io/config.mirror": "hash"}}, True),
+    "a pod of a ReplicaSet": (owned_by("ReplicaSet"), False),
+    "a pod without an owner": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("metadata", "expected"), DAEMONS.values(), ids=DAEMONS.keys())
+def test_pods_that_new_nodes_have_too(metadata: dict[str, Any], *, expected: bool) -> None:
+    assert read({"nodeName": "n1"}, **metadata).is_daemon is expected
 
 
 @pytest.mark.parametrize(("node", "milli_cpu"), [("", 1000), ("n1", 2000)])

@@ -57,6 +57,15 @@ def test_a_node_without_allocatable_resources_has_its_capacity_for_pods() -> Non
     assert read(nodes=[node]).allocatable == {"n1": Resources(4000, pods=8)}
 
 
+def test_the_pods_that_new_nodes_have_too() -> None:
+    owner = {"kind": "DaemonSet", "name": "agent", "controller": True}
+    agent = {"metadata": {"name": "agent-1", "ownerReferences": [owner]}, "spec": {"nodeName": "n"}}
+
+    cluster = read(pods=[agent, {"metadata": {"name": "web-1"}, "spec": {"nodeName": "n"}}])
+
+    assert [pod.name for pod in cluster.daemons["n"]] == ["agent-1"]
+
+
 def test_namespaces_by_their_labels() -> None:
     namespaces = [
         {"metadata": {"name": "shop", "labels": {"team": "x"}}},

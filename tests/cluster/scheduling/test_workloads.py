@@ -131,6 +131,24 @@ def test_default_constraints_of_the_scheduler() -> None:
     assert len(scope.pods[0].spreads.soft) == 1
 
 
+def test_a_replacement_demands_what_the_template_demands() -> None:
+    template = {"spec": {"nodeSelector": {"disk": "ssd"}}}
+    replica_set = {"metadata": controller("web-5d9c")["metadata"], "spec": {"template": template}}
+
+    (one,) = scope_of({"pods": [REPLICA_SET], "replicaSets": [replica_set]}).pods
+
+    assert one.replacement.demands.pairs == (("disk", "ssd"),)
+    assert one.pod.demands.pairs == ()
+    assert one.differences == ("nodeSelector disk=ssd",)
+    assert not one.is_surplus
+
+
+def test_a_pod_of_a_controller_with_too_many_pods() -> None:
+    scope = scope_of({"pods": [REPLICA_SET], "replicaSets": [controller("web-5d9c", 0)]})
+
+    assert scope.pods[0].is_surplus
+
+
 def budget_of(spec: Json, *pods: Json, **objects: Any) -> tuple[int | None, int]:
     """The pods that must stay healthy, and those that are."""
     budget = {"metadata": {"name": "web", "namespace": "shop"}, "spec": spec}
@@ -207,7 +225,46 @@ def test_budgets_whose_current_status_allows_nothing(
     assert found.is_exhausted is is_exhausted
 
 
+def test_a_negative_number_of_replicas_is_an_error() -> None:
+    deployment = {"metadata": {"name": "web"}, "spec": {"replicas": -3}}
+
+    with pytest.raises(msgspec.ValidationError, match=r"replicas is -3: .*: write 0 or more"):
+        msgspec.convert({"deployments": [deployment]}, WorkloadObjects)
+
+
 @pytest.mark.parametrize("bound", ["foo%", "50", -1])
 def test_bounds_that_an_api_server_refuses(bound: str | int) -> None:
     with pytest.raises(msgspec.ValidationError, match=r"maxUnavailable is .*: write a number"):
         budget_of({"maxUnavailable": bound})
+
+
+ROLLING = {"status": {"replicas": 2, "updatedReplicas": 1}}
+OLD = pod("db-1", owned("StatefulSet", "db"), labels={"controller-revision-hash": "db-1"})
+REVISED = controller("db") | {"status": {"updateRevision": "db-2"}}
+
+# pod, other objects, whether it shows a rollout
+ROLLOUTS: dict[str, tuple[Json, Json, bool]] = {
+    "of a Deployment": (HASHED, {"deployments": [controller("web") | ROLLING]}, True),
+    "of a Deployment that is updated": (HASHED, {"deployments": [controller("web")]}, False),
+    "of a StatefulSet": (OLD, {"statefulSets": [REVISED]}, True),
+    "of a StatefulSet that is updated": (OLD, {"statefulSets": [controller("db")]}, False),
+    "a pod that is being deleted": (
+        OLD | {"metadata": OLD["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"statefulSets": [REVISED]},
+        False,
+    ),
+    "of a bare ReplicaSet": (
+        REPLICA_SET,
+        {"replicaSets": [controller("web-5d9c") | ROLLING]},
+        False,
+    ),
+    "of an unknown controller": (HASHED, {}, False),
+    "bare": (pod("web"), {}, False),
+}
+
+
+@pytest.mark.parametrize(("one", "objects", "expected"), ROLLOUTS.values(), ids=ROLLOUTS.keys())
+def test_a_pod_shows_the_rollout_of_its_workload(
+    one: Json, objects: Json, *, expected: bool
+) -> None:
+    assert scope_of({"pods": [one], **objects}).pods[0].is_rolling is expected

@@ -60,15 +60,25 @@ def test_replica_sets_are_in_order_of_their_age() -> None:
     assert [kind.new is None for kind in setup.kinds] == [True, True, True, False, False]
 
 
-def test_pods_of_nodes_that_are_gone_are_missing() -> None:
+def test_pods_of_nodes_that_are_lost_are_missing() -> None:
     revisions, pods = both(spread_over()), observe({"n1": 1, "n2": 1})
     scenario = RemoveNodes(ZONE, "b").apply(cluster(NODES, revisions, pods))
 
-    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+    setup = prepare_sets(scenario, workload(pods).lose_nodes({"n2"}), rolling(2), revisions)
 
     assert setup.start.placed == (("n1", (0,)),)
     assert setup.start.pending == (1,)
     assert setup.notes == ("1 replica has no pod yet, and is placed before the rollout",)
+
+
+def test_pods_of_nodes_that_are_not_known_run() -> None:
+    revisions, pods = both(spread_over()), observe({"n1": 1, "gone": 1})
+    scenario = cluster(NODES, revisions, pods)
+
+    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+
+    assert setup.start.placed == (("gone", (0,)), ("n1", (0,)))
+    assert (setup.start.pending, setup.notes) == ((), ())
 
 
 def test_the_workloads_own_pods_are_not_in_the_cluster() -> None:

@@ -51,6 +51,18 @@ def test_nodes_are_told_apart_by_what_decides_on_pods() -> None:
     assert len(set(signatures.values())) == 3
 
 
+def test_nodes_that_pods_are_nominated_for_are_like_no_other() -> None:
+    setup = of_sets(NODES, rolling(1))
+    nominated = {"n2": [OTHER]}
+    cluster = replace_fields(setup.scenario.cluster, nominated=nominated)
+
+    first, second = (
+        Placer(replace(setup.scenario, cluster=cluster), setup.kinds).sign_nodes(MOST).values()
+    )
+
+    assert first != second
+
+
 # the resources of the second node, whether it is like the first one for pods with a CPU
 ROOMS: dict[str, tuple[dict[str, Any], bool]] = {
     "the same": ({}, True),

@@ -48,6 +48,14 @@ def test_choices(
     assert symmetry.choose_different(pods, NAMES) == expected
 
 
+def test_nodes_that_are_not_known_are_told_apart_by_their_pods() -> None:
+    symmetry = NodeSymmetry(NODES, [ZONE], ALIKE)
+
+    found = symmetry.choose_different(state(g1=(0,), g2=(0,), g3=(1,)), ["a1", "g1", "g2", "g3"])
+
+    assert found == ["a1", "g1", "g3"]
+
+
 def test_domains_of_two_shared_keys_are_not_swapped() -> None:
     nodes = [node(f"{zone}{rack}", zone, rack=rack) for zone in "ab" for rack in "rs"]
     symmetry = NodeSymmetry(nodes, ["rack", ZONE], {one.name: "" for one in nodes})
@@ -61,6 +69,7 @@ def test_states_that_differ_by_like_nodes_are_one() -> None:
     assert symmetry.key(state(a1=(0,), a2=(1,))) == symmetry.key(state(b1=(1,), b2=(0,)))
     assert symmetry.key(state(a1=(0, 1))) != symmetry.key(state(a1=(0,), a2=(1,)))
     assert symmetry.key(state(a1=(0,))) != symmetry.key(state(c1=(0,)))
+    assert symmetry.key(state(a1=(0,))) != symmetry.key(state(a1=(0,), gone=(1,)))
 
 
 def test_pods_to_delete_are_told_apart() -> None:

@@ -6,6 +6,7 @@ from webhook.policy.advice.findings import (
     LINE_CHARACTERS,
     LINES,
     AdviceFinding,
+    all_of,
     clip,
     count_of,
     format_warnings,
@@ -108,6 +109,11 @@ def test_the_first_names_of_many(names: tuple[str, ...], many: int | None, text:
 @pytest.mark.parametrize(("many", "text"), [(0, "0 pods"), (1, "1 pod"), (2, "2 pods")])
 def test_a_number_of_things(many: int, text: str) -> None:
     assert count_of(many, "pod") == text
+
+
+@pytest.mark.parametrize(("many", "text"), [(1, "the pod"), (2, "both pods"), (3, "all 3 pods")])
+def test_all_of_a_number_of_things(many: int, text: str) -> None:
+    assert all_of(many, "pod") == text
 
 
 def test_the_number_of_named_names_can_be_chosen() -> None:

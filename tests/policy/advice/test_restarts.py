@@ -14,6 +14,7 @@ from webhook.policy.advice.restarts import suggest_evening, suggest_moving, sugg
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
+from webhook.policy.model import GroupKind
 
 DELETION = "# delete the pods one after another: those created in their place are spread anew"
 WAIT = (
@@ -71,19 +72,31 @@ def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
     assert suggest_restart(judged) == suggestion
 
 
-IN_FULL = (
-    "# delete pods in zone-a, zone-b one after another until they are even: evenspread rebalance "
-    "-n shop plans the fewest evictions"
-)
+def rebalance(workload: str) -> str:
+    return f"# evenspread rebalance {workload} -n shop moves the fewest pods; "
 
 
-def add_key(key: str, then: str = "") -> str:
+def in_full(workload: str) -> str:
+    options = f"{workload} -n shop".lstrip()
     return (
-        f"# add {key} to matchLabelKeys, which replaces all pods{then}: a restart without it "
-        "places new pods by where the old ones are"
+        f"# evenspread rebalance {options} moves the fewest pods; "
+        "or delete pods in zone-a, zone-b one after another"
     )
 
 
+def restart(workload: str) -> str:
+    command = f"kubectl rollout restart {workload} -n shop"
+    return f"{rebalance(workload)}{command} replaces all of them"
+
+
+def add_key(key: str, then: str = "", workload: str = "deployment/web") -> str:
+    return (
+        f"{rebalance(workload)}or add {key} to matchLabelKeys, which replaces all of them{then}: a "
+        "restart without it places new pods by where the old ones are"
+    )
+
+
+SET_IN_FULL = in_full("statefulset/web")
 HASH = spread(matchLabelKeys=["pod-template-hash"])
 REVISION = spread(matchLabelKeys=["controller-revision-hash"])
 OLD = NO_MATCH_LABEL_KEYS
@@ -92,12 +105,12 @@ RECREATE: Json = {"type": "Recreate"}
 # subject, gates, what to do
 EVENINGS: dict[str, tuple[Subject, Gates, str]] = {
     "a Deployment": (deployed(spread()), gates(), add_key("pod-template-hash")),
-    "a Deployment without matchLabelKeys": (deployed(spread()), OLD, IN_FULL),
+    "a Deployment without matchLabelKeys": (deployed(spread()), OLD, in_full("deployment/web")),
     "a Deployment whose revisions count apart": (
-        deployed(HASH), gates(), f"# kubectl rollout restart {WEB}"
+        deployed(HASH), gates(), restart("deployment/web")
     ),
     "a Deployment whose old pods end first": (
-        deployed(spread(), strategy=RECREATE), OLD, f"# kubectl rollout restart {WEB}"
+        deployed(spread(), strategy=RECREATE), OLD, restart("deployment/web")
     ),
     "a Deployment that is paused": (
         deployed(spread(), paused=True), gates(),
@@ -109,24 +122,33 @@ EVENINGS: dict[str, tuple[Subject, Gates, str]] = {
     ),
     "a Rollout": (
         subject(workload(spread(), kind=ROLLOUT), ("spec", "template")), gates(),
-        add_key("rollouts-pod-template-hash"),
+        add_key("rollouts-pod-template-hash", workload="rollout/web"),
     ),
     "a StatefulSet": (
         subject(workload(spread(), kind=STATEFUL_SET)), gates(),
-        "# kubectl rollout restart statefulset/web -n shop",
+        restart("statefulset/web"),
     ),
     "a StatefulSet with a larger maxSkew": (
-        subject(workload(spread(maxSkew=2), kind=STATEFUL_SET)), gates(), IN_FULL
+        subject(workload(spread(maxSkew=2), kind=STATEFUL_SET)), gates(), SET_IN_FULL
     ),
     "a StatefulSet whose revisions count apart": (
         subject(workload({**REVISION, "maxSkew": 2}, kind=STATEFUL_SET)), gates(),
-        "# kubectl rollout restart statefulset/web -n shop",
+        restart("statefulset/web"),
     ),
     "a StatefulSet with OnDelete": (
-        subject(workload(spread(), kind=STATEFUL_SET, **ON_DELETE)), gates(), IN_FULL
+        subject(workload(spread(), kind=STATEFUL_SET, **ON_DELETE)), gates(), SET_IN_FULL
     ),
-    "a StatefulSet with a partition": (partitioned(spread(), pods=[]), gates(), IN_FULL),
-    "a ReplicaSet": (subject(workload(spread(), kind=REPLICA_SET)), gates(), IN_FULL),
+    "a StatefulSet with a partition": (partitioned(spread(), pods=[]), gates(), SET_IN_FULL),
+    "a ReplicaSet": (subject(workload(spread(), kind=REPLICA_SET)), gates(),
+        in_full("replicaset/web")),
+    "a DaemonSet": (
+        subject(workload(spread(), kind=DAEMON_SET)), gates(),
+        "# kubectl rollout restart daemonset/web -n shop",
+    ),
+    "a kind whose pods another controller owns": (
+        replace(deployed(spread()), kind=GroupKind("example.com", "App")), OLD,
+        in_full(""),
+    ),
     "a Job": (subject(workload(spread(), kind=JOB)), gates(), WAIT),
     "a Pod": (subject(pod(spread())), gates(),
               "# create the pod anew: no controller creates another in its place"),

@@ -113,11 +113,12 @@ def test_the_suggestion_makes_pods_even(
 
     assert bool(found) is (max(pods) - min(pods) > max_skew and sum(pods) > 1)
     for violation in found:
-        action = violation.instead
-        apart = bool(keys) or action.startswith("# add ")
+        # a rebalancing is proven by its own tests; here, what stands beside it
+        _, _, action = violation.instead.partition("moves the fewest pods; ")
+        apart = bool(keys) or action.startswith("or add ")
 
         def step(state: State, action: str = action, *, apart: bool = apart) -> Iterator[State]:
-            if action.startswith("# delete pods in "):
+            if action.startswith("or delete pods in "):
                 return delete_in_full(state, sum(pods), max_skew)
             steps = replace_old if kind == STATEFUL_SET else roll_out
             return steps(state, sum(pods), max_skew, apart=apart)

@@ -9,6 +9,7 @@ from webhook.policy.model import Node
 from webhook.policy.placement.nodeaffinity import (
     Affinity,
     NodeSelectorTerm,
+    join_terms,
     required_terms,
     term_matches,
 )
@@ -128,3 +129,18 @@ def test_a_bound_that_is_no_integer_holds_for_no_node() -> None:
     unchecked = msgspec.convert(on_label("cores", "Gt", "many"), NodeSelectorTerm)
 
     assert not term_matches(unchecked, NODE)
+
+
+def test_joined_terms_match_what_both_lists_match() -> None:
+    first = required_terms(affinity(on_label("zone", "In", "a"), on_label("zone", "In", "b")))
+    named = on_field("metadata.name", "In", "w1")
+    second = required_terms(affinity(on_label("disk", "Exists"), named))
+
+    joined = join_terms(first, second)
+
+    assert joined is not None
+    assert len(joined) == 4
+    assert [len(term.match_fields or ()) for term in joined] == [0, 1, 0, 1]
+    assert join_terms(first, None) == join_terms(None, first) == join_terms(first, first) == first
+    assert join_terms(None, None) is None
+    assert join_terms(first, ()) == ()

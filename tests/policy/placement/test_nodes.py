@@ -238,3 +238,12 @@ def test_an_uncordoned_node_keeps_its_other_taints() -> None:
     cordoned = Node("a", {}, taints=(UNSCHEDULABLE, gpu), unschedulable=True)
 
     assert uncordon(cordoned) == Node("a", {}, taints=(gpu,))
+
+
+def test_joined_demands() -> None:
+    one = Demands((("a", "1"), ("c", "3")), None, (Toleration("gpu"),))
+    other = Demands((("a", "2"), ("c", "3")), (), None)
+
+    assert one.joined(other) == Demands(
+        (("a", "1"), ("a", "2"), ("c", "3")), (), (Toleration("gpu"),)
+    )

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.policy.placement.clusters import (
     GPU,
@@ -23,8 +24,10 @@ from tests.policy.placement.clusters import (
     running,
     spread_over,
 )
+from tests.policy.placement.filters.nominees import nominate
 from tests.policy.placement.filters.objects import anti_affinity, node_object, pod_object, term
 from tests.policy.placement.filters.objects import cluster as filter_cluster
+from tests.policy.placement.filters.objects import pod as filter_pod
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.policy.api.versions import Version
@@ -401,6 +404,26 @@ def test_all_filters_place_a_pod_in_their_order() -> None:
     assert found.passing == ("n3", "n5")
     assert found.refused == {"n1": ANTI_AFFINITY, "n2": CORDON, "n4": ANTI_AFFINITY}
     assert found.result.rejections == {"n1": EXCEEDED_SKEW, "n2": CORDON, "n4": ANTI_AFFINITY}
+    assert found.result == filter_nodes(incoming, spreads.hard, scene)
+    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+
+
+def test_pods_that_are_nominated_for_a_node_count_there() -> None:
+    """Those of other namespaces, and for other nodes, do not matter to its constraints."""
+    zones = {"n1": "a", "n2": "b", "n3": "a"}
+    nodes = [node_object(name, None, {ZONE: zone}) for name, zone in zones.items()]
+    pods = [pod_object(f"p-{name}", labels=WEB, nodeName=name) for name in ("n1", "n2")]
+    other = filter_pod("other", labels=WEB)
+    scene = nominate(
+        filter_cluster(nodes, pods), n1=[other], n2=[replace(other, namespace="bank")], gone=[other]
+    )
+    incoming = filter_pod("web", labels=WEB)
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    found = place_in_cluster(incoming, spreads, scene)
+
+    assert found.passing == ("n2", "n3")
+    assert found.statuses["n1"].skew == 2
     assert found.result == filter_nodes(incoming, spreads.hard, scene)
     assert find_passing(incoming, spreads, scene, found.others) == found.passing
 

@@ -1,6 +1,7 @@
 """Options and help of ``evenspread explain``; ``webhook.cli.explain`` runs it."""
 
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -32,7 +33,7 @@ class _WhatIfType(click.ParamType[str]):
         try:
             return REPLICAS if click.BOOL.convert(value, param, ctx) else ""
         except click.BadParameter:
-            self.fail(f"{value!r} is not known: write {_FLAG} {ROLLOUT}.", param, ctx)
+            self.fail(f"{value!r} is not known: did you mean {_FLAG} {ROLLOUT}?", param, ctx)
 
 
 class _ExplainCommand(Command):
@@ -47,7 +48,8 @@ def _complete(args: Iterable[str]) -> Iterator[str]:
     """
     Write ``--what-if`` with its value in one argument.
 
-    What follows the option is its value only if it is ``rollout``; else it is a subject.
+    What follows the option is its value only if it is ``rollout``, or a type error of it; else it
+    is a subject.
     """
     waiting = iter(args)
     for argument in waiting:
@@ -57,9 +59,16 @@ def _complete(args: Iterable[str]) -> Iterator[str]:
                 yield from waiting
             continue
         following = next(waiting, None)
-        yield f"{_FLAG}={ROLLOUT if following == ROLLOUT else REPLICAS}"
-        if following not in (None, ROLLOUT):
+        is_value = following is not None and _resembles_rollout(following)
+        yield f"{_FLAG}={following if is_value else REPLICAS}"
+        if following is not None and not is_value:
             yield from _complete([following, *waiting])
+
+
+def _resembles_rollout(word: str) -> bool:
+    """Whether a word is ``rollout`` or nearly so; the plural is a kind, and pods have digits."""
+    is_kind = word.lower() == f"{ROLLOUT}s"
+    return word.isalpha() and not is_kind and bool(get_close_matches(word, [ROLLOUT], 1, 0.8))
 
 
 _WHAT_IF = (

@@ -1,17 +1,21 @@
 """
 Pods of a DaemonSet by the node that each is meant for.
 
-Entry point: ``gather_daemon_pods``. What the pods need is the subject of
-``explain.daemons``.
+Entry points: ``gather_daemon_pods`` and ``read_daemon_scenario``. What the pods need is the subject
+of ``explain.daemons``.
 """
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from webhook.cli.inputs import subjects
 from webhook.explain.daemons import DaemonPods, WaitingPod
+from webhook.explain.scenario import Scenario
 from webhook.policy.model import OwnerReference
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod
+from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import NODE_NAME
 
 
@@ -36,7 +40,23 @@ def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[Observed
     return DaemonPods(running, waiting)
 
 
-def is_host_network(subject: subjects.ExplainSubject) -> bool:
+def read_daemon_scenario(
+    subject: subjects.ExplainSubject, situation: Scenario, pods: Iterable[ObservedPod]
+) -> Scenario:
+    """
+    Return the scenario of a new pod of a DaemonSet, with the demands that its controller adds.
+
+    Args:
+        situation: The scenario of a pod of the template.
+        pods: Those of the DaemonSet: new nodes do not have them, since a what-if places them there.
+    """
+    demands = daemon_demands(situation.pod.demands, host_network=_is_host_network(subject))
+    names = ((subject.namespace, one.metadata.name or "") for one in pods)
+    cluster = situation.cluster.without_daemons(names)
+    return replace(situation, pod=replace(situation.pod, demands=demands), cluster=cluster)
+
+
+def _is_host_network(subject: subjects.ExplainSubject) -> bool:
     """Whether the pods of a workload use the network of their node."""
     return find_value(subject.value, (*subject.path, "spec", "hostNetwork")) is True
 

@@ -32,6 +32,7 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.kinds import KNOWN_TEMPLATES, POD
+from webhook.policy.placement.filters.namespaces import Namespaces, find_unlabelled
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints
 from webhook.rebalance.pods import WorkloadPod
 
@@ -156,6 +157,17 @@ def read_files(inputs: Inputs, sources: FactsSources, namespace: str) -> Plannin
     require_namespace(namespace, found.namespaces)
     inputs.problems += _find_missing_nodes(found)
     return found
+
+
+def find_missing_namespaces(scope: WorkloadScope, found: PlanningObjects) -> Iterator[SourceError]:
+    """Find the Namespaces that no file has, and whose labels decide on the affinity of pods."""
+    known: Namespaces = {one.name: one.labels for one in found.objects.namespaces or ()}
+    pods = (one.replacement for one in scope.pods)
+    missing = find_unlabelled(pods, scope.cluster.placed, known)
+    if missing:
+        names = join_names(sorted(missing), most=5)
+        problem = "their labels decide on pod affinity: add the Namespaces with --facts"
+        yield SourceError(f"Namespaces {names}", problem)
 
 
 def _find_missing_nodes(found: PlanningObjects) -> Iterator[SourceError]:

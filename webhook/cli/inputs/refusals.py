@@ -6,9 +6,11 @@ Entry point: ``find_refusals``. What is refused is never placed. The rules are t
 """
 
 from webhook.cli.inputs import subjects
+from webhook.cli.inputs.rollouts import HONORS_UNAVAILABLE
 from webhook.explain.explanation import Refusal
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import Request, is_stored_object, predict_response
+from webhook.policy.api.scalefields import find_scale_errors
 from webhook.policy.kinds import POD
 from webhook.policy.model import PodTemplate
 
@@ -16,6 +18,8 @@ from webhook.policy.model import PodTemplate
 def find_refusals(subject: subjects.ExplainSubject, gates: Gates) -> tuple[Refusal, ...]:
     """
     Find the violations of API rules by an object, and by the pods of its template.
+
+    Besides the rules, the replicas and the update strategy of the object are checked.
 
     Returns:
         Empty if it is accepted, and for a pod that an API server stored.
@@ -30,7 +34,12 @@ def find_refusals(subject: subjects.ExplainSubject, gates: Gates) -> tuple[Refus
     answer = predict_response(
         Request(kind=subject.kind, path=subject.path, template=template), gates
     )
-    return tuple(
+    errors = find_scale_errors(
+        subject.kind, subject.value, has_set_limit=gates.version >= HONORS_UNAVAILABLE
+    )
+    scale = (Refusal("", *error) for error in errors)
+    rules = (
         Refusal(violation.rule, violation.error.field, violation.error.words())
         for violation in (*answer.findings, *answer.refused)
     )
+    return (*scale, *rules)

@@ -18,7 +18,7 @@ from webhook.explain.rollingupdate.setup import (
 )
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
-from webhook.explain.rollout import remove_pods
+from webhook.explain.rollout import find_lost, remove_pods
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit, apply_all
 
 MOST_REPLICAS = 500  # of a simulated rollout; more take seconds
@@ -68,10 +68,10 @@ def prepare_rollout(
         problem = f"{replicas} replicas are too many to simulate: at most {MOST_REPLICAS}"
         raise ConfigError(problem, _OPTION)
     changed = apply_all(edits, target.present)
-    surplus = Surplus()
+    pods, surplus = pods.lose_nodes(find_lost(target.present, changed)), Surplus()
     if scale is not None or isinstance(plan.choose(replicas), StatefulSetPlan):
         # otherwise, pods beyond the replicas are those of a rollout that runs
-        surplus = pods.find_surplus(replicas, (node.name for node in changed.topology.nodes))
+        surplus = pods.find_surplus(replicas)
     changed = remove_pods(changed, surplus.pods, pods.placed)
     setup = _prepare(changed, _remove(pods, surplus), plan, replicas)
     notes = (*target.terms.notes, *plan.notes, *surplus.notes, *setup.notes)

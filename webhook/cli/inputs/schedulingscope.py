@@ -5,7 +5,7 @@ Namespaces and storage are read only for a pod that they matter to. What the use
 what files do not show, is left out and named; it is never an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import cached_property
 from itertools import chain
@@ -14,25 +14,34 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.podadmission import PodAdmission
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims, StorageReader, StorageScope
 from webhook.cluster.scheduling.defaults import fill_in_defaults
+from webhook.cluster.scheduling.nominees import (
+    PriorityClassObject,
+    find_priority,
+    is_nominated,
+    read_nominees,
+)
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
 from webhook.cluster.wire import NamespaceObject
+from webhook.policy.advice.findings import join_names
 from webhook.policy.api.versions import Version
-from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD
+from webhook.policy.kinds import NAMESPACE_KIND, NODE, POD, PRIORITY_CLASS
 from webhook.policy.model import LabelSelector
-from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.cluster import SchedulingCluster, group_daemons
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.namespaces import complete_namespaces, find_unlabelled
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.topology import Topology
 
 OTHER_PODS = "pods of other namespaces, which may not be listed"
-NOMINATED = "pods that are nominated for a node (status.nominatedNodeName)"
+NOMINATED = "pods that are nominated for a node: the PriorityClass of this pod is not known"
 NODE_RESOURCES = "resources of nodes without status.allocatable"
-NAMESPACE_LABELS = "namespaceSelector: no Namespace could be read"
+NAMESPACE_LABELS = "namespaceSelector: labels of Namespaces that could not be read"
 
 PodName = tuple[str, str]
 """The namespace and the name of a pod."""
@@ -59,14 +68,16 @@ class _RunningPods(NamedTuple):
     The pods that have a node.
 
     Attributes:
+        daemons: As in ``SchedulingCluster``.
         are_all: Whether none are missing, such as those of other namespaces.
-        nominated: Names of the pods without a node for which preemption has made room on one.
+        nominated: The pods without a node for which preemption has made room on one.
     """
 
     by_name: Mapping[PodName, FilterPod]
     placed: PlacedPods
+    daemons: Mapping[str, Sequence[FilterPod]]
     are_all: bool
-    nominated: frozenset[PodName]
+    nominated: tuple[ApiPod, ...]
 
 
 class SchedulingReader:
@@ -82,10 +93,16 @@ class SchedulingReader:
         self._cluster = cluster
         self._version = version
         self._storage = StorageReader(cluster)
+        self._admission = PodAdmission(cluster)
         self._pods: dict[str, _RunningPods] = {}
 
     def read(
-        self, pod: ApiPod, namespace: str, topology: Topology, claims: PodClaims = NO_CLAIMS
+        self,
+        pod: ApiPod,
+        namespace: str,
+        topology: Topology,
+        claims: PodClaims = NO_CLAIMS,
+        replicas: Collection[str] = (),
     ) -> SchedulingScope:
         """
         Read the scope of a pod, or of the next pod of a workload.
@@ -95,31 +112,57 @@ class SchedulingReader:
             namespace: Of the workload; the pod's own takes precedence.
             topology: The nodes.
             claims: Those that the controller of the pod gives to it.
+            replicas: Names of the pods of the workload, which keep no room from the next one.
         """
         found = self.read_pod(pod, namespace, claims)
         incoming = found.pod
         running = self._read_running(incoming.namespace)
         names = _selects_namespaces(incoming, running.placed)
-        labels = self._namespaces if names else {}
+        own = {(incoming.namespace, name) for name in (incoming.name, *replicas)}
+        nominees = [one for one in running.nominated if _name_of(one) not in own]
+        priority = find_priority(pod, self._priority_classes) if nominees else 0
+        nominated = {} if priority is None else read_nominees(nominees, priority, self._version)
+        known = self._namespaces if names else {}
+        inhabited = {incoming.namespace, *(inside for inside, _ in running.by_name)}
+        labels = complete_namespaces(known, inhabited if names else ())
         present = SchedulingCluster(
-            topology, self._allocatable, running.placed, labels or {}, found.storage, self._version
+            topology,
+            self._allocatable,
+            running.placed,
+            labels,
+            found.storage,
+            self._version,
+            running.daemons,
+            nominated,
         )
+        unlabelled = find_unlabelled((incoming,), running.placed, known) if names else ()
         notes = {
             OTHER_PODS: not running.are_all,
-            NOMINATED: bool(running.nominated - {(incoming.namespace, incoming.name)}),
+            NOMINATED: priority is None,
             NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
-            NAMESPACE_LABELS: names and labels is None,
+            f"{NAMESPACE_LABELS}: {join_names(sorted(unlabelled), most=5)}": bool(unlabelled),
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
 
+    def prepare(self, namespace: str, claims: Iterable[PodClaims]) -> None:
+        """
+        Read what ``read_pod`` may need later, while the cluster is open.
+
+        Args:
+            claims: Those of all pods that a controller may create.
+        """
+        self._admission.prepare(namespace)
+        self._storage.plan_claims(claims, namespace)
+
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
         """Read a pod to place, with its storage; the arguments are those of ``read``."""
-        filled = _complete(pod)
-        spec = filled.spec and replace(filled.spec, node_name="")
-        written = replace(filled, spec=spec)
-        return self._storage.read(read_pod(written, self._version, namespace), claims)
+        admitted, unread = self._admission.admit(pod, namespace)
+        spec = admitted.spec and replace(admitted.spec, node_name="")
+        written = replace(admitted, spec=spec)
+        found = self._storage.read(read_pod(written, self._version, namespace), claims)
+        return found._replace(unread=(*unread, *found.unread))
 
     def list_unread(self, scope: SchedulingScope, claims: Iterable[PodClaims]) -> tuple[str, ...]:
         """List what is not known of the pod of a scope, and of pods like it with these claims."""
@@ -140,8 +183,9 @@ class SchedulingReader:
             key, found = namespace, self._cluster.decode_objects(POD, ApiPod, namespace) or []
         placed = read_placed(map(_complete, found), self._version)
         pods = {(pod.namespace, pod.name): pod for pod in placed}
-        nominated = frozenset(map(_name_of, filter(_is_nominated, found)))
-        running = _RunningPods(pods, PlacedPods(pods.values()), not key, nominated)
+        nominated = tuple(filter(is_nominated, found))
+        known = pods.values()
+        running = _RunningPods(pods, PlacedPods(known), group_daemons(known), not key, nominated)
         self._pods[key] = running
         return running
 
@@ -151,24 +195,18 @@ class SchedulingReader:
         return {node.name: node.allocatable for node in nodes if _has_resources(node)}
 
     @cached_property
-    def _namespaces(self) -> dict[str, dict[str, str]] | None:
+    def _priority_classes(self) -> list[PriorityClassObject] | None:
+        return self._cluster.decode_objects(PRIORITY_CLASS, PriorityClassObject)
+
+    @cached_property
+    def _namespaces(self) -> dict[str, dict[str, str]]:
         found = self._cluster.decode_objects(NAMESPACE_KIND, NamespaceObject)
-        return None if found is None else {one.name: one.labels for one in found}
+        return {one.name: one.labels for one in found or ()}
 
 
 def _complete(pod: ApiPod) -> ApiPod:
     """Fill in the defaults of a pod, unless an API server has stored it with them."""
     return pod if pod.metadata and pod.metadata.uid else fill_in_defaults(pod)
-
-
-def _is_nominated(pod: ApiPod) -> bool:
-    """
-    Whether a pod without a node has one for which it is nominated.
-
-    Source: kube-scheduler framework/runtime/framework.go ``addNominatedPods``.
-    """
-    is_bound = pod.spec is not None and bool(pod.spec.node_name)
-    return not is_bound and pod.status is not None and bool(pod.status.nominated_node_name)
 
 
 def _name_of(pod: ApiPod) -> PodName:

@@ -11,20 +11,21 @@ from dataclasses import dataclass
 
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.facts import FactsSources
+from webhook.cli.inputs.kindnames import Templates, find_kinds
 from webhook.cli.inputs.labelselectors import selects
 from webhook.cli.inputs.manifests import WORKLOAD, Inputs
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.references import follow_reference
 from webhook.cli.inputs.subjects import (
     ExplainSubject,
-    Templates,
     controller_of,
+    explain_missing_name,
     find,
     find_in_manifests,
-    find_kinds,
     list_subjects,
     namespace_of,
 )
+from webhook.cli.inputs.unknownsubjects import suggest_subjects
 from webhook.cluster.protocol import FailureReason
 from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.manifests import Document
@@ -45,7 +46,7 @@ def join_words(words: Sequence[str], templates: Templates) -> tuple[str, ...]:
         return tuple(words)
     kind, *names = words
     if not names:
-        raise ConfigError("the name is missing: write one as in pod/web-1", kind)
+        raise ConfigError(explain_missing_name(kind, templates), kind)
     if mixed := next((name for name in names if "/" in name), None):
         raise ConfigError(f"{kind!r} already names the kind: leave it out, or {mixed!r}", mixed)
     return tuple(f"{kind}/{name}" for name in names)
@@ -137,8 +138,21 @@ class SubjectSelector:
             yield from find(written, self.namespace, self.templates, self.cluster)
             return
         require_namespace(self.namespace, self.cluster.namespaces())
-        what = f"{written} with a pod template: {_ELSEWHERE}" if written else WORKLOAD
-        raise SourceError(", ".join(self.inputs.paths), f"contains no {what}")
+        where = ", ".join(self.inputs.paths)
+        if not written:
+            raise SourceError(where, f"contains no {WORKLOAD}")
+        advice = self._suggest(written)
+        if advice and "/" not in written:
+            raise SourceError(f"{where}: {written}", f"names no kind: {advice}")
+        elsewhere = f"{advice}, or {_ELSEWHERE}" if advice else _ELSEWHERE
+        advice = advice if advice.endswith("?") else elsewhere
+        raise SourceError(where, f"contains no {written} with a pod template: {advice}")
+
+    def _suggest(self, written: str) -> str:
+        """Suggest objects of the files in place of one that they do not contain."""
+        having = (one for one in self.documents if one.group_kind in self.templates)
+        known = ((one.group_kind, one.name) for one in having)
+        return suggest_subjects(written, known, self.templates)
 
     def _find_labelled(self, words: Sequence[str]) -> Iterator[ExplainSubject]:
         """Find the objects of kinds in the files; without files, in the other sources."""

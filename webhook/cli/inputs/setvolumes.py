@@ -8,6 +8,7 @@ Source: kubernetes pkg/controller/statefulset stateful_set_utils.go ``getPersist
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,7 +16,8 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
-from webhook.cluster.scheduling.podobjects import FilterSpec
+from webhook.cluster.scheduling.podobjects import FilterSpec, UniqueMeta
+from webhook.cluster.scheduling.storageobjects import ApiClaim
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.nextrevision import read_start
 from webhook.policy.paths import find_value, is_array
@@ -29,6 +31,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
     Attributes:
         name: Of the StatefulSet.
         templates: Names of its claim templates.
+        written: These templates, as far as they can be read.
         start: The first ordinal.
         kept: The ordinals whose claims outlive their pods; None for all.
     """
@@ -36,6 +39,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     templates: tuple[str, ...] = ()
+    written: tuple[ApiClaim, ...] = ()
     start: int = 0
     kept: range | None = None
 
@@ -49,7 +53,16 @@ class SetVolumes(msgspec.Struct, frozen=True):
         if not self.templates:
             return NO_CLAIMS
         names = tuple(f"{template}-{self.name}-{ordinal}" for template in self.templates)
-        return PodClaims(names, are_deleted=self.kept is not None and ordinal not in self.kept)
+        is_deleted = self.kept is not None and ordinal not in self.kept
+        created = (self._create(claim, ordinal) for claim in self.written)
+        return PodClaims(names, is_deleted, tuple(created))
+
+    def _create(self, template: ApiClaim, ordinal: int) -> ApiClaim:
+        """Create the claim of a template; an owner and labels decide on no node."""
+        name = f"{template.name}-{self.name}-{ordinal}"
+        annotations = template.meta.annotations
+        metadata = UniqueMeta(name=name, namespace=self.namespace, annotations=annotations)
+        return ApiClaim(metadata, template.spec)
 
     def are_unknown(self, storage: Storage) -> bool:
         """Whether it has claims, and the volume of none is known."""
@@ -78,7 +91,22 @@ def read_set_volumes(
     path = ("spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
     is_deleted = find_value(subject.value, path) == "Delete"
     kept = range(start, start + least) if is_deleted else None
-    return SetVolumes(subject.name, subject.namespace, list_templates(subject.value), start, kept)
+    return SetVolumes(
+        subject.name,
+        subject.namespace,
+        list_templates(subject.value),
+        tuple(_read_templates(subject.value)),
+        start,
+        kept,
+    )
+
+
+def _read_templates(workload: Any) -> Iterator[ApiClaim]:
+    """Read the claim templates of a workload, without those that kube-apiserver refuses."""
+    found = find_value(workload, ("spec", "volumeClaimTemplates"))
+    for one in found if is_array(found) else ():
+        with suppress(msgspec.ValidationError):
+            yield msgspec.convert(one, ApiClaim)
 
 
 def list_templates(workload: Any) -> tuple[str, ...]:

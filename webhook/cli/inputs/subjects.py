@@ -5,21 +5,23 @@ Entry points: ``find`` and ``find_in_manifests``. This module must not decide wh
 placed; see ``targets``.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.kindnames import Templates, find_kinds, reject_kind
 from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.namespaces import require_namespace
+from webhook.cli.inputs.unknownsubjects import suggest_subjects
+from webhook.cluster.protocol import FailureReason
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.errors import ConfigError, SourceError
+from webhook.errors import ApiError, ConfigError, SourceError
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, POD
+from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, group_of
 from webhook.policy.paths import (
     FieldPath,
@@ -29,8 +31,6 @@ from webhook.policy.paths import (
     is_object,
 )
 from webhook.policy.places import TemplatePlaces, find_places, list_patterns
-
-Templates = Mapping[GroupKind, TemplatePlaces]
 
 _REVISIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
 """
@@ -80,13 +80,16 @@ def parse_subject(written: str, templates: Templates) -> tuple[tuple[GroupKind, 
     prefix, slash, name = written.rpartition("/")
     kinds = find_kinds(prefix if slash else POD.kind, templates)
     if not kinds:
-        known = ", ".join(sorted({kind.kind.lower() for kind in templates}))
-        raise ConfigError(
-            f"{prefix!r} is not a kind with a pod template: use one of {known}", written
-        )
+        raise ConfigError(reject_kind(prefix, templates), written)
     if not name:
-        raise ConfigError("the name is missing: write one as in pod/web-1", written)
+        raise ConfigError(explain_missing_name(prefix, templates), written)
     return kinds, name
+
+
+def explain_missing_name(kind: str, templates: Templates) -> str:
+    """Explain that a name must follow a kind, with an example that every command takes."""
+    example = "pod/web-1" if POD in find_kinds(kind, templates) else f"{kind}/web"
+    return f"the name is missing: write one as in {example}"
 
 
 def find(
@@ -113,12 +116,30 @@ def find(
             return found
     require_namespace(namespace, cluster.namespaces())
     others = [other for kind in kinds for other in cluster.namespaces_of(kind, name)]
-    problem = "not found: check its name and its namespace"
+    place = f"{kinds[0].kind} {namespace}/{name}"
     if others:
         problem = f"not found here, but in namespace {others[0]}: add -n {others[0]}"
-    elif "/" not in written:
+        raise SourceError(place, problem)
+    listed = templates if "/" not in written else kinds
+    advice = suggest_subjects(written, _list_named(listed, namespace, cluster), templates)
+    problem = f"not found: {advice or 'check its name and its namespace'}"
+    if "/" not in written and not advice:
         problem += f"; {written!r} is not a kind with a pod template either"
-    raise SourceError(f"{kinds[0].kind} {namespace}/{name}", problem)
+    raise SourceError(place, problem)
+
+
+def _list_named(
+    kinds: Iterable[GroupKind], namespace: str, cluster: ClusterReader
+) -> Iterator[tuple[GroupKind, str]]:
+    """Yield the objects of kinds, as far as the user may list them, with their names."""
+    for kind in kinds:
+        try:
+            values = cluster.list_objects_of(kind, namespace)
+        except ApiError as error:
+            if error.reason is not FailureReason.FORBIDDEN:
+                raise
+        else:
+            yield from ((kind, name_of(value)) for value in values)
 
 
 def find_in_manifests(
@@ -248,40 +269,3 @@ def _metadata_of(value: Json) -> ObjectMeta:
         return msgspec.convert(value.get("metadata") or {}, ObjectMeta)
     except msgspec.ValidationError:
         return ObjectMeta()
-
-
-def find_kinds(word: str, templates: Templates) -> tuple[GroupKind, ...]:
-    """
-    Find the kinds with a pod template that a word names, also by a short name or plural.
-
-    A group may follow the name, or a version and a group, as in ``deployments.v1.apps``.
-
-    Source: apimachinery runtime/schema ``ParseResourceArg``.
-    """
-    name, _, qualifier = word.lower().partition(".")
-    version, _, rest = qualifier.partition(".")
-    has_version = _is_version(version) is not None
-    group = rest if has_version else qualifier
-    return tuple(
-        kind
-        for kind in templates
-        if name in _list_names(kind)
-        and (qualifier == "" or kind.group == group)
-        and (not has_version or _has_version(kind, version))
-    )
-
-
-def _list_names(kind: GroupKind) -> tuple[str, ...]:
-    """List the names of a kind for kubectl, in lower case."""
-    row = BUILT_IN_KINDS.get(kind) or CUSTOM_KINDS.get(kind)
-    singular = kind.kind.lower()
-    return singular, f"{singular}s", *(row.short if row else ())
-
-
-def _has_version(kind: GroupKind, version: str) -> bool:
-    """Whether a kind may have a version; that of a custom kind is not known."""
-    row = BUILT_IN_KINDS.get(kind)
-    return row is None or row.version == version
-
-
-_is_version = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?", re.ASCII).fullmatch

@@ -5,7 +5,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.admitted import ServerAdmission
+from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import gather_daemon_pods, is_host_network
+from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
@@ -29,7 +30,7 @@ from webhook.cli.inputs.setvolumes import SetVolumes, list_templates, read_set_v
 from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats
+from webhook.explain.caveats import ALWAYS_IGNORED, find_caveats, find_unknown_nodes
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.explanation import Refusal
 from webhook.explain.keynames import find_key_names
@@ -45,7 +46,6 @@ from webhook.policy.kinds import DAEMON_SET, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.topology import Topology
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
@@ -115,8 +115,7 @@ class TargetBuilder:
             simulates: Whether missing pods are placed, too.
             scale: The number of replicas to set; None to keep it.
         """
-        self._rolls_out, self._simulates, self._scale = rolls_out, simulates, scale
-        self._now = now
+        self._rolls_out, self._simulates, self._scale, self._now = rolls_out, simulates, scale, now
         self._scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._policy = requested.policy
         self._cluster = cluster
@@ -137,11 +136,9 @@ class TargetBuilder:
         subject = admitted.subject
         target = self._of_pod(subject) if subject.kind == POD else self._of_workload(subject)
         template = find_value(subject.value, subject.path)
-        claims = subject.kind != STATEFUL_SET and list_templates(subject.value)
+        has_claims = subject.kind != STATEFUL_SET and bool(list_templates(subject.value))
         scope, schedulers = target.situation, self._policy.scheduler_defaults
-        found = find_caveats(
-            template, scope.pod, scope.cluster, schedulers, has_claims=bool(claims)
-        )
+        found = find_caveats(template, scope.pod, scope.cluster, schedulers, has_claims=has_claims)
         caveats = (*found, *target.caveats)
         refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
@@ -159,6 +156,7 @@ class TargetBuilder:
         situation = self._situation(pod, scope, facts)
         node = pod.spec.node_name if pod.spec else ""
         terms = self._find_terms(subject, pod, is_running=bool(node))
+        strays = self._find_strays(situation, namespace, (*alike, *own))
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,
@@ -167,14 +165,13 @@ class TargetBuilder:
             replicas=len(alike) + 1,
             running=running,
             present=replace(situation, cluster=scope.present),
-            caveats=scope.unread,
+            caveats=(*scope.unread, *strays),
             terms=terms,
         )
 
     def _of_workload(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         workload = subjects.read_workload(subject)
-        part = workload.part
-        namespace = subject.namespace
+        part, namespace = workload.part, subject.namespace
         observed = self._cluster.pods(namespace)
         selected = select_replicas(subject, observed, self._cluster)
         own = [other for other in selected if other.counts]
@@ -185,17 +182,24 @@ class TargetBuilder:
         revision = revisions.at(ordinal) if revisions else find_revision(subject, self._cluster)
         pod, facts = self._create_pod(revision, own, part=part, ordinal=ordinal)
         running = Counter(other.spec.node_name or "" for other in own)
-        replicas = 1 if workload.replicas is None else workload.replicas
+        replicas, scaling, unread = self._read_replicas(subject, workload.replicas)
         volumes = read_set_volumes(subject, replicas, self._scale)
-        scope = self._read_scope(pod, namespace, volumes.at(ordinal))
+        if self._rolls_out or revisions is not None:  # pods of other revisions come later
+            self._scheduling.prepare(
+                namespace, volumes.list_claims(max(replicas, self._scale or 0))
+            )
+        names = frozenset(other.metadata.name or "" for other in selected)
+        scope = self._read_scope(pod, namespace, volumes.at(ordinal), names)
         situation = self._situation(pod, scope, facts)
+        strays = self._find_strays(situation, namespace, own)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             daemons = _build_daemon_target(subject, situation, selected, running)
-            return replace(daemons, caveats=scope.unread)
+            return replace(daemons, caveats=(*scope.unread, *strays))
         scale = replicas if self._scale is None else self._scale
         claims = volumes.list_claims(scale) if self._simulates else ()
         demand = find_job_demand(subject, selected, self._cluster)
         terms = self._find_terms(revision.subject, pod, unknown=revision.unknown, demand=demand)
+        terms = replace(terms, scaling=scaling) if scaling else terms
         situation = terms.restrict(situation)
         pods = gather_pods(subject, selected, observed, self._cluster, self._now)
         pods = pods and replace(pods, placed=self._scheduling.list_placed(namespace))
@@ -211,7 +215,7 @@ class TargetBuilder:
             running=running,
             present=situation,
             pods=pods,
-            caveats=self._scheduling.list_unread(scope, claims),
+            caveats=(*self._scheduling.list_unread(scope, claims), *strays, *unread),
             keeps_spread=pod.labels.get(SCALE_DOWN_LABEL) == KEEP_SPREAD,
             terms=terms,
             unknown=revisions.unknown if revisions else "",
@@ -219,6 +223,15 @@ class TargetBuilder:
                 subject, foresee, own, unknown=volumes.are_unknown(scope.cluster.storage)
             ),
         )
+
+    def _read_replicas(
+        self, subject: subjects.ExplainSubject, written: int | None
+    ) -> ScaledReplicas:
+        """Read the replicas to place; without a what-if, no autoscaler matters."""
+        replicas = 1 if written is None else written
+        if not self._simulates:
+            return ScaledReplicas(replicas)
+        return read_replicas(subject, replicas, self._cluster, self._scale)
 
     def _read_plan(
         self,
@@ -291,10 +304,20 @@ class TargetBuilder:
         return replace(terms, revision=unknown) if unknown else terms
 
     def _read_scope(
-        self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS
+        self,
+        pod: ApiPod,
+        namespace: str,
+        claims: PodClaims = NO_CLAIMS,
+        replicas: Collection[str] = (),
     ) -> SchedulingScope:
         topology = Topology(self._cluster.facts(namespace).node_store)
-        return self._scheduling.read(pod, namespace, topology, claims)
+        return self._scheduling.read(pod, namespace, topology, claims, replicas)
+
+    def _find_strays(
+        self, situation: Scenario, namespace: str, own: Sequence[ObservedPod]
+    ) -> tuple[str, ...]:
+        placed = self._scheduling.list_placed(namespace).values()
+        return find_unknown_nodes(situation, placed, {one.metadata.name or "" for one in own})
 
     def _situation(self, pod: ApiPod, scope: SchedulingScope, facts: Facts) -> Scenario:
         incoming, nodes = scope.pod, scope.cluster.topology.nodes
@@ -314,8 +337,7 @@ def _build_daemon_target(
     selected: Sequence[ObservedPod],
     running: Mapping[str, int],
 ) -> PlacementTarget:
-    demands = daemon_demands(situation.pod.demands, host_network=is_host_network(subject))
-    pinned = replace(situation, pod=replace(situation.pod, demands=demands))
+    pinned = read_daemon_scenario(subject, situation, selected)
     return PlacementTarget(
         subject=str(subject),
         kind=subject.kind,

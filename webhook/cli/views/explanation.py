@@ -23,12 +23,12 @@ from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.replicaskew import SkewChange
 from webhook.explain.rollout import Rollout
 from webhook.explain.sentences import domain_name
-from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.advice.findings import all_of, count_of, join_names
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR
 
 BAR = 20  # cells; fits in 80 columns beside a zone's name and its numbers
 MOST_TABLE_ROWS = 20  # rows of a table; a screen has 24 lines
-WIDEST = 28  # cells of a name; longer host names are cut off
+NARROWEST = 28  # cells that a long name keeps; with the other columns they fit in 80 cells
 MOST_NAMES = 6  # in a line
 _UNLIMITED = 10**9
 
@@ -45,21 +45,17 @@ class TableLayout:
 
     Attributes:
         rows: The most rows of a table.
-        cells: The most cells of a name.
+        cells: The cells that names keep in a terminal which is too narrow for them.
         names: The most names in a line.
         pods: The most pods of a scale-down.
         nodes: The most nodes of a suggested change.
     """
 
     rows: int = MOST_TABLE_ROWS
-    cells: int = WIDEST
+    cells: int = NARROWEST
     names: int = MOST_NAMES
     pods: int = MOST_PODS
     nodes: int = 2
-
-    def cut(self, name: str) -> str:
-        """Cut off a name that is too long."""
-        return name if len(name) <= self.cells else f"{name[: self.cells - 1]}…"
 
 
 SHORT_TABLES = TableLayout()
@@ -117,7 +113,8 @@ def describe_absence(explanation: Explanation) -> str:
 
 def _show_refused(explanation: Explanation, terminal: Terminal) -> None:
     for refusal in explanation.refused[1:]:
-        terminal.line(f"  also {refusal.field}: {refusal.message} ({refusal.rule})")
+        rule = f" ({refusal.rule})" if refusal.rule else ""
+        terminal.line(f"  also {refusal.field}: {refusal.message}{rule}")
     server = name_refusing_server(explanation.refused)
     terminal.line((f"nothing is placed: first correct what {server} refuses", Style.HINT))
 
@@ -156,11 +153,9 @@ def _show_daemon_set(
     if report.missing:
         terminal.line(("missing pods, each of which is pinned to its node", Style.PLACE))
         shown = report.missing[: layout.rows]
-        rows = [
-            (layout.cut(pod.node), layout.cut(pod.pod), pod.state, describe_missing(pod))
-            for pod in shown
-        ]
-        terminal.table(("node", "pod", "state", ""), rows)
+        rows = [(pod.node, pod.pod, pod.state, describe_missing(pod)) for pod in shown]
+        narrowest = {1: layout.cells, 0: layout.cells}
+        terminal.table(("node", "pod", "state", ""), rows, narrowest)
     if len(report.missing) > layout.rows:
         terminal.line(f"  ... and {len(report.missing) - layout.rows} more")
     for group in explanation.rejected:
@@ -199,9 +194,9 @@ def _show_constraint(
     headings = ("domain", "nodes", "pods", "", "skew", "")
     most = max((row.pods for row in part.domains), default=0)
     shown = list_fullest(part.domains, layout.rows)
-    rows = [_domain_cells(row, most, part.max_skew, layout) for row in shown]
+    rows = [_domain_cells(row, most, part.max_skew) for row in shown]
     if rows:
-        terminal.table(headings, rows)
+        terminal.table(headings, rows, {0: layout.cells})
     if len(shown) < len(part.domains):
         terminal.line(f"  ... and {len(part.domains) - len(shown)} more domains")
     for group in part.left_out:
@@ -225,15 +220,16 @@ def list_fullest(rows: Sequence[DomainRow], most: int) -> list[DomainRow]:
     return sorted(kept, key=lambda row: row.value)
 
 
-def _domain_cells(row: DomainRow, most: int, max_skew: int, layout: TableLayout) -> tuple[str, ...]:
+def _domain_cells(row: DomainRow, most: int, max_skew: int) -> tuple[str, ...]:
     left_out = f" (+{row.left_out})" if row.left_out else ""
     skew = verdict = ""
-    if row.skew is not None:
+    if row.skew is not None and row.nodes:
         skew = f"{row.skew}"
         verdict = "fits" if row.fits else f"over {max_skew}"
-        verdict = verdict if row.nodes else "no domain"
+    elif row.skew is not None:
+        skew, verdict = "-", "no domain"
     return (
-        layout.cut(domain_name(row.value)),
+        domain_name(row.value),
         f"{row.nodes}{left_out}",
         f"{row.pods}",
         bar(row.pods, most),
@@ -264,17 +260,17 @@ def _show_nodes(explanation: Explanation, terminal: Terminal, layout: TableLayou
     if passing:
         headings = ("node", "score", "raw", "")
         shown = passing[: layout.rows]
-        terminal.table(headings, [_node_cells(node, layout) for node in shown])
+        terminal.table(headings, map(_node_cells, shown), {0: layout.cells})
     if len(passing) > layout.rows:
         terminal.line(f"  ... and {len(passing) - layout.rows} more nodes")
     for group in explanation.rejected:
         terminal.line("  ", ("cannot: ", Style.DOUBTFUL), _format_group(group))
 
 
-def _node_cells(node: NodeExplanation, layout: TableLayout) -> tuple[str, ...]:
+def _node_cells(node: NodeExplanation) -> tuple[str, ...]:
     score = "-" if node.score is None else f"{node.score}"
     raw = "-" if node.raw_score is None else f"{node.raw_score}"
-    return layout.cut(node.name), score, raw, "best" if node.best else ""
+    return node.name, score, raw, "best" if node.best else ""
 
 
 def _format_group(group: NodeGroup) -> str:
@@ -307,6 +303,6 @@ def describe_placed(change: SuggestedChange) -> str:
         return ""
     if change.placed is None:
         return "; tried for the next pod only"
-    is_enough = change.placed == change.awaited
-    number = f"all {change.awaited}" if is_enough else f"{change.placed} of {change.awaited}"
-    return f"; {number} missing replicas"
+    if change.placed == change.awaited:
+        return f"; {all_of(change.awaited, 'missing replica')}"
+    return f"; {change.placed} of {change.awaited} missing replicas"

@@ -9,7 +9,8 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.selectors import render
-from webhook.rebalance.goals import find_excess
+from webhook.rebalance.goals import GoalObstacle, find_excess
+from webhook.rebalance.notes import NoteKind, PlanNote
 from webhook.rebalance.plan import GoalResult, ImmovablePod, RebalancePlan
 from webhook.rebalance.replay import EvictionStep
 
@@ -21,6 +22,9 @@ MOST_CANDIDATE_CHARACTERS = 40  # of the names of candidates in a row
 
 def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
     """Write the constraints that do not hold, the evictions, and a summary."""
+    early = tuple(find_refusals(plan))
+    for line in early:
+        terminal.line((line, Style.BAD))
     shown = [one for one in plan.goals if find_excess(one.before) or _has_changes(one)]
     sections = Counter(map(_identify, shown))
     for result in shown:
@@ -36,9 +40,21 @@ def show_plan(plan: RebalancePlan, terminal: Terminal) -> None:
         terminal.line()
     for line in _format_immovable(plan.immovable):
         terminal.line(line)
-    for note in plan.notes:
-        terminal.line(f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}")
+    for line in map(_format_note, plan.notes):
+        if line not in early:
+            terminal.line(line)
     terminal.line((summarize_plan(plan), Style.PLACE))
+
+
+def _format_note(note: PlanNote) -> str:
+    return f"{note.kind}: {len(note.names)}: {join_names(note.names, most=5)}"
+
+
+def find_refusals(plan: RebalancePlan) -> Iterator[str]:
+    """Yield the line that says which PodDisruptionBudgets refuse evictions of the plan now."""
+    if plan.steps:
+        found = (note for note in plan.notes if note.kind is NoteKind.BUDGET_STATUS)
+        yield from map(_format_note, found)
 
 
 def _has_changes(result: GoalResult) -> bool:
@@ -72,7 +88,14 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     if result.obstacle is not None:
         listed = [domain_name(name) for name in result.obstacle_domains]
         places = f": {join_names(listed, most=5)}" if listed else ""
-        terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}")
+        hint = _suggest_explain(result) if result.obstacle is GoalObstacle.NO_NODES else ""
+        terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}{hint}")
+
+
+def _suggest_explain(result: GoalResult) -> str:
+    """Suggest the command that says why the nodes of a domain take no pod."""
+    kind, _, name = result.goal.workloads[0].partition("/")
+    return f"; see evenspread explain {kind.lower()}/{name} -n {result.goal.pod.namespace}"
 
 
 def _changes(result: GoalResult, name: str) -> bool:
@@ -111,11 +134,28 @@ def summarize_plan(plan: RebalancePlan) -> str:
         return f"{count_of(len(plan.steps), 'eviction')}; {doubt}"
     if not plan.goals:
         return "no pod has constraints that a rebalancing can restore"
-    missed = sum(result.obstacle is not None for result in plan.goals)
-    left = f"{count_of(missed, 'constraint')} cannot be restored" if missed else ""
+    left = "; ".join(_count_missed(plan))
     if not plan.steps:
         rest = "every other constraint holds" if plan.notes else "every constraint holds"
         return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
     return "; ".join(filter(None, (count_of(len(plan.steps), "eviction"), least, most, left)))
+
+
+def _count_missed(plan: RebalancePlan) -> Iterator[str]:
+    """Count the constraints that the plan does not restore, apart by what is known of them."""
+    missed = Counter(
+        _KNOWN_OF.get(result.obstacle, "cannot be restored")
+        for result in plan.goals
+        if result.obstacle is not None
+    )
+    yield from (f"{count_of(number, 'constraint')} {text}" for text, number in missed.items())
+
+
+_KNOWN_OF = {
+    GoalObstacle.UNKNOWN: "for which the search was given up",
+    GoalObstacle.PENDING_PODS: "not planned, as pods have no node",
+    GoalObstacle.SCORES: "that kube-scheduler may not restore",
+}
+"""What is known of a constraint, unless it is proven that no plan restores it."""

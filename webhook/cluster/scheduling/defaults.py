@@ -2,7 +2,7 @@
 What kube-apiserver fills into a new pod before the scheduler sees it: ``fill_in_defaults``.
 
 Pod templates and manifests lack it, pods that an API server has stored have it. What admission
-plugins add is not known here: the overhead of a RuntimeClass, and the defaults of a LimitRange.
+plugins add is the subject of ``runtimeclasses`` and ``limitranges``.
 
 Source: pkg/apis/core/v1/defaults.go ``SetDefaults_Pod``; pkg/registry/core/pod/strategy.go
 ``mutatePodAffinity``.

@@ -11,7 +11,7 @@ import msgspec
 from webhook.cluster.scheduling.quantities import Quantities, check_quantities
 from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.model import Items, ObjectMeta, OwnerReference
-from webhook.policy.placement.nodeaffinity import Affinity
+from webhook.policy.placement.nodeaffinity import Affinity, Preference
 from webhook.policy.placement.nodes import SchedulingPod, SchedulingSpec
 
 ALWAYS = "Always"  # the restartPolicy of an init container that is a sidecar
@@ -103,9 +103,10 @@ class FullAffinityTerm(PodAffinityTerm, frozen=True, rename="camel", gc=False):
 
 
 class FullPodAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
-    """The part of a pod affinity, or of an anti-affinity, that excludes nodes."""
+    """A pod affinity or an anti-affinity, with the part that excludes nodes."""
 
     required_during_scheduling_ignored_during_execution: tuple[FullAffinityTerm, ...] | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[Preference, ...] | None = None
 
 
 class FullAffinity(Affinity, frozen=True, rename="camel", gc=False):
@@ -113,6 +114,14 @@ class FullAffinity(Affinity, frozen=True, rename="camel", gc=False):
 
     pod_affinity: FullPodAffinity | None = None
     pod_anti_affinity: FullPodAffinity | None = None
+
+    @property
+    def has_preferences(self) -> bool:
+        """Whether any term only ranks nodes."""
+        parts = (self.node_affinity, self.pod_affinity, self.pod_anti_affinity)
+        return any(
+            part.preferred_during_scheduling_ignored_during_execution for part in parts if part
+        )
 
 
 class _ClaimSource(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -159,9 +168,12 @@ class FilterSpec(SchedulingSpec, frozen=True, rename="camel", gc=False):
 
     affinity: FullAffinity | None = None
     host_network: bool | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
     overhead: Quantities | None = None
+    runtime_class_name: str | None = None
     resources: ResourceRequirements | None = None
     volumes: tuple[VolumeObject, ...] | None = None
 

@@ -23,6 +23,8 @@ from webhook.cluster.scheduling.quantities import parse_amounts
 from webhook.cluster.scheduling.requests import pod_requests, to_resources
 from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
 from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.inject import is_mirror
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.placement.filters.filterpods import (
     AZURE_DISK,
     BLOCK_STORE,
@@ -65,6 +67,7 @@ def read_pod(pod: ApiPod, version: Version, namespace: str = "") -> FilterPod:
         node_name=spec.node_name,
         required_names=_find_required_names(affinity),
         is_terminating=metadata.deletion_timestamp is not None,
+        is_daemon=_is_daemon(pod, metadata),
         requests=pod_requests(pod, version if is_bound else None),
         overhead=to_resources(parse_amounts(spec.overhead)) if spec.overhead else NO_RESOURCES,
         ports=tuple(_list_ports(spec)),
@@ -72,6 +75,16 @@ def read_pod(pod: ApiPod, version: Version, namespace: str = "") -> FilterPod:
         anti_affinity=_read_terms(affinity.pod_anti_affinity, namespace),
         volumes=tuple(_list_volumes(spec.volumes or (), metadata, namespace)),
     )
+
+
+def _is_daemon(pod: ApiPod, metadata: UniqueMeta) -> bool:
+    """
+    Whether a pod belongs to a DaemonSet, also one of a custom kind, or to its kubelet.
+
+    Source: cluster-autoscaler utils/pod ``IsDaemonSetPod``, ``IsMirrorPod``.
+    """
+    controller = metadata.controller
+    return is_mirror(pod) or (controller is not None and controller.kind == DAEMON_SET.kind)
 
 
 def _find_required_names(affinity: FullAffinity) -> frozenset[str] | None:

@@ -18,7 +18,7 @@ from webhook.cluster.scheduling.storageobjects import StorageObjects
 from webhook.policy.api.versions import Version
 from webhook.policy.model import Node
 from webhook.policy.placement.census import FINISHED
-from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.cluster import SchedulingCluster, group_daemons
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.resources import Resources
@@ -75,11 +75,13 @@ def read_cluster(objects: ClusterObjects, version: Version) -> SchedulingCluster
         version: Of the scheduler.
     """
     nodes = objects.nodes or ()
+    pods = list(read_placed(objects.pods or (), version))
     return SchedulingCluster(
         topology=Topology(node.node for node in nodes),
         # A manifest or an audit's snapshot has no status: the room of its node is not known.
         allocatable={node.name: node.allocatable for node in nodes if node.status is not None},
-        placed=PlacedPods(read_placed(objects.pods or (), version)),
+        placed=PlacedPods(pods),
+        daemons=group_daemons(pods),
         namespaces={namespace.name: namespace.labels for namespace in objects.namespaces or ()},
         storage=read_storage(objects),
         version=version,

@@ -7,23 +7,26 @@ ReplicaSet to the controller of that.
 Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
-from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, FilterSpec, UniqueMeta
+from webhook.cluster.scheduling.controllers import Controller, GenerationMeta, Owners, find_owner
+from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
+from webhook.cluster.scheduling.replacements import foresee_replacement
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
+from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
-from webhook.policy.kinds import DAEMON_SET, JOB, REPLICA_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.namespaces import complete_namespaces
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints, resolve_constraints
-from webhook.policy.podlabels import TEMPLATE_HASH
 from webhook.policy.selectors import matches
 from webhook.rebalance.budgets import (
     IntOrPercent,
@@ -34,19 +37,6 @@ from webhook.rebalance.budgets import (
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 _ALWAYS_ALLOW = "AlwaysAllow"  # policy/v1 ``UnhealthyPodEvictionPolicyType``
-
-
-class _ScaleSpec(msgspec.Struct, frozen=True):
-    """The number of pods that a controller keeps; None means 1."""
-
-    replicas: int | None = None
-
-
-class _Controller(msgspec.Struct, frozen=True):
-    """A controller of pods, or of ReplicaSets."""
-
-    metadata: UniqueMeta = UniqueMeta()
-    spec: _ScaleSpec | None = None
 
 
 class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,12 +56,6 @@ class _BudgetSpec(msgspec.Struct, frozen=True, rename="camel"):
                 raise ValueError(f"{name} is {bound!r}: {advice}")
 
 
-class _BudgetMeta(UniqueMeta, frozen=True, rename="camel", gc=False):
-    """The metadata of a PodDisruptionBudget."""
-
-    generation: int | None = None
-
-
 class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
     """What the eviction API goes by, if it is of the current generation."""
 
@@ -82,7 +66,7 @@ class _BudgetStatus(msgspec.Struct, frozen=True, rename="camel"):
 class _Budget(msgspec.Struct, frozen=True):
     """A PodDisruptionBudget."""
 
-    metadata: _BudgetMeta = _BudgetMeta()
+    metadata: GenerationMeta = GenerationMeta()
     spec: _BudgetSpec = _BudgetSpec()
     status: _BudgetStatus | None = None
 
@@ -97,11 +81,22 @@ class _Budget(msgspec.Struct, frozen=True):
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
     """The objects of a cluster that decide on evictions; None is the same as absent."""
 
-    deployments: tuple[_Controller, ...] | None = None
-    replica_sets: tuple[_Controller, ...] | None = None
-    stateful_sets: tuple[_Controller, ...] | None = None
-    replication_controllers: tuple[_Controller, ...] | None = None
+    deployments: tuple[Controller, ...] | None = None
+    replica_sets: tuple[Controller, ...] | None = None
+    stateful_sets: tuple[Controller, ...] | None = None
+    replication_controllers: tuple[Controller, ...] | None = None
     pod_disruption_budgets: tuple[_Budget, ...] | None = None
+
+    def find_owners(self) -> Owners:
+        """Index the controllers by their names."""
+        return Owners(
+            {
+                DEPLOYMENT.kind: self.deployments,
+                REPLICA_SET.kind: self.replica_sets,
+                STATEFUL_SET.kind: self.stateful_sets,
+                "ReplicationController": self.replication_controllers,
+            }
+        )
 
 
 class WorkloadScope(NamedTuple):
@@ -136,9 +131,11 @@ def read_scope(
         find_defaults: Returns the scheduler's default constraints for a pod.
     """
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
-    owners = _Owners(objects)
+    cluster = read_cluster(apply_default_class(objects), gates.version)
+    labels = complete_namespaces(cluster.namespaces, map(_namespace_of, pods))
+    owners = objects.find_owners()
     return WorkloadScope(
-        read_cluster(objects, gates.version),
+        dataclasses.replace(cluster, namespaces=labels),
         read_workload_pods(objects, gates, namespace, find_defaults),
         tuple(_read_budget(one, pods, owners) for one in objects.pod_disruption_budgets or ()),
     )
@@ -151,25 +148,27 @@ def read_workload_pods(
     find_defaults: FindDefaults = find_no_defaults,
 ) -> tuple[WorkloadPod, ...]:
     """Read the pods alone; the arguments are those of ``read_scope``."""
-    owners = _Owners(objects)
+    owners = objects.find_owners()
+    pods = [pod for pod in objects.pods or () if not is_finished(pod)]
+    surplus = owners.find_surplus(pods)
 
     def read(pod: ApiPod) -> WorkloadPod:
-        spec = pod.spec or FilterSpec()
-        unbound = replace(pod, spec=replace(spec, node_name=""))
+        successor = foresee_replacement(pod, owners.find_template(pod), gates.version)
+        spreads = resolve_constraints(successor.constraints, pod.labels, gates, find_defaults(pod))
         return WorkloadPod(
             pod=read_pod(pod, gates.version),
-            replacement=read_pod(unbound, gates.version),
-            spreads=resolve_constraints(pod.constraints, pod.labels, gates, find_defaults(pod)),
+            replacement=successor.pod,
+            spreads=spreads,
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
             obstacle=_find_obstacle(pod),
+            is_rolling=owners.is_rolling(pod),
+            differences=successor.differences,
+            has_preferences=successor.has_preferences,
+            is_surplus=find_owner(_meta(pod)) in surplus,
         )
 
-    return tuple(
-        read(pod)
-        for pod in objects.pods or ()
-        if not is_finished(pod) and namespace in ("", _meta(pod).namespace)
-    )
+    return tuple(read(pod) for pod in pods if namespace in ("", _meta(pod).namespace))
 
 
 def is_ready(pod: ApiPod) -> bool:
@@ -188,12 +187,16 @@ def is_finished(pod: ApiPod) -> bool:
     return pod.status is not None and pod.status.phase in FINISHED
 
 
+def _namespace_of(pod: ApiPod) -> str:
+    return _meta(pod).namespace
+
+
 def _meta(pod: ApiPod) -> UniqueMeta:
     return pod.metadata or UniqueMeta()
 
 
 def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
-    owner = _find_owner(_meta(pod))
+    owner = find_owner(_meta(pod))
     if _meta(pod).deletion_timestamp is not None:
         return EvictionObstacle.TERMINATING
     if is_mirror(pod):
@@ -206,78 +209,7 @@ def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
 _OWNER_OBSTACLES = {DAEMON_SET.kind: EvictionObstacle.DAEMON_SET, JOB.kind: EvictionObstacle.JOB}
 
 
-class _Name(NamedTuple):
-    """A controller in its namespace."""
-
-    namespace: str
-    kind: str
-    name: str
-
-
-def _find_owner(metadata: UniqueMeta) -> _Name | None:
-    owners = (one for one in metadata.owner_references if one.controller)
-    owner = next(owners, None)
-    return None if owner is None else _Name(metadata.namespace, owner.kind, owner.name)
-
-
-class _Owners:
-    """The controllers of a cluster by their names."""
-
-    def __init__(self, objects: WorkloadObjects) -> None:
-        listed: Mapping[str, Iterable[_Controller] | None] = {
-            "Deployment": objects.deployments,
-            "ReplicaSet": objects.replica_sets,
-            "StatefulSet": objects.stateful_sets,
-            "ReplicationController": objects.replication_controllers,
-        }
-        self._known = {
-            _Name(one.metadata.namespace, kind, one.metadata.name): one
-            for kind, found in listed.items()
-            for one in found or ()
-        }
-
-    def find_root(self, pod: ApiPod) -> _Name | None:
-        """Find the controller of a pod, or of its ReplicaSet; None if it has none."""
-        owner = _find_owner(_meta(pod))
-        if owner is None or owner.kind != REPLICA_SET.kind:
-            return owner
-        known = self._known.get(owner)
-        if known is not None:
-            return _find_owner(known.metadata) or owner
-        # A Deployment names its ReplicaSets after itself and the hash that it gives to their pods.
-        suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
-        name = owner.name.removesuffix(suffix)
-        return owner if name == owner.name else _Name(owner.namespace, "Deployment", name)
-
-    def name_workload(self, pod: ApiPod) -> str:
-        """Name the workload of a pod as KIND/NAME; empty without a controller."""
-        root = self.find_root(pod)
-        return "" if root is None else f"{root.kind}/{root.name}"
-
-    def count_replicas(self, pods: Iterable[ApiPod]) -> int:
-        """
-        Count the pods that the controllers of some pods keep.
-
-        Controllers that are not known count as many pods as they have.
-
-        Source: disruption.go ``getExpectedScale``.
-        """
-        total, seen = 0, set[_Name]()
-        for pod in pods:
-            root = self.find_root(pod)
-            known = None if root is None else self._known.get(root)
-            if root is None or root in seen:
-                continue
-            if known is None:
-                total += 1
-            else:
-                seen.add(root)
-                replicas = known.spec.replicas if known.spec else None
-                total += 1 if replicas is None else replicas
-        return total
-
-
-def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: _Owners) -> PodDisruptionBudget:
+def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: Owners) -> PodDisruptionBudget:
     metadata, spec = budget.metadata, budget.spec
     selected = [
         pod

@@ -1,8 +1,8 @@
 """
 Prepare a rolling update from the pods of a workload, with or without ReplicaSets.
 
-``prepare_sets`` and ``prepare_ordinals`` are the entry points. The pods of nodes that are gone are
-missing, and are created again as pods of the old revision before the rolling update.
+``prepare_sets`` and ``prepare_ordinals`` are the entry points. Pods that are missing are created as
+pods of the old revision before the rolling update.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,10 +66,10 @@ def prepare_sets(
 
     Args:
         scenario: The cluster with all pods.
-        pods: Those of the workload.
+        pods: Those of the workload that are not lost.
         sets: Names of its ReplicaSets, the first created first; others come before them.
     """
-    kept = _list_kept(scenario, pods.pods)
+    kept = pods.pods
     names = _order_sets(kept, sets)
     old, new = revisions.old(0), revisions.new(0)
     kinds: list[ReplicaKind] = []
@@ -111,7 +111,7 @@ def prepare_ordinals(
     replicas: int,
 ) -> RolloutSetup:
     """Prepare the rolling update of a StatefulSet; the arguments are as for ``prepare_sets``."""
-    present = {pods.find_ordinal(pod) - plan.start: pod for pod in _list_kept(scenario, pods.pods)}
+    present = {pods.find_ordinal(pod) - plan.start: pod for pod in pods.pods}
     old: list[ReplicaKind] = []
     for index in range(replicas):
         pod, new = present.get(index), revisions.old(plan.start + index)
@@ -139,12 +139,6 @@ def prepare_ordinals(
         replicas=replicas,
         notes=_describe_missing(replicas - len(found)),
     )
-
-
-def _list_kept(scenario: Scenario, pods: Iterable[ObservedPod]) -> list[ObservedPod]:
-    """List the pods that are not on a node that is gone."""
-    names = {"", *(node.name for node in scenario.topology.nodes)}
-    return [pod for pod in pods if (pod.spec.node_name or "") in names]
 
 
 def _owner_of(pod: ObservedPod) -> str:

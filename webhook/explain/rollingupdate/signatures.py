@@ -50,6 +50,7 @@ def sign_nodes(
             tuple(mark for one in affinities for mark in _mark_values(node, one)),
             tuple(_measure_room(node, cluster, units, most)),
             _find_volumes(node, cluster, pods),
+            node.name if node.name in cluster.nominated else "",
         )
         for node in cluster.topology.nodes
     }
@@ -101,7 +102,7 @@ def _measure_room(
 
     More than what all pods request is no difference. A node that allows any pod has no measure.
     """
-    room, usage = cluster.allocatable.get(node.name), cluster.placed.usage(node.name)
+    room, usage = cluster.allocatable.get(node.name), cluster.usage(node.name)
     if room is None:
         return
     yield min(max(0, room.pods - usage.pods), most)

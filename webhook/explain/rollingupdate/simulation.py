@@ -160,7 +160,10 @@ def _choose_key(setup: RolloutSetup) -> str:
 def _show_state(action: str, state: RolloutState, setup: RolloutSetup, key: str) -> RolloutStep:
     kinds = setup.kinds
     values = {node.name: node.labels.get(key, "") for node in setup.scenario.topology.nodes}
-    pods = Counter((values[node], kinds[kind].is_new) for node, on in state.placed for kind in on)
+    # A node that is not known has no domain.
+    pods = Counter(
+        (values.get(node), kinds[kind].is_new) for node, on in state.placed for kind in on
+    )
     pending = sum(kinds[kind].is_new for kind in state.pending)
     new = sum(number for (_, is_new), number in pods.items() if is_new)
     return RolloutStep(

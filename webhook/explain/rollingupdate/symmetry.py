@@ -80,9 +80,12 @@ class NodeSymmetry:
         placed = sorted((self._classes[cell], content) for cell, content in contents.items())
         removal = state.removal
         rest = (removal.number, removal.owner, removal.removal) if removal else ()
+        marked = removal.nodes if removal else ()
+        # Pods on nodes that are not known count in no domain, but their controller counts them.
+        unknown = [(pods, name in marked) for name, pods in state.placed if name not in self._cells]
         return (
             *(state.sizes, state.stage, state.pending, state.starting, rest),
-            tuple(placed),
+            *(tuple(placed), tuple(sorted(unknown))),
         )
 
     def choose_different(self, state: RolloutState, names: Iterable[str]) -> list[str]:
@@ -91,9 +94,11 @@ class NodeSymmetry:
         marked = state.removal.nodes if state.removal else ()
         found: dict[Hashable, str] = {}
         for name in names:
-            cell = self._cells[name]
-            pods = () if self._merges else placed.get(name, ())
-            of_node = (self._likeness[name], pods, name in marked)
+            cell, pods = self._cells.get(name), placed.get(name, ())
+            if cell is None:
+                found.setdefault((pods, name in marked), name)
+                continue
+            of_node = (self._likeness[name], () if self._merges else pods, name in marked)
             key = (self._classes[cell], contents.get(cell, ()), of_node)
             found.setdefault(key, name)
         return list(found.values())
@@ -103,7 +108,7 @@ class NodeSymmetry:
         found: dict[_Cell, list[tuple[int, NodePods, bool]]] = {}
         for name, pods in state.placed:
             cell = self._cells.get(name)
-            if cell is not None:  # pods on nodes that do not exist count nowhere
+            if cell is not None:
                 found.setdefault(cell, []).append((self._likeness[name], pods, name in marked))
         join = _merge if self._merges else tuple
         return {cell: join(sorted(content)) for cell, content in found.items()}

@@ -86,6 +86,12 @@ def count_of(many: int, thing: str) -> str:
     return f"1 {thing}" if many == 1 else f"{many} {thing}s"
 
 
+def all_of(many: int, thing: str) -> str:
+    """Name all of a number of things: ``the pod``, ``both pods``, and ``all 3 pods``."""
+    few = {1: f"the {thing}", 2: f"both {thing}s"}
+    return few.get(many, f"all {many} {thing}s")
+
+
 def quote_value(text: str) -> str:
     """Quote a value for a message, shortened to ``SHOWN_CHARACTERS``."""
     return quote(clip(text, SHOWN_CHARACTERS))

@@ -21,10 +21,25 @@ from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB_SET, POD, STATEFUL_SET
+from webhook.policy.kinds import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB_SET,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    ROLLOUT,
+    STATEFUL_SET,
+)
 from webhook.policy.model import SCHEDULE_ANYWAY, Constraint
 
 RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
+
+_NOT_EVICTED = frozenset({POD, JOB_SET, DAEMON_SET})
+"""Kinds besides those of Jobs whose pods no plan of evictions moves."""
+
+_NAMED = frozenset({DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
+"""Kinds by which a plan names the workload of a pod; others may own its controller."""
 
 _RECREATE = "# create the pod anew: no controller creates another in its place"
 _DELETE = "# delete the pods one after another: those created in their place are spread anew"
@@ -68,22 +83,19 @@ def suggest_evening(
         constraint: The one of its constraints by which they are uneven.
         full: The domains with too many pods; at least one.
     """
-    if subject.kind == POD or subject.kind in JOBS or subject.kind == JOB_SET:
+    if subject.kind in JOBS or subject.kind in _NOT_EVICTED:
         return suggest_restart(subject)
+    rebalance = f"# {_format_rebalance(subject)} moves the fewest pods"
     if _restart_evens(subject, constraint):
-        return _suggest_rollout(subject)
+        return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"
     if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:
         keys = ", ".join(list_revision_keys(subject))
         then = f", and {_format_rollout(subject, 'resume')}" if subject.paused else ""
         return (
-            f"# add {keys} to matchLabelKeys, which replaces all pods{then}: a restart without it "
-            "places new pods by where the old ones are"
+            f"{rebalance}; or add {keys} to matchLabelKeys, which replaces all of them{then}: a "
+            "restart without it places new pods by where the old ones are"
         )
-    command = f"evenspread rebalance{_format_namespace(subject)}"
-    return (
-        f"# delete pods in {join_names(full)} one after another until they are even: {command} "
-        "plans the fewest evictions"
-    )
+    return f"{rebalance}; or delete pods in {join_names(full)} one after another"
 
 
 def _restart_evens(subject: Subject, constraint: Constraint) -> bool:
@@ -122,6 +134,13 @@ def _format_rollout(subject: Subject, action: str) -> str:
     """Format an action of ``kubectl rollout``."""
     kind, _, name = str(subject).partition("/")
     return f"kubectl rollout {action} {kind.lower()}/{name}{_format_namespace(subject)}"
+
+
+def _format_rebalance(subject: Subject) -> str:
+    """Format the command that plans the fewest evictions for a workload."""
+    kind, _, name = str(subject).partition("/")
+    workload = f" {kind.lower()}/{name}" if subject.kind in _NAMED else ""
+    return f"evenspread rebalance{workload}{_format_namespace(subject)}"
 
 
 def _format_namespace(subject: Subject) -> str:

@@ -5,7 +5,6 @@ Index of the running pods of a cluster by namespace, labels and node.
 much as there are groups that could match and nodes that they are on, however many pods there are.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ import msgspec
 
 from webhook.policy.model import Labels, LabelSelector, OwnerReference, replace_null_labels
 from webhook.policy.placement.nodeaffinity import Affinity
+from webhook.policy.placement.sharedvalues import SharedValues
 from webhook.policy.selectors import IN, matches
 
 FINISHED = frozenset({"Succeeded", "Failed"})  # phases of pods that kube-scheduler does not watch
@@ -149,6 +149,15 @@ class _Namespace(msgspec.Struct):
             if pairs <= group.pairs and (not rest.match_expressions or matches(rest, group.labels)):
                 yield group
 
+    def copy(self) -> "_Namespace":
+        twin = _Namespace()
+        twin.update(self)
+        return twin
+
+    def update(self, other: "_Namespace") -> None:
+        for group in other.groups.values():
+            self.group(group.labels).nodes.update(group.nodes)
+
 
 def _split_selector(selector: LabelSelector) -> tuple[frozenset[_Pair], LabelSelector]:
     """Split a selector into the labels it requires by their value, and the rest of it."""
@@ -173,7 +182,7 @@ class Census:
     """
 
     def __init__(self, pods: Iterable[ObservedPod] = ()) -> None:
-        self._namespaces = defaultdict[str, _Namespace](_Namespace)
+        self._namespaces = SharedValues[str, _Namespace](_Namespace, _Namespace.copy)
         for pod in pods:
             if pod.counts:
                 metadata = pod.metadata
@@ -196,13 +205,13 @@ class Census:
         Args:
             nodes: Node name -> how many run there, at least 1.
         """
-        counted = self._namespaces[namespace].group(labels).nodes
+        counted = self._namespaces.change(namespace).group(labels).nodes
         for node, pods in nodes.items():
             counted[node] = counted.get(node, 0) + pods
 
     def remove(self, namespace: str, labels: Mapping[str, str], node: str) -> None:
         """Remove one pod, which was added with these labels, from a node; O(labels)."""
-        nodes = self._namespaces[namespace].group(labels).nodes
+        nodes = self._namespaces.change(namespace).group(labels).nodes
         nodes[node] -= 1
         if not nodes[node]:
             del nodes[node]
@@ -222,7 +231,7 @@ class Census:
 
         Source: kube-scheduler plugins/podtopologyspread/common.go ``countPodsMatchSelector``.
         """
-        groups = self._namespaces.get(namespace)
+        groups = self._namespaces.known.get(namespace)
         total: dict[str, int] = {}
         # kube-scheduler skips empty selectors here although they match every pod elsewhere, also
         # the incoming pod itself.
@@ -236,7 +245,7 @@ class Census:
     @property
     def namespaces(self) -> Collection[str]:
         """Names of the namespaces that have, or had, pods."""
-        return self._namespaces.keys()
+        return self._namespaces.known.keys()
 
     def select(
         self, namespace: str, selector: LabelSelector | None
@@ -250,7 +259,7 @@ class Census:
         Returns:
             Labels, and node name -> pods, at least 1. Neither may be changed.
         """
-        groups = self._namespaces.get(namespace)
+        groups = self._namespaces.known.get(namespace)
         if groups is not None and selector is not None:
             yield from ((group.labels, group.nodes) for group in groups.select(selector))
 
@@ -264,9 +273,8 @@ class Census:
             pods: Labels and, by node name, the number of pods that have them.
         """
         twin = Census()
-        kept = twin._namespaces[namespace]
-        for group in self._namespaces[namespace].groups.values():
-            kept.group(group.labels).nodes.update(group.nodes)
+        kept = twin._namespaces.change(namespace)
+        kept.update(self._namespaces.known.get(namespace, _Namespace()))
         for labels, nodes in pods:
             counted = kept.group(labels).nodes
             for node, number in nodes.items():
@@ -276,9 +284,7 @@ class Census:
         return twin
 
     def copy(self) -> "Census":
-        """Copy the census, to add pods to the copy; O(groups and the nodes they are on)."""
+        """Copy the census, to change either; O(namespaces), and later their groups, if changed."""
         twin = Census()
-        for name, namespace in self._namespaces.items():
-            for group in namespace.groups.values():
-                twin._namespaces[name].group(group.labels).nodes.update(group.nodes)
+        twin._namespaces = self._namespaces.copy()
         return twin

@@ -42,10 +42,15 @@ class NodeSelector(msgspec.Struct, frozen=True, rename="camel", gc=False):
     node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
 
 
+class Preference(msgspec.Struct, frozen=True, gc=False):
+    """A preferred term of any affinity; nothing of it is decoded."""
+
+
 class NodeAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The part of a node affinity that excludes nodes; None excludes none."""
+    """A node affinity; for its required part None excludes no node."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[Preference, ...] | None = None
 
 
 class Affinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
@@ -71,6 +76,22 @@ def required_terms(affinity: Affinity | None) -> tuple[NodeSelectorTerm, ...] | 
     if required is None:
         return None
     return tuple(filter(_is_usable, required.node_selector_terms or ()))
+
+
+def join_terms(
+    one: tuple[NodeSelectorTerm, ...] | None, other: tuple[NodeSelectorTerm, ...] | None
+) -> tuple[NodeSelectorTerm, ...] | None:
+    """Return the terms of which a node must match one to match one of each list."""
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    return tuple(
+        NodeSelectorTerm(
+            (*(first.match_expressions or ()), *(second.match_expressions or ())),
+            (*(first.match_fields or ()), *(second.match_fields or ())),
+        )
+        for first in one
+        for second in other
+    )
 
 
 def term_matches(term: NodeSelectorTerm, node: Node) -> bool:

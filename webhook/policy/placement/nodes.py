@@ -19,6 +19,7 @@ from webhook.policy.model import Labels, Node, PodSpec, PodTemplate, Taint, repl
 from webhook.policy.placement.nodeaffinity import (
     Affinity,
     NodeSelectorTerm,
+    join_terms,
     required_terms,
     term_matches,
 )
@@ -139,6 +140,11 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
             self.terms if affinity else None,
             self.tolerations if taints else None,
         )
+
+    def joined(self, other: "Demands") -> "Demands":
+        """Add what another pod requires of the labels of a node; the tolerations are kept."""
+        pairs = tuple(sorted({*self.pairs, *other.pairs}))
+        return Demands(pairs, join_terms(self.terms, other.terms), self.tolerations)
 
     @property
     def lasting(self) -> "Demands":

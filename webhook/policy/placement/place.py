@@ -9,13 +9,16 @@ so a what-if is the same call with other nodes, pods or constraints.
 Source: kube-scheduler plugins/podtopologyspread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
+from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nominated import add_nominated
 from webhook.policy.placement.filters.rejections import FilterRejection
 from webhook.policy.placement.filters.run import (
     LAST,
@@ -27,12 +30,14 @@ from webhook.policy.placement.filters.run import (
 )
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.scoring import FilterStatus, Scores, filter_node, score_nodes
-from webhook.policy.placement.spreads import SpreadConstraints
+from webhook.policy.placement.spreads import SpreadConstraint, SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
 from webhook.policy.placement.topology import Topology
 
 NO_REJECTION = FilterResult((), {})
 """The result of no filter."""
+
+NO_STATUS: Mapping[str, FilterStatus] = MappingProxyType({})
 
 
 class ConstraintTallies(msgspec.Struct, frozen=True):
@@ -127,14 +132,19 @@ def place_pod(
     tallies: ConstraintTallies,
     topology: Topology,
     others: FilterResult = NO_REJECTION,
+    known: Mapping[str, FilterStatus] = NO_STATUS,
 ) -> PodPlacement:
     """
     Filter and score the nodes that were counted for a pod; O(nodes x constraints).
 
     Args:
         others: The result of the other filters; without it, this plugin runs alone.
+        known: Results of the plugin's filter for nodes with nominated pods.
     """
-    statuses = {node.name: filter_node(node, tallies.hard) for node in topology.nodes}
+    statuses = {
+        node.name: known.get(node.name) or filter_node(node, tallies.hard)
+        for node in topology.nodes
+    }
     refused = others.rejections
     # Only nodes that pass every filter are scored: they alone define the sizes of the soft
     # constraints' domains and the range of the scores.
@@ -158,7 +168,30 @@ def find_passing(
     """
     left = [node for node in cluster.topology.nodes if node.name not in others.rejections]
     tallies = tally_pods(pod, spreads.hard, cluster.topology, cluster.placed.census) if left else ()
-    return tuple(node.name for node in left if filter_node(node, tallies).passes)
+    passing = [node for node in left if filter_node(node, tallies).passes]
+    known = _filter_with_nominated(pod, spreads.hard, cluster, passing)
+    return tuple(node.name for node in passing if node.name not in known or known[node.name].passes)
+
+
+def _filter_with_nominated(
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+    nodes: Iterable[Node],
+) -> dict[str, FilterStatus]:
+    """
+    Run the plugin's filter for nodes with nominated pods; without these pods, no more nodes fail.
+
+    Their namespace decides whether constraints count them.
+    """
+    found: dict[str, FilterStatus] = {}
+    for node in nodes:
+        nominated = cluster.nominated.get(node.name, ())
+        if hard and any(one.namespace == pod.namespace for one in nominated):
+            census = add_nominated(cluster, node.name).placed.census
+            tallies = tally_pods(pod, hard, cluster.topology, census)
+            found[node.name] = filter_node(node, tallies)
+    return found
 
 
 def place_in_cluster(
@@ -176,5 +209,7 @@ def place_in_cluster(
     Args:
         known: Results of the other filters for nodes that need not be filtered again.
     """
-    tallies = tally_constraints(pod, spreads, cluster.topology, cluster.placed.census)
-    return place_pod(tallies, cluster.topology, filter_nodes(pod, (), cluster, known))
+    topology = cluster.topology
+    tallies = tally_constraints(pod, spreads, topology, cluster.placed.census)
+    statuses = _filter_with_nominated(pod, spreads.hard, cluster, topology.nodes)
+    return place_pod(tallies, topology, filter_nodes(pod, (), cluster, known), statuses)

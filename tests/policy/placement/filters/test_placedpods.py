@@ -97,6 +97,20 @@ def test_a_copy_changes_on_its_own() -> None:
         assert one.census.count("shop", WEB) == {node: 1}
 
 
+def test_pods_that_are_copied_change_on_their_own() -> None:
+    placed = PlacedPods()
+    placed.add(WEB_POD, "n1")
+
+    twin = placed.copy()
+    placed.remove(WEB_POD, "n1")
+
+    assert (placed.usage("n1").pods, twin.usage("n1").pods) == (0, 1)
+    assert twin.nodes_with_claim("shop", "data") == {"n1": 1}
+    assert [found.nodes for found in twin.anti_affinity("shop")] == [{"n1": 1}]
+    assert twin.census.count("shop", WEB) == {"n1": 1}
+    assert placed.census.count("shop", WEB) == {}
+
+
 pods = st.sampled_from(
     (WEB_POD, pod(containers=[container({"memory": "1Gi"})]), pod(volumes=[CLAIM, CLAIM]))
 )

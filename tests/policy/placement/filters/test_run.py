@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from tests.policy.placement.clusters import gates, spread_over
+from tests.policy.placement.filters.nominees import nominate
 from tests.policy.placement.filters.objects import (
     REQUIRED,
     V1_36,
@@ -13,6 +14,7 @@ from tests.policy.placement.filters.objects import (
     container,
     node_object,
     pod,
+    pod_affinity,
     pod_object,
     term,
 )
@@ -21,7 +23,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.model import HOSTNAME, ZONE
 from webhook.policy.placement.filters import nodefilters
 from webhook.policy.placement.filters.cluster import SchedulingCluster
-from webhook.policy.placement.filters.podaffinity import EXISTING_PODS
+from webhook.policy.placement.filters.podaffinity import EXISTING_PODS, POD_AFFINITY
 from webhook.policy.placement.filters.rejections import FilterRejection
 from webhook.policy.placement.filters.run import (
     EXCEEDED_SKEW,
@@ -181,3 +183,73 @@ def test_a_placed_pod_counts() -> None:
 
     scene.placed.remove(one, "n2")
     assert filter_nodes(one, hard(ZONE), scene).passing == ("n2",)
+
+
+NODE = node_object("n1", {"cpu": "1", "pods": "9"}, {ZONE: "a"})
+OTHER = node_object("n2", {"cpu": "1", "pods": "9"}, {ZONE: "b"})
+ONCE = {
+    "metadata": {
+        "name": "data",
+        "namespace": "shop",
+        "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+    },
+    "spec": {"accessModes": ["ReadWriteOncePod"], "volumeName": "pv"},
+}
+DATA: Json = {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}
+CPU = [container({"cpu": "600m"})]
+AVOIDS: Json = {"affinity": anti_affinity(term(HOSTNAME, app="web"))}
+SEEKS: Json = {"affinity": pod_affinity(term(HOSTNAME, app="db"))}
+APART: Json = {"affinity": anti_affinity(term(HOSTNAME, app="none"))}
+
+# pod, the pod that is nominated for n1, why n1 is rejected
+NOMINEES: dict[str, tuple[Json, Json, FilterRejection | None]] = {
+    "room is kept": (
+        {"containers": CPU}, {"containers": CPU},
+        FilterRejection("NodeResourcesFit", ("Insufficient cpu",)),
+    ),
+    "a host port is kept": ({"containers": PORT}, {"containers": PORT}, nodefilters.PORTS),
+    "affinity must be satisfied without it, too": (
+        SEEKS, {"labels": {"app": "db"}}, POD_AFFINITY
+    ),
+    "its anti-affinity holds for a pod with terms": (APART, AVOIDS, EXISTING_PODS),
+    "it does not for a pod that affinity does not concern": ({}, AVOIDS, None),
+    "a claim is in use only if it is without it": (DATA, DATA, None),
+    "there is room": ({}, {}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "nominee", "expected"), NOMINEES.values(), ids=NOMINEES.keys())
+def test_pods_that_are_nominated_for_a_node(
+    own: Json, nominee: Json, expected: FilterRejection | None
+) -> None:
+    volume = {
+        "metadata": {"name": "pv"},
+        "spec": {"claimRef": {"namespace": "shop", "name": "data"}},
+    }
+    scene = cluster([NODE], persistentVolumeClaims=[ONCE], persistentVolumes=[volume])
+    labelled: Json = {"labels": WEB}
+    nominated = pod("other", **(labelled | nominee))
+
+    result = filter_nodes(pod(**(labelled | own)), (), nominate(scene, n1=[nominated]))
+
+    assert result.rejections.get("n1") == expected
+
+
+def test_constraints_count_the_pods_that_are_nominated_for_the_node_itself() -> None:
+    running = [
+        pod_object("a", labels=WEB, nodeName="n1"),
+        pod_object("b", labels=WEB, nodeName="n2"),
+    ]
+    scene = nominate(cluster([NODE, OTHER], running), n1=[pod("other", labels=WEB)])
+
+    result = filter_nodes(pod(labels=WEB), hard(ZONE), scene)
+
+    assert (result.passing, result.rejections) == (("n2",), {"n1": EXCEEDED_SKEW})
+
+
+def test_a_pod_that_fits_no_node_is_rejected_whatever_is_nominated() -> None:
+    scene = nominate(cluster([NODE, OTHER]), n1=[pod("other")])
+
+    rejections = filter_nodes(pod(**DATA), (), scene).rejections
+
+    assert rejections["n1"] == rejections["n2"]

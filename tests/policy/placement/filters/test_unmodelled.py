@@ -43,10 +43,6 @@ USES: dict[str, tuple[Json, tuple[str, ...]]] = {
     "a gang": ({"schedulingGroup": {"podGroupName": "g"}}, ("gangs (GangScheduling)",)),
     "an in-tree volume": ({"volumes": [{"azureDisk": {}}]}, ()),
     "another volume": ({"volumes": [{"emptyDir": {}}]}, ()),
-    "a RuntimeClass": ({"runtimeClassName": "kata"}, ("overhead of the RuntimeClass",)),
-    "a RuntimeClass with overhead": (
-        {"runtimeClassName": "kata", "overhead": {"cpu": "1"}}, ()
-    ),
     "a resource that no node has": (
         {"containers": [container({"example.com/fpga": "1"})]}, (DEVICES,)
     ),

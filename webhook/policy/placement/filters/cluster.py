@@ -1,12 +1,13 @@
 """A cluster as the scheduler sees it at one moment: ``SchedulingCluster``."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import Node
-from webhook.policy.placement.filters.placedpods import PlacedPods
+from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.placedpods import NodeUsage, PlacedPods
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.filters.storage import NO_STORAGE, Storage
 from webhook.policy.placement.topology import Topology
@@ -24,6 +25,9 @@ class SchedulingCluster:
         placed: The pods that have a node, whether it exists or not.
         namespaces: Name -> labels of the Namespace.
         version: Of the scheduler.
+        daemons: Node name -> those of its pods that a new node like it has too.
+        nominated: Node name -> pods without a node that are nominated for it, and whose priority is
+            not lower than that of the pod to place.
     """
 
     topology: Topology
@@ -34,8 +38,67 @@ class SchedulingCluster:
     )
     storage: Storage = NO_STORAGE
     version: Version = NEWEST_VERSION
+    daemons: Mapping[str, Sequence[FilterPod]] = field(
+        default_factory=dict[str, Sequence[FilterPod]]
+    )
+    nominated: Mapping[str, Sequence[FilterPod]] = field(
+        default_factory=dict[str, Sequence[FilterPod]]
+    )
 
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The nodes by name."""
         return {node.name: node for node in self.topology.nodes}
+
+    def usage(self, node: str) -> NodeUsage:
+        """Return what the pods of a node take, with those that are nominated for it."""
+        nominated = self.nominated.get(node, ())
+        return reduce(lambda usage, pod: usage.plus(pod, 1), nominated, self.placed.usage(node))
+
+    def with_nodes(self, nodes: Iterable[Node], like: str = "") -> "SchedulingCluster":
+        """
+        Return the cluster with other nodes.
+
+        Args:
+            like: The node whose resources new ones have, and whose DaemonSets have pods on them.
+                If its resources are not known, new nodes have room for any pod.
+        """
+        topology = Topology(nodes)
+        new = [node.name for node in topology.nodes if node.name not in self.nodes]
+        if not new or like not in self.allocatable:
+            return replace(self, topology=topology)
+        allocatable = {**self.allocatable, **dict.fromkeys(new, self.allocatable[like])}
+        placed = self._add_daemons(new, self.daemons.get(like, ()))
+        return replace(self, topology=topology, allocatable=allocatable, placed=placed)
+
+    def without_daemons(self, names: Iterable[tuple[str, str]]) -> "SchedulingCluster":
+        """Return the cluster whose new nodes lack some pods: their namespaces and names."""
+        left_out = set(names)
+        kept = {
+            node: [pod for pod in pods if (pod.namespace, pod.name) not in left_out]
+            for node, pods in self.daemons.items()
+        }
+        return replace(self, daemons=kept)
+
+    def _add_daemons(self, nodes: Iterable[str], pods: Sequence[FilterPod]) -> PlacedPods:
+        """Add pods to each of some nodes, in a copy; O(pods of their namespaces)."""
+        if not pods:
+            return self.placed
+        placed = self.placed.copy()
+        for name in nodes:
+            for pod in pods:
+                placed.add(pod, name)
+        return placed
+
+
+def group_daemons(pods: Iterable[FilterPod]) -> Mapping[str, Sequence[FilterPod]]:
+    """
+    Group the pods that a new node has too by their nodes; those that are being deleted are none.
+
+    Source: cluster-autoscaler simulator/node_info_utils.go ``podsExpectedOnFreshNode``.
+    """
+    found: dict[str, list[FilterPod]] = {}
+    for pod in pods:
+        if pod.is_daemon and not pod.is_terminating:
+            found.setdefault(pod.node_name, []).append(pod)
+    return found

@@ -92,6 +92,8 @@ class FilterPod(IncomingPod, frozen=True, kw_only=True):
         node_name: Its node; empty for a pod to place.
         required_names: The nodes that its required affinity names; None if it names none.
         is_terminating: Whether it is being deleted; it still takes what it requests.
+        is_daemon: Whether nodes like its own have such a pod too: it is one of a DaemonSet, or a
+            static one.
         requests: With the overhead.
         overhead: What the RuntimeClass adds to the requests of the containers.
         volumes: Those that may keep it off a node, in order.
@@ -102,6 +104,7 @@ class FilterPod(IncomingPod, frozen=True, kw_only=True):
     node_name: str = ""
     required_names: frozenset[str] | None = None
     is_terminating: bool = False
+    is_daemon: bool = False
     requests: Resources = NO_RESOURCES
     overhead: Resources = NO_RESOURCES
     ports: tuple[HostPort, ...] = ()

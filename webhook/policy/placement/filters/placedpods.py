@@ -8,7 +8,7 @@ Source: pkg/scheduler/framework/types.go ``NodeInfo``, backend/cache/cache.go.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from webhook.policy.placement.filters.filterpods import (
     PodVolume,
 )
 from webhook.policy.placement.filters.resources import NO_RESOURCES, Resources
+from webhook.policy.placement.sharedvalues import SharedValues
 
 T = TypeVar("T")
 
@@ -73,6 +74,14 @@ class PlacedTerm(msgspec.Struct, frozen=True):
     nodes: dict[str, int]
 
 
+_Terms: TypeAlias = dict[bytes, PlacedTerm]
+"""Identity of a term -> the term with its nodes."""
+
+
+def _copy_terms(terms: _Terms) -> _Terms:
+    return {key: PlacedTerm(placed.term, dict(placed.nodes)) for key, placed in terms.items()}
+
+
 class PlacedPods:
     """
     The pods that have a node.
@@ -87,8 +96,8 @@ class PlacedPods:
     def __init__(self, pods: Iterable[FilterPod] = ()) -> None:
         self.census, self.terminating = Census(), Census()
         self._usage: dict[str, NodeUsage] = {}
-        self._claims: dict[tuple[str, str], dict[str, int]] = {}
-        self._terms: dict[str | None, dict[bytes, PlacedTerm]] = {}  # None: by their labels
+        self._claims = SharedValues[tuple[str, str], dict[str, int]](dict, dict[str, int].copy)
+        self._terms = SharedValues[str | None, _Terms](dict, _copy_terms)  # None: by their labels
         for pod in pods:
             self.add(pod, pod.node_name)
 
@@ -108,11 +117,10 @@ class PlacedPods:
         self._usage[node] = self.usage(node).plus(pod, times)
         for volume in pod.volumes:
             if volume.kind == CLAIM:
-                claim = self._claims.setdefault((volume.namespace, volume.name), {})
-                _change(claim, node, times)
+                _change(self._claims.change((volume.namespace, volume.name)), node, times)
         for term in pod.anti_affinity:
             for namespace in term.namespaces if term.namespace_selector is None else (None,):
-                terms = self._terms.setdefault(namespace, {})
+                terms = self._terms.change(namespace)
                 if term.identity not in terms:
                     terms[term.identity] = PlacedTerm(term, {})
                 _change(terms[term.identity].nodes, node, times)
@@ -123,24 +131,21 @@ class PlacedPods:
 
     def nodes_with_claim(self, namespace: str, claim: str) -> Mapping[str, int]:
         """Return the nodes of the pods that use a claim: node name -> pods, at least 1."""
-        return self._claims.get((namespace, claim), {})
+        return self._claims.known.get((namespace, claim), {})
 
     def anti_affinity(self, namespace: str) -> Iterator[PlacedTerm]:
         """Yield the different terms that may select pods of a namespace."""
-        yield from self._terms.get(namespace, {}).values()
-        yield from self._terms.get(None, {}).values()
+        yield from self._terms.known.get(namespace, {}).values()
+        yield from self._terms.known.get(None, {}).values()
 
     def copy(self) -> "PlacedPods":
-        """Copy the pods, to change the copy; O(nodes + groups of pods and their nodes)."""
+        """
+        Copy the pods, to change either.
+
+        Takes O(nodes + namespaces + claims), and later O(pods) of the namespaces that are changed.
+        """
         twin = PlacedPods()
         twin.census, twin.terminating = self.census.copy(), self.terminating.copy()
         twin._usage = dict(self._usage)
-        twin._claims = {claim: dict(nodes) for claim, nodes in self._claims.items()}
-        twin._terms = {
-            namespace: {
-                identity: PlacedTerm(placed.term, dict(placed.nodes))
-                for identity, placed in terms.items()
-            }
-            for namespace, terms in self._terms.items()
-        }
+        twin._claims, twin._terms = self._claims.copy(), self._terms.copy()
         return twin

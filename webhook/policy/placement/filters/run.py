@@ -19,6 +19,7 @@ from webhook.policy.model import Node
 from webhook.policy.placement.filters import nodefilters, volumefilters
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
+from webhook.policy.placement.filters.nominated import add_nominated
 from webhook.policy.placement.filters.podaffinity import prepare_pod_affinity
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.volumebinding import prepare_binding
@@ -105,7 +106,10 @@ class PodFilters(msgspec.Struct, frozen=True):
 
 
 def prepare_filters(
-    pod: FilterPod, hard: tuple[SpreadConstraint, ...], cluster: SchedulingCluster
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+    without_nominated: SchedulingCluster | None = None,
 ) -> PodFilters:
     """
     Prepare the filters for a pod, which is not among the placed ones.
@@ -115,18 +119,29 @@ def prepare_filters(
 
     Args:
         hard: The pod's constraints with DoNotSchedule, from ``resolve_constraints``.
+        without_nominated: The cluster without nominated pods, if these are among the placed ones:
+            it decides which filters have something to check.
     """
-    checks: list[Check] = []
+    base, checks = without_nominated or cluster, list[Check]()
     for prepare in order_filters(cluster.version):
         prepared = prepare(pod, cluster)
         if isinstance(prepared, FilterRejection):
             return PodFilters(prepared)
-        if prepared is not None:
+        if prepared is not None and (base is cluster or prepare(pod, base) is not None):
             checks.append(prepared)
     if hard:
         checks.append(_Late(lambda: _prepare_spread(pod, hard, cluster)).check)
-    checks.append(_Late(lambda: prepare_pod_affinity(pod, cluster)).check)
+    checks.append(_Late(lambda: _prepare_affinity(pod, cluster, base)).check)
     return PodFilters(None, tuple(checks), pod.required_names)
+
+
+def _prepare_affinity(
+    pod: FilterPod, cluster: SchedulingCluster, base: SchedulingCluster
+) -> Check | None:
+    has_terms = bool(pod.affinity or pod.anti_affinity)
+    if base is not cluster and not has_terms and prepare_pod_affinity(pod, base) is None:
+        return None
+    return prepare_pod_affinity(pod, cluster)
 
 
 class _Late:
@@ -196,8 +211,16 @@ def filter_nodes(
     """
     filters = prepare_filters(pod, hard, cluster)
     known = NOTHING_KNOWN if filters.rejection else known
+
+    def reject(node: Node) -> FilterRejection | None:
+        if node.name not in cluster.nominated or filters.rejection:
+            return filters.reject(node)
+        beside_nominated = add_nominated(cluster, node.name)
+        fuller = prepare_filters(pod, hard, beside_nominated, cluster)
+        return fuller.reject(node) or filters.reject(node)
+
     results = {
-        node.name: known[node.name] if node.name in known else filters.reject(node)
+        node.name: known[node.name] if node.name in known else reject(node)
         for node in cluster.topology.nodes
     }
     return FilterResult(

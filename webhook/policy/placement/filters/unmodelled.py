@@ -64,9 +64,6 @@ _USES: Mapping[str, Callable[[Json], bool]] = MappingProxyType(
         "gangs (GangScheduling)": lambda spec: bool(
             spec.get("schedulingGroup") or spec.get("workloadRef")
         ),
-        "overhead of the RuntimeClass": lambda spec: (
-            bool(spec.get("runtimeClassName")) and not spec.get("overhead")
-        ),
     }
 )
 """What is not modelled -> whether a pod's specification uses it."""
