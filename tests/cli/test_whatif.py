@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
-from webhook.cli.inputs.targets import PlacementTarget
+from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.cli.whatif import WhatIfOptions, check_edits, parse_edits
 from webhook.errors import ConfigError
 from webhook.explain.keynames import KeyNames

@@ -8,6 +8,7 @@ from tests.conformance.case import Answer, Case
 from tests.conformance.filters import RECORDED
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.policy import read_policy
 from webhook.cli.inputs.subjects import find
 from webhook.cli.inputs.targets import TargetBuilder
@@ -52,7 +53,7 @@ def answer(case: Case) -> Answer:
         allow_locked_gates=False,
         config="",
     )
-    builder = TargetBuilder(policy, files, replaces=False, now=0)
+    builder = TargetBuilder(policy, files, TargetOptions(now=0), replaces=False)
     name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
     (subject,) = find(name, namespace, BUILT_IN_TEMPLATES, files)
     target = builder.build(subject)

@@ -24,10 +24,11 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import selects
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout
 from webhook.cli.inputs.selection import SubjectSelector
-from webhook.cli.inputs.targets import PlacementTarget, TargetBuilder
+from webhook.cli.inputs.targets import TargetBuilder
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, TableLayout, show
@@ -194,15 +195,16 @@ def _build_targets(
     options: WhatIfOptions,
 ) -> list[PlacementTarget]:
     """Build the targets of all subjects that words select and that can be explained."""
-    now = current_time().timestamp()
     builder = TargetBuilder(
         requested,
         subjects.cluster,
+        TargetOptions(
+            now=current_time().timestamp(),
+            rolls_out=options.rolls_out,
+            simulates=options.simulates,
+            scale=options.scale,
+        ),
         replaces=replaces_defaults,
-        now=now,
-        rolls_out=options.rolls_out,
-        simulates=options.simulates,
-        scale=options.scale,
     )
     targets: list[PlacementTarget] = []
     for item in subjects.select(words):

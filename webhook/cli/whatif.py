@@ -14,7 +14,7 @@ import msgspec
 
 from webhook.cli.commands.explain import ROLLOUT
 from webhook.cli.inputs.combining import combine_options
-from webhook.cli.inputs.targets import PlacementTarget
+from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.errors import ConfigError
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes

@@ -6,9 +6,9 @@ import pytest
 
 from tests.explain.rollingupdate.rollouts import both, cluster, observe, rolling, workload
 from tests.policy.placement.clusters import SELECTS_WEB, node, spread_over
+from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.cli.inputs.rollingpods import MOST_REPLICAS, check_rollouts, prepare_rollout
 from webhook.cli.inputs.rollouts import RolloutPlan
-from webhook.cli.inputs.targets import PlacementTarget
 from webhook.errors import ConfigError
 from webhook.explain.nodeedits import RemoveNodes
 from webhook.explain.removal import RemovalOrder

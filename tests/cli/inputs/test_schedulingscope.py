@@ -205,6 +205,20 @@ def test_a_live_cluster_is_read_once(api: ApiServer) -> None:
     assert (used(scope), scope.unread) == ((2, 1000), ())
 
 
+def test_what_later_pods_need_is_read_while_the_cluster_is_open(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(NODE + PODS))
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
+        reader = SchedulingReader(cluster, V1_36)
+        reader.prepare("shop", ())
+        requests = len(api.requests)
+
+    limited = container(resources={"limits": {"cpu": "2"}})
+    written = pod_object("web-2", containers=[limited])
+    del written["metadata"]["uid"]
+    assert reader.read_pod(msgspec.convert(written, ApiPod), "shop").pod.requests.milli_cpu == 2000
+    assert len(api.requests) == requests
+
+
 def test_without_the_right_to_list_all_pods_those_of_the_namespace_count(api: ApiServer) -> None:
     scope = read_live(api, NODE + PODS, ["/api/v1/pods"])
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.cli.inputs.rollouts import RolloutPlan
-from webhook.cli.inputs.targets import PlacementTarget
 from webhook.errors import ConfigError
 from webhook.explain.removal import Surplus, WorkloadPods
 from webhook.explain.rollingupdate.setup import (

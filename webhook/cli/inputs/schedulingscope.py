@@ -80,6 +80,18 @@ class _RunningPods(NamedTuple):
     nominated: tuple[ApiPod, ...]
 
 
+class _NamespaceLabels(NamedTuple):
+    """
+    The labels of Namespaces by their names, and those whose labels matter and are not known.
+
+    Attributes:
+        unknown: Sorted.
+    """
+
+    by_name: Mapping[str, Mapping[str, str]]
+    unknown: list[str]
+
+
 class SchedulingReader:
     """Reads what filters look at; each kind of objects once."""
 
@@ -117,34 +129,44 @@ class SchedulingReader:
         found = self.read_pod(pod, namespace, claims)
         incoming = found.pod
         running = self._read_running(incoming.namespace)
-        names = _selects_namespaces(incoming, running.placed)
         own = {(incoming.namespace, name) for name in (incoming.name, *replicas)}
-        nominees = [one for one in running.nominated if _name_of(one) not in own]
-        priority = find_priority(pod, self._priority_classes) if nominees else 0
-        nominated = {} if priority is None else read_nominees(nominees, priority, self._version)
-        known = self._namespaces if names else {}
-        inhabited = {incoming.namespace, *(inside for inside, _ in running.by_name)}
-        labels = complete_namespaces(known, inhabited if names else ())
+        nominated = self._read_nominated(pod, running, own)
+        labels = self._read_namespaces(incoming, running)
         present = SchedulingCluster(
             topology,
             self._allocatable,
             running.placed,
-            labels,
+            labels.by_name,
             found.storage,
             self._version,
             running.daemons,
-            nominated,
+            nominated or {},
         )
-        unlabelled = find_unlabelled((incoming,), running.placed, known) if names else ()
         notes = {
             OTHER_PODS: not running.are_all,
-            NOMINATED: priority is None,
+            NOMINATED: nominated is None,
             NODE_RESOURCES: any(node.name not in self._allocatable for node in topology.nodes),
-            f"{NAMESPACE_LABELS}: {join_names(sorted(unlabelled), most=5)}": bool(unlabelled),
+            f"{NAMESPACE_LABELS}: {join_names(labels.unknown, most=5)}": bool(labels.unknown),
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
         return SchedulingScope(incoming, cluster, present, unread)
+
+    def _read_nominated(
+        self, pod: ApiPod, running: _RunningPods, own: Collection[PodName]
+    ) -> Mapping[str, Sequence[FilterPod]] | None:
+        """Read the nominated pods that keep room from a pod; None if its priority is unknown."""
+        nominees = [one for one in running.nominated if _name_of(one) not in own]
+        priority = find_priority(pod, self._priority_classes) if nominees else 0
+        return None if priority is None else read_nominees(nominees, priority, self._version)
+
+    def _read_namespaces(self, incoming: FilterPod, running: _RunningPods) -> _NamespaceLabels:
+        """Read the labels of Namespaces, if they can matter to a pod."""
+        if not _selects_namespaces(incoming, running.placed):
+            return _NamespaceLabels({}, [])
+        inhabited = {incoming.namespace, *(inside for inside, _ in running.by_name)}
+        unknown = find_unlabelled((incoming,), running.placed, self._namespaces)
+        return _NamespaceLabels(complete_namespaces(self._namespaces, inhabited), sorted(unknown))
 
     def prepare(self, namespace: str, claims: Iterable[PodClaims]) -> None:
         """

@@ -1,0 +1,144 @@
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.cli.inputs.manifestclusters import cluster_of_text, documents
+from tests.cli.inputs.targetcases import (
+    NODES,
+    NOW,
+    PLAIN,
+    POD,
+    PODS,
+    REVISION,
+    SERVICE,
+    WEB,
+    build,
+    read_defaults,
+)
+from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
+from webhook.cli.inputs.policy import RequestedPolicy
+from webhook.cli.inputs.subjects import find_in_manifests
+from webhook.cli.inputs.targets import TargetBuilder
+from webhook.policy.firstlabels import HASH
+from webhook.policy.kinds import BUILT_IN_TEMPLATES
+
+CONFIG = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: zones
+  defaultConstraints:
+  - {maxSkew: 7, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}
+"""
+SCHEDULER = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: PodTopologySpreadArgs
+defaultingType: List
+defaultConstraints:
+- {maxSkew: 9, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+@pytest.fixture
+def configured(folder: Path) -> RequestedPolicy:
+    """The policy of CONFIG."""
+    (folder / "config.yaml").write_text(CONFIG)
+    return read_defaults(feature_gates="", config="config.yaml")
+
+
+def skews(target: PlacementTarget) -> list[int]:
+    spreads = target.situation.spreads
+    return [constraint.max_skew for constraint in (*spreads.hard, *spreads.soft)]
+
+
+# ReplicaSets, hash in the labels of the next pod
+REVISIONS: dict[str, tuple[str, str]] = {
+    "no ReplicaSet yet": ("", HASH),
+    "a ReplicaSet with the same template": (REVISION % ("h1", 1, "web"), "h1"),
+    "a ReplicaSet of another Deployment": (REVISION % ("h1", 1, "other"), HASH),
+    "a ReplicaSet with another template": (
+        (REVISION % ("h1", 1, "web")).replace("containers: []", "containers: [], nodeName: x"),
+        HASH,
+    ),
+    "the newest of two": (
+        REVISION % ("h1", 1, "web")
+        + (REVISION % ("h2", 2, "web")).replace("pod-template-hash: h1", "pod-template-hash: h2"),
+        "h2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "label"), REVISIONS.values(), ids=REVISIONS.keys())
+def test_the_next_pod_is_one_of_the_newest_replica_set(text: str, label: str) -> None:
+    incoming = build("deploy/web", WEB + text).situation.pod
+
+    assert incoming.labels.get("pod-template-hash") == label
+
+
+# gates, option, its file, maxSkew of the constraints in force
+CONSTRAINTS = {
+    "the defaults of kube-scheduler": ("", "", "", [3, 5]),
+    "no defaults without their gate": ("DefaultPodTopologySpread=false", "", "", []),
+    "the defaults of our webhook": ("", "config", CONFIG, [7]),
+    "a configuration of kube-scheduler": ("", "scheduler_config", SCHEDULER, [9]),
+}
+
+
+@pytest.mark.parametrize(
+    ("gates", "option", "text", "expected"), CONSTRAINTS.values(), ids=CONSTRAINTS.keys()
+)
+def test_defaults_come_from_the_configuration(
+    gates: str, option: str, text: str, expected: list[int], folder: Path
+) -> None:
+    (folder / "file.yaml").write_text(text)
+    config, scheduler_config = (
+        "file.yaml" if option == name else "" for name in ("config", "scheduler_config")
+    )
+    policy = read_defaults(feature_gates=gates, config=config, scheduler_config=scheduler_config)
+
+    target = build("deploy/web", WEB, policy, replaces=bool(scheduler_config))
+
+    assert skews(target) == expected
+
+
+def test_a_scheduler_configuration_without_profiles_has_no_defaults() -> None:
+    assert skews(build("deploy/web", WEB, PLAIN, replaces=True)) == []
+
+
+def test_our_webhook_does_not_patch_pods_that_exist(configured: RequestedPolicy) -> None:
+    # without a Service, kube-scheduler has no defaults for them either
+    assert skews(build("web-1", PODS, configured)) == []
+
+
+def test_our_webhook_patches_a_pod_of_a_manifest(configured: RequestedPolicy) -> None:
+    cluster = cluster_of_text(NODES + SERVICE)
+    pod = next(find_in_manifests(documents(POD % "web-3"), "", "shop", BUILT_IN_TEMPLATES))
+    unbound = replace(pod, value={**pod.value, "spec": {}})
+
+    target = TargetBuilder(configured, cluster, TargetOptions(now=NOW), replaces=False).build(
+        unbound
+    )
+
+    assert skews(target) == [7]
+
+
+@pytest.mark.parametrize(("written", "keeps"), [("KeepSpread", True), ("None", False)])
+def test_the_profile_of_a_workload_may_keep_its_spread(
+    written: str, keeps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ranks.yaml").write_text(f"{CONFIG}  scaleDown: {written}\n")
+    policy = read_defaults(feature_gates="", config="ranks.yaml")
+
+    assert build("deploy/web", WEB, policy).keeps_spread is keeps
+    assert not build("deploy/web", WEB).keeps_spread
+
+
+def test_the_new_pods_of_a_rollout_have_constraints_of_their_own() -> None:
+    plan = build("deploy/web", WEB + SERVICE, rolls_out=True).rollout
+
+    assert plan is not None
+    foreseen = plan.revisions.new(0)
+    assert foreseen.pod.labels == {"app": "web", "pod-template-hash": "new"}
+    assert [spread.max_skew for spread in foreseen.spreads.soft] == [3, 5]
