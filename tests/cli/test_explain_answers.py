@@ -157,7 +157,7 @@ def test_wide_is_not_shortened(shop: Path, run: Run) -> None:
 
 # options, start of the answer
 UNKNOWN_NODE: dict[str, tuple[tuple[str, ...], str]] = {
-    "as it is": (("--what-if",), "as it is: all 2 replicas would run; skew of zone 1 -> 1"),
+    "as it is": (("--what-if",), "as it is: both replicas would run; skew of zone 1 -> 1"),
     "fewer": (("--scale", "1"), "if you scale to 1 replica: 1 pod would be removed, 1 would run"),
     "a rollout": (("--what-if", "rollout"), "a rollout of 2 replicas"),
 }
