@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cluster.scheduling.controllers import Controller, Owners, find_owner
+from webhook.cluster.scheduling.controllers import Owners, WorkloadObject, find_owner
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 
 Json = dict[str, Any]
@@ -21,10 +21,10 @@ def pod(name: str, kind: str = "", owner: str = "", **labels: str) -> ApiPod:
     return msgspec.convert({"metadata": metadata}, ApiPod)
 
 
-def controller(name: str, owner: str = "", **members: Any) -> Controller:
+def controller(name: str, owner: str = "", **members: Any) -> WorkloadObject:
     owners = [{"kind": "Deployment", "name": owner, "controller": True}] if owner else []
     metadata = {"name": name, "namespace": "shop", "ownerReferences": owners}
-    return msgspec.convert({"metadata": metadata, **members}, Controller)
+    return msgspec.convert({"metadata": metadata, **members}, WorkloadObject)
 
 
 def test_the_root_of_a_pod() -> None:
@@ -45,7 +45,7 @@ def test_the_root_of_a_pod() -> None:
 def test_the_replicas_of_controllers() -> None:
     pods = [pod(f"db-{number}", "StatefulSet", "db") for number in range(2)]
 
-    def count(*found: Controller) -> int:
+    def count(*found: WorkloadObject) -> int:
         return Owners({"StatefulSet": found}).count_replicas([*pods, pod("bare")])
 
     assert count() == 2
@@ -58,7 +58,7 @@ def test_controllers_with_more_pods_than_replicas() -> None:
     leaving = {"name": "x", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}
     others = [ApiPod(), msgspec.convert({"metadata": leaving}, ApiPod)]
 
-    def find(*found: Controller) -> list[str]:
+    def find(*found: WorkloadObject) -> list[str]:
         surplus = Owners({"StatefulSet": found}).find_surplus([*pods, *others])
         return [one.name for one in surplus]
 
@@ -127,9 +127,9 @@ def test_a_controller_without_a_specification_has_default_revisions() -> None:
     }
 
 
-def observe(spec: Json, status: Json | None, generation: int | None = 2) -> Controller:
+def observe(spec: Json, status: Json | None, generation: int | None = 2) -> WorkloadObject:
     written = {"metadata": {"name": "web", "generation": generation}, "spec": spec}
-    return msgspec.convert(written | ({} if status is None else {"status": status}), Controller)
+    return msgspec.convert(written | ({} if status is None else {"status": status}), WorkloadObject)
 
 
 def observed(**members: Any) -> Json:
@@ -196,3 +196,26 @@ def test_a_rollout_of_a_stateful_set(
     labels = {"controller-revision-hash": revision}
 
     assert observe(spec, status).updates_pod(name, labels) is expected
+
+
+def test_a_negative_number_of_replicas_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"replicas is -1: must be .*: write 0 or"):
+        controller("db", spec={"replicas": -1})
+
+
+def test_a_pod_shows_the_rollout_of_its_workload() -> None:
+    web, db = pod("web-x", "ReplicaSet", "web-5d9c"), pod("db-1", "StatefulSet", "db")
+    updating = controller("db", spec={"updateStrategy": rolling(0)}, status=STATUS)
+    begun = controller("web", spec={}, status={"replicas": 3, "updatedReplicas": 1})
+    owners = Owners(
+        {
+            "ReplicaSet": [controller("web-5d9c", "web")],
+            "Deployment": [begun],
+            "StatefulSet": [updating],
+        }
+    )
+
+    assert owners.is_rolling(web)
+    assert owners.is_rolling(db)
+    assert not owners.is_rolling(pod("bare"))
+    assert not Owners({}).is_rolling(web)

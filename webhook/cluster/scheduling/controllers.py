@@ -1,8 +1,8 @@
 """
 The controllers of pods, the templates of the pods that they create, and rollouts: ``Owners``.
 
-``Controller`` decodes its input from JSON. A pod belongs to its controller, and one of a ReplicaSet
-to the controller of that.
+``WorkloadObject`` decodes its input from JSON. A pod belongs to its controller, and one of a
+ReplicaSet to the controller of that.
 
 Source: kubernetes pkg/controller/disruption disruption.go; pkg/controller/statefulset
 stateful_set_utils.go ``newVersionedStatefulSetPod``; kubectl pkg/polymorphichelpers
@@ -78,7 +78,7 @@ class _ControllerStatus(msgspec.Struct, frozen=True, rename="camel", gc=False):
     update_revision: str | None = None
 
 
-class Controller(msgspec.Struct, frozen=True):
+class WorkloadObject(msgspec.Struct, frozen=True):
     """A controller of pods, or of ReplicaSets."""
 
     metadata: GenerationMeta = GenerationMeta()
@@ -144,7 +144,7 @@ def find_owner(metadata: UniqueMeta) -> ControllerName | None:
 class Owners:
     """The controllers of a cluster by their names."""
 
-    def __init__(self, controllers: Mapping[str, Iterable[Controller] | None]) -> None:
+    def __init__(self, controllers: Mapping[str, Iterable[WorkloadObject] | None]) -> None:
         """
         Store the controllers.
 

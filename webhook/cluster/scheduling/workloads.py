@@ -13,7 +13,12 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from webhook.cluster.scheduling.controllers import Controller, GenerationMeta, Owners, find_owner
+from webhook.cluster.scheduling.controllers import (
+    GenerationMeta,
+    Owners,
+    WorkloadObject,
+    find_owner,
+)
 from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.cluster.scheduling.replacements import foresee_replacement
@@ -81,10 +86,10 @@ class _Budget(msgspec.Struct, frozen=True):
 class WorkloadObjects(ClusterObjects, frozen=True, rename="camel"):
     """The objects of a cluster that decide on evictions; None is the same as absent."""
 
-    deployments: tuple[Controller, ...] | None = None
-    replica_sets: tuple[Controller, ...] | None = None
-    stateful_sets: tuple[Controller, ...] | None = None
-    replication_controllers: tuple[Controller, ...] | None = None
+    deployments: tuple[WorkloadObject, ...] | None = None
+    replica_sets: tuple[WorkloadObject, ...] | None = None
+    stateful_sets: tuple[WorkloadObject, ...] | None = None
+    replication_controllers: tuple[WorkloadObject, ...] | None = None
     pod_disruption_budgets: tuple[_Budget, ...] | None = None
 
     def find_owners(self) -> Owners:
