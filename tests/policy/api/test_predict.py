@@ -279,6 +279,7 @@ def test_the_pods_of_an_accepted_template_are_refused(
     fields = [f"{at}[{i}].matchLabelKeys[{j}]" for i, j in keys]
     assert [one.error.field for one in refused] == fields
     assert all(one.error.message.endswith(REFUSED) for one in refused)
+    assert REFUSED.startswith("exists in both matchLabelKeys and labelSelector")
 
 
 @given(st.lists(strategies.good_json_constraints, max_size=3), st.sampled_from(("", "-", ".web")))

@@ -66,6 +66,12 @@ MEMBERS = {
         "labelSelector.matchLabelKeys",
         f"it belongs at {LIST}[0].matchLabelKeys",
     ),
+    "a shorter name": ("{key: zone}", "key", 'did you mean "topologyKey"?'),
+    "a field of the constraint under a shorter name in its selector": (
+        "{labelSelector: {selector: {}}}",
+        "labelSelector.selector",
+        "a labelSelector has no such field",
+    ),
     "an unknown list in the selector": (
         "{labelSelector: {names: [a]}}", "labelSelector.names", "a labelSelector has no such field"
     ),
@@ -133,6 +139,16 @@ PLACES = {
         "spec: {template: {spec: {topologySpreadConstraints: [{}, {maxSkew: 1}], minDomains: 3}}}",
         "spec.template.spec.minDomains",
         f"it belongs at {LIST}[1].minDomains",
+    ),
+    "a field beside an empty list": (
+        "spec: {template: {spec: {topologySpreadConstraints: [], maxSkew: 3}}}",
+        "spec.template.spec.maxSkew",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
+    "a short name of the list, without entries": (
+        "spec: {template: {spec: {topologySpreadCon: null}}}",
+        "spec.template.spec.topologySpreadCon",
+        'did you mean "topologySpreadConstraints"?',
     ),
     "a field beside constraints that have it": (
         "spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 1}], maxSkew: 3}}}",

@@ -21,6 +21,20 @@ from webhook.policy.placement.nodes import (
     uncordon,
 )
 
+
+def test_the_taints_of_a_state_of_a_node_are_passing() -> None:
+    states = (
+        "disk-pressure", "memory-pressure", "network-unavailable", "not-ready", "out-of-service",
+        "pid-pressure", "unreachable", "unschedulable",
+    )  # fmt: skip
+    cloud = ("shutdown", "uninitialized")
+
+    assert {
+        *(f"node.kubernetes.io/{state}" for state in states),
+        *(f"node.cloudprovider.kubernetes.io/{state}" for state in cloud),
+    } == PASSING_TAINTS
+
+
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 ANY = (Toleration(operator="Exists"),)
 SSD = (("disk", "ssd"),)
