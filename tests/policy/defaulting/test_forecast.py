@@ -178,6 +178,7 @@ def test_what_a_new_pod_would_get_is_described(labelled: bool) -> None:
     nothing = Injection(skip=SkipReason.NO_PROFILE)
     assert [*describe_additions(nothing, labelled=labelled)] == (label if labelled else [])
     zone = InjectedConstraint(Constraint(1, ZONE, "DoNotSchedule"), msgspec.Raw(), "")
-    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone,))
-    defaults = f"evenspread would add the defaults of profile a: {ZONE}"
+    rack = InjectedConstraint(Constraint(1, "rack", "DoNotSchedule"), msgspec.Raw(), "")
+    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone, rack))
+    defaults = f"evenspread would add the defaults of profile a: {ZONE}, rack"
     assert [*describe_additions(some, labelled=labelled)] == [defaults, *label][: 1 + labelled]
