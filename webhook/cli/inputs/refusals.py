@@ -19,7 +19,8 @@ def find_refusals(subject: subjects.ExplainSubject, gates: Gates) -> tuple[Refus
     """
     Find the violations of API rules by an object, and by the pods of its template.
 
-    Besides the rules, the replicas and the update strategy of the object are checked.
+    Besides the rules, the fields that determine the pods are checked: replicas, parallelism and
+    completions, and the update strategy.
 
     Returns:
         Empty if it is accepted, and for a pod that an API server stored.
