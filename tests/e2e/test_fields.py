@@ -14,13 +14,15 @@ from tests.e2e.objects import workload
 from tests.policy.api import fieldcases
 from tests.policy.api.fieldcases import LABELS, RefusedSpec
 from webhook.policy.api.scalefields import find_scale_errors
-from webhook.policy.kinds import CRON_JOB
+from webhook.policy.api.selectorfields import find_selector_errors
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
 from webhook.policy.model import GroupKind
 
-REFUSED = fieldcases.STRATEGIES | fieldcases.NUMBERS | fieldcases.JOBS
+REFUSED = fieldcases.STRATEGIES | fieldcases.NUMBERS | fieldcases.JOBS | fieldcases.SELECTORS
 ACCEPTED = (
     *fieldcases.ACCEPTED_STRATEGIES.values(),
     *fieldcases.ACCEPTED_JOBS.values(),
+    *fieldcases.ACCEPTED_SELECTORS.values(),
 )
 
 
@@ -39,7 +41,7 @@ def post(plane: ControlPlane, obj: Json) -> Reply:
 
 
 def find_errors(kind: GroupKind, obj: Json) -> list[tuple[str, str]]:
-    return [(error.field, error.message) for error in find_scale_errors(kind, obj)]
+    return [*find_scale_errors(kind, obj), *find_selector_errors(kind, obj)]
 
 
 def causes(reply: Reply) -> list[tuple[str, str]]:
@@ -97,9 +99,38 @@ def test_an_unknown_type_is_reported_at_its_field(
         assert name.strip('"') in replied
 
 
+def test_an_invalid_selector_is_also_refused_as_a_whole(control_plane: ControlPlane) -> None:
+    obj = build(DEPLOYMENT, fieldcases.INVALID_SELECTOR)
+
+    found = find_errors(DEPLOYMENT, obj)
+
+    fields = ["spec.selector", "spec.selector.matchExpressions[0].operator"]
+    replied = causes(post(control_plane, obj))
+    assert [field for field, _ in replied] == fields
+    assert found == replied[1:]
+
+
 def test_what_is_accepted_has_no_errors(control_plane: ControlPlane) -> None:
     for kind, spec in ACCEPTED:
         obj = build(kind, spec)
         reply = post(control_plane, obj)
         assert reply.status == 201, reply.body
         assert find_errors(kind, obj) == []
+
+
+def test_a_job_needs_no_selector(control_plane: ControlPlane) -> None:
+    obj = build(JOB, {"parallelism": 3})
+
+    assert post(control_plane, obj).status == 201
+    assert find_errors(JOB, obj) == []
+
+
+def test_a_number_in_place_of_a_label_is_refused(control_plane: ControlPlane) -> None:
+    obj = build(DEPLOYMENT, fieldcases.selecting({"matchLabels": {"app": 1}}, LABELS))
+
+    (error,) = find_errors(DEPLOYMENT, obj)
+
+    reply = post(control_plane, obj)
+    assert reply.status == 400
+    assert "spec.selector.matchLabels of type string" in reply.body["message"]
+    assert error[0] == "spec.selector.matchLabels.app"

@@ -79,12 +79,19 @@ def test_replicas_and_the_strategy_are_refused_without_a_rule(
     assert [refusal.field.rpartition(".")[2] for refusal in found] == fields
 
 
+WHOLE = {"containers": [{"name": "c", "image": "i"}]}
+
 # kind, members of the specification, specification of the pods, fields that are refused
 FIELDS: dict[str, tuple[GroupKind, dict[str, Any], dict[str, Any], list[str]]] = {
     "a DaemonSet": (
         DAEMON_SET, {"updateStrategy": {"rollingUpdate": {"maxSurge": 1}}}, {}, ["maxSurge"]
     ),
     "a Job": (JOB, {"parallelism": -2}, {}, ["parallelism"]),
+    "a selector of other pods": (
+        DEPLOYMENT, {"selector": {"matchLabels": {"app": "nope"}}}, {}, ["labels"]
+    ),
+    "no selector": (DEPLOYMENT, {}, WHOLE, ["selector", "labels"]),
+    "no selector in a snapshot": (DEPLOYMENT, {}, {}, []),
 }  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from webhook.policy.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
     JOB,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
     STATEFUL_SET,
 )
 from webhook.policy.model import GroupKind
@@ -33,6 +35,10 @@ def rolling(**limits: Any) -> Json:
 
 def updating(**members: Any) -> Json:
     return {"updateStrategy": {"rollingUpdate": members}}
+
+
+def selecting(selector: Any, labels: Any) -> Json:
+    return {"selector": selector, "template": {"metadata": {"labels": labels}}}
 
 
 ROLLING = "spec.strategy.rollingUpdate."
@@ -218,7 +224,63 @@ JOBS: dict[str, RefusedSpec] = {
     ),
 }  # fmt: skip
 
+NO_MATCH = "`selector` does not match template `labels`: "
+OTHER = {"matchLabels": {"app": "nope"}}
+MISSING = ("spec.selector", "Required value: write labels of the template as its matchLabels")
+
+
+def unmatched(advice: str, labels: str = '{"app":"web","tier":"a"}') -> tuple[str, str]:
+    return ("spec.template.metadata.labels", f"Invalid value: {labels}: {NO_MATCH}{advice}")
+
+
 LABELS = {"tier": "a", "app": "web"}
+SUCH_AS = "write labels that spec.selector selects, such as app: nope"
+
+SELECTORS: dict[str, RefusedSpec] = {
+    f"other labels of a {kind.kind}": RefusedSpec(
+        kind, selecting(OTHER, LABELS), [unmatched(SUCH_AS)]
+    )
+    for kind in (DEPLOYMENT, REPLICA_SET, STATEFUL_SET, DAEMON_SET)
+} | {
+    f"no selector of a {kind.kind}": RefusedSpec(
+        kind, selecting(None, LABELS), [MISSING, unmatched("write spec.selector")]
+    )
+    for kind in (DEPLOYMENT, REPLICA_SET, STATEFUL_SET)
+} | {
+    f"an empty selector of a {kind.kind}": RefusedSpec(
+        kind, selecting({"matchLabels": {}}, LABELS),
+        [(
+            "spec.selector",
+            (f"Invalid value: {{}}: empty selector is invalid for {name}: "
+            "write labels of the template as its matchLabels"),
+        )],
+    )
+    for kind, name in (
+        (DEPLOYMENT, "deployment"), (REPLICA_SET, "deployment"), (STATEFUL_SET, "statefulset"),
+        (DAEMON_SET, "daemonset"),
+    )
+} | {
+    "no selector of a DaemonSet": RefusedSpec(
+        DAEMON_SET, selecting(None, LABELS), [unmatched("write spec.selector")]
+    ),
+    "other labels of a ReplicationController": RefusedSpec(
+        REPLICATION_CONTROLLER, selecting({"app": "nope"}, LABELS), [unmatched(SUCH_AS)]
+    ),
+    "neither a selector nor labels": RefusedSpec(
+        REPLICATION_CONTROLLER, selecting(None, None), [MISSING]
+    ),
+    "no labels": RefusedSpec(DEPLOYMENT, selecting(OTHER, None), [unmatched(SUCH_AS, "null")]),
+    "empty labels": RefusedSpec(DEPLOYMENT, selecting(OTHER, {}), [unmatched(SUCH_AS, "{}")]),
+    "an expression": RefusedSpec(
+        DEPLOYMENT,
+        selecting({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, LABELS),
+        [unmatched("write labels that spec.selector selects")],
+    ),
+}  # fmt: skip
+
+INVALID_SELECTOR: Json = selecting(
+    {"matchExpressions": [{"key": "app", "operator": "in", "values": ["web"]}]}, LABELS
+)
 
 ACCEPTED_STRATEGIES: dict[str, tuple[GroupKind, Json]] = {
     "a surge instead": (DAEMON_SET, updating(maxSurge="100%", maxUnavailable=0)),
@@ -244,4 +306,19 @@ ACCEPTED_JOBS: dict[str, tuple[GroupKind, Json]] = {
     "no pods": (JOB, {"parallelism": 0, "completions": 0, "backoffLimit": 0}),
     "no mode": (JOB, {"completionMode": None, "parallelism": 200_000}),
     "a backoff per index": (JOB, {**INDEXED, "completions": 3, "backoffLimitPerIndex": 1}),
+}
+
+ACCEPTED_SELECTORS: dict[str, tuple[GroupKind, Json]] = {
+    "some labels": (DEPLOYMENT, selecting({"matchLabels": {"app": "web"}}, LABELS)),
+    "an expression": (
+        STATEFUL_SET,
+        selecting({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, LABELS),
+    ),
+    "no label": (
+        DAEMON_SET,
+        selecting({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, None),
+    ),
+    "the labels of a ReplicationController": (REPLICATION_CONTROLLER, selecting(None, LABELS)),
+    "an empty map": (REPLICATION_CONTROLLER, selecting({}, LABELS)),
+    "a Job": (JOB, {}),
 }

@@ -29,6 +29,10 @@ def name(value: Any) -> Iterable[RefusedField]:
     return valuechecks.check_name(value, "n", ("A", "B"))
 
 
+def pairs(value: Any) -> Iterable[RefusedField]:
+    return valuechecks.check_pairs(value, "n")
+
+
 def members(value: Any) -> Iterable[RefusedField]:
     return valuechecks.check_object(value, "n")
 
@@ -70,7 +74,8 @@ def test_what_is_refused(check: Check, value: Any, message: str) -> None:
 ACCEPTED: list[tuple[Check, Any]] = [
     (number, 0), (number, 2**31 - 1), (limit, 0), (limit, "0%"), (limit, "100%"), (limit, "0100%"),
     (surge, "150%"), (name, "A"), (name, "B"), (members, {}),
-    *((check, None) for check in (number, limit, surge, name, members)),
+    (pairs, {"app": "1", "x": None}),
+    *((check, None) for check in (number, limit, surge, name, members, pairs)),
 ]  # fmt: skip
 
 
@@ -96,3 +101,16 @@ def test_not_zero(value: Any) -> None:
 
 def test_advice_follows_the_message() -> None:
     assert advise(required("n", "p"), "write x") == ("n", "Required value: p: write x")
+
+
+PAIRS: dict[str, tuple[Any, str, str]] = {
+    "a number": ({"app": 1}, "n.app", "the number 1 is no string: write it in quotes"),
+    "a boolean": ({"x/y": True}, "n[x/y]", "the boolean true is no string: write it in quotes"),
+    "an array": ({"app": []}, "n.app", "an array is no string: write a string"),
+    "no object": ([], "n", "an array is no object: write its fields, or remove it"),
+}
+
+
+@pytest.mark.parametrize(("value", "field", "message"), PAIRS.values(), ids=PAIRS.keys())
+def test_pairs_that_are_refused(value: Any, field: str, message: str) -> None:
+    assert list(pairs(value)) == [(field, message)]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from webhook.policy.api.fielderrors import FieldError, invalid, not_supported
-from webhook.policy.paths import is_array, is_object
+from webhook.policy.paths import format_path, is_array, is_object, parse_path
 
 _INT32 = range(-(2**31), 2**31)
 _NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -93,6 +93,16 @@ def check_name(value: Any, field: str, known: tuple[str, str]) -> Iterator[Refus
         return
     error = not_supported(field, value, known)
     yield RefusedField(error.field, error.message)
+
+
+def check_pairs(value: Any, field: str) -> Iterator[RefusedField]:
+    """Check that the values of an object are strings, as those of labels are."""
+    yield from check_object(value, field)
+    for key, inner in value.items() if is_object(value) else ():
+        if inner is not None and not isinstance(inner, str):
+            advice = "write it in quotes" if isinstance(inner, (int, float)) else "write a string"
+            place = format_path((*parse_path(field), key))
+            yield RefusedField(place, f"{_describe_type(inner)} is no string: {advice}")
 
 
 def _describe_type(value: Any) -> str:
