@@ -303,6 +303,14 @@ ACCEPTED_JOBS: dict[str, tuple[GroupKind, Json]] = {
     "one index, as both are omitted": (JOB, {**INDEXED}),
     "as many pods as possible": (JOB, {**INDEXED, "parallelism": 100_000, "completions": 100_000}),
     "many completions": (JOB, {**INDEXED, "parallelism": 20_000, "completions": 200_000}),
+    "a backoff per index of many completions": (
+        JOB,
+        {**INDEXED, "parallelism": 20_000, "completions": 100_000, "backoffLimitPerIndex": 1},
+    ),
+    "a backoff per index of more completions": (
+        JOB,
+        {**INDEXED, "parallelism": 10_000, "completions": 100_001, "backoffLimitPerIndex": 1},
+    ),
     "no pods": (JOB, {"parallelism": 0, "completions": 0, "backoffLimit": 0}),
     "no mode": (JOB, {"completionMode": None, "parallelism": 200_000}),
     "a backoff per index": (JOB, {**INDEXED, "completions": 3, "backoffLimitPerIndex": 1}),

@@ -15,6 +15,10 @@ OTHERS: dict[str, tuple[Json, str, str]] = {
         {**INDEXED, "parallelism": "3"}, "spec.parallelism",
         'the string "3" is no int32: write 3, without quotes',
     ),
+    "a negative backoff": (
+        {**INDEXED, "completions": 3, "backoffLimitPerIndex": -2}, "spec.backoffLimitPerIndex",
+        "Invalid value: -2: must be greater than or equal to 0: write 0 or more",
+    ),
     "a mode that is no string": (
         {"completionMode": ["Indexed"]}, "spec.completionMode",
         "an array is no string: write NonIndexed or Indexed",

@@ -41,6 +41,14 @@ ERRORS: dict[str, RefusedSpec] = {
         ROLLOUT, {"strategy": {"canary": {"maxSurge": 1.5}}},
         [("spec.strategy.canary.maxSurge", "the number 1.5 is no int32: write an integer")],
     ),
+    "another limit of a Rollout": RefusedSpec(
+        ROLLOUT, {"strategy": {"canary": {"maxUnavailable": {}}}},
+        [("spec.strategy.canary.maxUnavailable", "an object is no int32: write an integer")],
+    ),
+    "an array of limits": RefusedSpec(
+        DEPLOYMENT, {"strategy": {"rollingUpdate": [1]}},
+        [("spec.strategy.rollingUpdate", "an array is no object: write its fields, or remove it")],
+    ),
     "a canary": RefusedSpec(
         ROLLOUT, {"strategy": {"canary": []}},
         [("spec.strategy.canary", "an array is no object: write its fields, or remove it")],
@@ -98,3 +106,12 @@ def test_any_value_can_be_read(value: Any) -> None:
         for spec in (value, {"replicas": value}, {"strategy": value, "updateStrategy": value}):
             list(find_scale_errors(kind, {"spec": spec}))
         list(find_scale_errors(kind, {"spec": rolling(maxSurge=value) | updating(partition=value)}))
+
+
+@pytest.mark.parametrize(
+    "kind", [DEPLOYMENT, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER, STATEFUL_SET]
+)
+def test_every_kind_with_replicas_is_checked(kind: GroupKind) -> None:
+    (error,) = find_scale_errors(kind, {"spec": {"replicas": -1}})
+
+    assert error == ("spec.replicas", f"Invalid value: -1: {NOT_NEGATIVE}")
