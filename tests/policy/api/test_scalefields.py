@@ -45,6 +45,18 @@ ERRORS: dict[str, RefusedSpec] = {
         ROLLOUT, {"strategy": {"canary": {"maxUnavailable": {}}}},
         [("spec.strategy.canary.maxUnavailable", "an object is no int32: write an integer")],
     ),
+    "a policy that Go formats as JSON": RefusedSpec(
+        STATEFUL_SET, {"podManagementPolicy": "<a>"},
+        [
+            (
+                "spec.podManagementPolicy",
+                (
+                    'Invalid value: "\\u003ca\\u003e": must be '
+                    "'OrderedReady' or 'Parallel': write OrderedReady, or remove it"
+                ),
+            )
+        ],
+    ),
     "an array of limits": RefusedSpec(
         DEPLOYMENT, {"strategy": {"rollingUpdate": [1]}},
         [("spec.strategy.rollingUpdate", "an array is no object: write its fields, or remove it")],

@@ -68,6 +68,9 @@ MEMBERS = {
         f"it belongs at {LIST}[0].matchLabelKeys",
     ),
     "a shorter name": ("{key: zone}", "key", 'did you mean "topologyKey"?'),
+    "a name in pieces": (
+        "{t-o-p-o-l-o-g-y-k-e-y: a}", "t-o-p-o-l-o-g-y-k-e-y", 'did you mean "topologyKey"?'
+    ),
     "another shorter name": ("{skew: 1}", "skew", 'did you mean "maxSkew"?'),
     "a field of the constraint under a shorter name in its selector": (
         "{labelSelector: {selector: {}}}",
@@ -359,6 +362,14 @@ def test_each_finding_says_what_to_do(members: str, instead: str) -> None:
 
     assert finding.instead.startswith(instead)
     assert (finding.rule, UNKNOWN_FIELD, DUPLICATE_FIELD) == ("TSC011", "TSC011", "TSC012")
+
+
+def test_a_field_beside_an_empty_list_belongs_in_an_entry() -> None:
+    text = "spec: {template: {spec: {topologySpreadConstraints: [], maxSkew: 3}}}"
+
+    (finding,) = find_unknown_fields(yaml.safe_load(text), [TEMPLATE])
+
+    assert finding.instead == "# move it into an entry of topologySpreadConstraints"
 
 
 def test_only_a_list_out_of_place_hides_a_list() -> None:
