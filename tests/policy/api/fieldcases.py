@@ -1,4 +1,4 @@
-"""Specifications that kube-apiserver refuses or accepts; tests/e2e/test_fields.py asks it."""
+"""Specifications that kube-apiserver refuses or accepts, as tests/e2e/test_fields.py shows."""
 
 from typing import Any, NamedTuple
 

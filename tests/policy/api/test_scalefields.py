@@ -23,7 +23,7 @@ from webhook.policy.api.scalefields import find_scale_errors
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
-# beside those that the real kube-apiserver is asked about
+# in addition to those that a real kube-apiserver judges
 ERRORS: dict[str, RefusedSpec] = {
     "a string": RefusedSpec(
         DEPLOYMENT, {"replicas": "3"},
