@@ -31,7 +31,8 @@ ADVICE_ENTRIES = (
         "TSC103",
         "topologyKey is a label of all schedulable nodes",
         "Nodes without the label are in no domain. A hard constraint never lets a pod go there, a "
-        "soft one ranks them last; with a misspelled key this applies to every node.",
+        "soft one ranks them last; with a misspelled key this applies to every node. For pods with "
+        "`spec.nodeName`, which bypass the scheduler, only a key of no node is reported.",
         "write a label that all nodes carry, as `topologyKey: topology.kubernetes.io/zone`",
         action=Action.WARN,
     ),

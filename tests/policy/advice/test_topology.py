@@ -81,6 +81,13 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
         f'topologyKey "{ZONE}" is on 1 of 3 nodes: the others get none',
         f'topologyKey "{ZONE}" is on none of the 2 nodes that its pods can go to',
     ),
+    "not on all, but the pods bypass the scheduler": (
+        judged(spread(), nodeName="a1"), UNZONED, "", ""
+    ),
+    "on no node, and the pods bypass the scheduler": (
+        judged(spread(topologyKey="rack"), nodeName="a1"), THREE,
+        'topologyKey "rack" is on no node', 'topologyKey "rack" is on no node',
+    ),
     "the one zone of a cluster": (judged(spread()), ONE_ZONE, "", ""),
     "no key": (judged(spread(topologyKey="")), THREE, "", ""),
     "no nodes": (judged(spread()), [], "", ""),

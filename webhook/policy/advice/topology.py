@@ -29,11 +29,15 @@ from webhook.policy.placement.nodes import Demands, tolerates_cordons
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC103: nodes without the key are in no domain, so they get no pod or are chosen last."""
+    """
+    TSC103: nodes without the key are in no domain, so they get no pod or are chosen last.
+
+    For pods that bypass the scheduler, only a key that no node has is reported.
+    """
     for i, constraint in enumerate(subject.constraints):
         key = constraint.topology_key
         carriers, nodes = _count_carriers(key, subject.demands, context)
-        if not key or carriers >= nodes:
+        if not key or carriers >= nodes or (carriers and subject.is_bound):
             continue
         if carriers:
             problem, instead = _describe_partial_key(constraint, carriers, nodes)
