@@ -218,6 +218,23 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
         [["take the required node affinity out of the pod"]],
     ),
     "nothing is required": (loosen_selector, scenario(TWO), []),
+    "a label of the RuntimeClass stays": (
+        loosen_selector,
+        replace(
+            scenario(TWO, demands=Demands(pairs=(("disk", "ssd"), ("kata", "true")))),
+            class_labels=frozenset({("kata", "true")}),
+        ),
+        [["take disk=ssd out of nodeSelector"]],
+    ),
+    "a node without a label of the RuntimeClass cannot be used": (
+        combine_changes,
+        replace(
+            scenario([node("n1"), node("n2", kata="true", taints=[GPU])],
+                     demands=Demands(pairs=(("kata", "true"),))),
+            class_labels=frozenset({("kata", "true")}),
+        ),
+        [["tolerate taint gpu:NoSchedule"]],
+    ),
 }  # fmt: skip
 
 

@@ -119,6 +119,12 @@ EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, 
 }  # fmt: skip
 
 
+def test_labels_of_the_runtime_class_are_not_the_authors() -> None:
+    classed = replace(scenario([], demands=ASKING), class_labels=frozenset({("tier", "x")}))
+
+    assert classed.own_labels == (("disk", "ssd"),)
+
+
 @pytest.mark.parametrize(
     ("edit", "sentence", "look", "before", "after"), EDITS.values(), ids=EDITS.keys()
 )

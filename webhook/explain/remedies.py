@@ -134,7 +134,7 @@ def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:
 def loosen_selector(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
     """Drop one label of the nodeSelector, or the required affinity; then all of them."""
     demands = scenario.pod.demands
-    edits: list[ScenarioEdit] = [DropSelector(key, value) for key, value in demands.pairs]
+    edits: list[ScenarioEdit] = [DropSelector(*label) for label in scenario.own_labels]
     if demands.terms is not None:
         edits.append(DropAffinity())
     yield from alone_and_together(edits)
@@ -267,7 +267,12 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
 def _list_changes(
     node: Node, scenario: Scenario, keys: Iterable[str], values: Mapping[str, str]
 ) -> Edits | None:
-    """List the changes that a node needs; None if it is full, or has a taint that passes."""
+    """
+    List the changes that a node needs.
+
+    Returns:
+        None if the node is full, has a taint that passes, or lacks a label of the RuntimeClass.
+    """
     demands = scenario.pod.demands
     taints = untolerated_taints(node, scenario)
     edits: list[ScenarioEdit] = []
@@ -277,9 +282,10 @@ def _list_changes(
     if _has_passing(taints):
         return None
     edits += map(Tolerate, taints)
-    edits += (
-        DropSelector(key, value) for key, value in demands.pairs if node.labels.get(key) != value
-    )
+    lacking = [label for label in demands.pairs if node.labels.get(label[0]) != label[1]]
+    if not scenario.class_labels.isdisjoint(lacking):
+        return None
+    edits += (DropSelector(*label) for label in lacking)
     if demands.terms is not None and not any(term_matches(term, node) for term in demands.terms):
         edits.append(DropAffinity())
     missing = _missing_labels(node, keys, values)

@@ -9,7 +9,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +28,9 @@ from webhook.policy.placement.nodes import Demands, Toleration, render_taint
 from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.policy.placement.topology import Topology
 
+NodeLabel: TypeAlias = tuple[str, str]
+"""The key and the value of a node label."""
+
 
 class Scenario(msgspec.Struct, frozen=True):
     """
@@ -37,6 +40,7 @@ class Scenario(msgspec.Struct, frozen=True):
         cluster: The nodes, and the other pods without the pod itself.
         node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
         names: The names of label keys in sentences.
+        class_labels: Labels in the nodeSelector of the pod that its RuntimeClass adds to every pod.
     """
 
     pod: FilterPod
@@ -44,6 +48,13 @@ class Scenario(msgspec.Struct, frozen=True):
     cluster: SchedulingCluster
     node_policies: bool = True
     names: KeyNames = SHORT_NAMES
+    class_labels: frozenset[NodeLabel] = frozenset()
+
+    @property
+    def own_labels(self) -> tuple[NodeLabel, ...]:
+        """The labels in the nodeSelector that the author of the pod can remove."""
+        pairs = self.pod.demands.pairs
+        return tuple(pair for pair in pairs if pair not in self.class_labels)
 
     @property
     def topology(self) -> Topology:

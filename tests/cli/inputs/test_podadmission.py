@@ -78,6 +78,18 @@ def test_a_runtime_class_that_is_not_known_is_named() -> None:
     )
 
 
+def test_the_node_labels_of_a_runtime_class_are_listed_also_for_a_pod_that_exists() -> None:
+    admission = PodAdmission(manifest_cluster(OBJECTS)[0])
+
+    listed = [
+        admission.list_class_labels(written(uid, runtimeClassName=name))
+        for uid, name in (("", "kata"), ("u1", "kata"), ("", "gvisor"), ("", ""))
+    ]
+
+    assert listed == [{("kata", "true")}, {("kata", "true")}, set(), set()]
+    assert admission.list_class_labels(ApiPod()) == set()
+
+
 def test_all_is_read_before_the_cluster_is_closed(api: ApiServer) -> None:
     api.add(*yaml.safe_load_all(OBJECTS))
     with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:

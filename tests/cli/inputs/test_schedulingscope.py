@@ -77,6 +77,16 @@ def used(scope: SchedulingScope) -> tuple[int, int]:
     return usage.pods, usage.requests.milli_cpu
 
 
+def test_the_node_labels_of_the_runtime_class_are_known() -> None:
+    kata = (
+        "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata},"
+        " scheduling: {nodeSelector: {kata: yes-it-is}}}"
+    )
+
+    assert read(kata, api_pod(runtimeClassName="kata")).class_labels == {("kata", "yes-it-is")}
+    assert read(kata, api_pod()).class_labels == set()
+
+
 def test_pods_of_all_namespaces_take_what_they_request() -> None:
     """A manifest without requests gets its limits as requests; a stored pod has its own."""
     scope = read(NODE + PODS)

@@ -20,6 +20,7 @@ from webhook.cluster.scheduling.runtimeclasses import (
     RuntimeClassObject,
     apply_runtime_class,
     find_conflicts,
+    node_labels_of,
 )
 from webhook.policy.kinds import LIMIT_RANGE, RUNTIME_CLASS
 
@@ -59,6 +60,12 @@ class PodAdmission:
         limited = self._apply_limit_ranges(fill_in_defaults(pod), inside)
         admitted = self._apply_runtime_class(limited.pod)
         return AdmittedPod(admitted.pod, (*limited.unread, *admitted.unread))
+
+    def list_class_labels(self, pod: ApiPod) -> frozenset[tuple[str, str]]:
+        """List the node labels that the RuntimeClass of a pod adds to its nodeSelector."""
+        name = (pod.spec and pod.spec.runtime_class_name) or ""
+        known = self._classes.get(name) if name else None
+        return frozenset(node_labels_of(known).items()) if known else frozenset()
 
     def _apply_limit_ranges(self, pod: ApiPod, namespace: str) -> AdmittedPod:
         if not lacks_requests(pod):

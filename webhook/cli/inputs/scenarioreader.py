@@ -99,6 +99,7 @@ class ScenarioReader:
             scope.cluster,
             Gate.NODE_INCLUSION_POLICY in self.policy.gates,
             find_key_names(nodes, list_used_keys(incoming.demands, spreads)),
+            scope.class_labels,
         )
 
     def find_terms(

@@ -55,12 +55,14 @@ class SchedulingScope(NamedTuple):
         cluster: With the other pods that have a node.
         present: The same with the pod itself, if it has a node.
         unread: What is not known and may matter to the pod.
+        class_labels: As in ``Scenario``.
     """
 
     pod: FilterPod
     cluster: SchedulingCluster
     present: SchedulingCluster
     unread: tuple[str, ...]
+    class_labels: frozenset[tuple[str, str]]
 
 
 class _RunningPods(NamedTuple):
@@ -150,7 +152,8 @@ class SchedulingReader:
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
         cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
-        return SchedulingScope(incoming, cluster, present, unread)
+        class_labels = self._admission.list_class_labels(pod)
+        return SchedulingScope(incoming, cluster, present, unread, class_labels)
 
     def _read_nominated(
         self, pod: ApiPod, running: _RunningPods, own: Collection[PodName]

@@ -45,6 +45,11 @@ class RuntimeClassObject(wire.NamedObject, frozen=True, gc=False):
     scheduling: _ClassScheduling | None = None
 
 
+def node_labels_of(found: RuntimeClassObject) -> Labels:
+    """Return the labels of the nodes that support a class."""
+    return (found.scheduling and found.scheduling.node_selector) or {}
+
+
 def apply_runtime_class(pod: ApiPod, found: RuntimeClassObject) -> ApiPod:
     """
     Return a new pod with the overhead, node labels and tolerations of its class.
@@ -59,7 +64,7 @@ def apply_runtime_class(pod: ApiPod, found: RuntimeClassObject) -> ApiPod:
     added = tuple(one for one in scheduling.tolerations or () if one not in own)
     changed = replace(
         spec,
-        node_selector={**(scheduling.node_selector or {}), **(spec.node_selector or {})},
+        node_selector={**node_labels_of(found), **(spec.node_selector or {})},
         tolerations=(*own, *added),
         overhead=spec.overhead or overhead,
     )
@@ -69,7 +74,6 @@ def apply_runtime_class(pod: ApiPod, found: RuntimeClassObject) -> ApiPod:
 def find_conflicts(pod: ApiPod, found: RuntimeClassObject) -> Iterator[str]:
     """Yield the node labels that a class contradicts: kube-apiserver refuses the pod."""
     own = (pod.spec and pod.spec.node_selector) or {}
-    wanted = (found.scheduling and found.scheduling.node_selector) or {}
-    for key, value in sorted(wanted.items()):
+    for key, value in sorted(node_labels_of(found).items()):
         if own.get(key, value) != value:
             yield key
