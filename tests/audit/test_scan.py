@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.audit.world import (
 from webhook.audit.report import AuditSeverity
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.defaulting.profiles import FieldDefaults, Profile
 from webhook.policy.model import Constraint
 from webhook.policy.rule_entry import Action
 
@@ -347,3 +348,18 @@ def test_a_bare_list_gets_no_advice_that_needs_labels() -> None:
     report = report_on(snapshot, audit_options(customs.WITH_LISTS))
 
     assert rules(report) == []
+
+
+def test_omitted_fields_are_filled_in_as_the_server_does() -> None:
+    pod = (
+        "{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}},"
+        " spec: {topologySpreadConstraints:"
+        " [{maxSkew: 1, topologyKey: zone, labelSelector: {matchLabels: {app: web}}}]}}"
+    )
+    options = audit_options()
+    as_written = replace(options.policy, field_defaults=FieldDefaults.NONE)
+
+    assert rules(report_on(gather(pod).snapshot, options)) == []
+    assert rules(
+        report_on(gather(pod).snapshot, dataclasses.replace(options, policy=as_written))
+    ) == [("Pod default/web", "TSC003")]

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from webhook.audit.collect import ManifestCollector
 from webhook.audit.merge import as_context
 from webhook.audit.snapshot import Snapshot
-from webhook.config.configuration import Configuration, policy
+from webhook.cli.inputs.policy import RequestedPolicy
+from webhook.config.configuration import Configuration
 from webhook.config.gates import gates_in_force
 from webhook.fix.engine import FixOutcome, fix_files
 from webhook.fix.evaluate import Evaluation, FixOptions
@@ -21,10 +22,11 @@ def options(
     *rules: str, version: Version = NEWEST_VERSION, configuration: Configuration | None = None
 ) -> FixOptions:
     """Evaluate by a version, and fix findings of some rules, or of all."""
-    configuration = configuration or Configuration()
-    gates = gates_in_force(configuration, version, "", allow_locked=False)
+    used = configuration or Configuration()
+    gates = gates_in_force(used, version, "", allow_locked=False)
+    requested = RequestedPolicy(used, gates, is_configured=configuration is not None)
     named = frozenset(rules)
-    return FixOptions(configuration, policy(configuration, gates), named, named)
+    return FixOptions(used, requested.audit_policy, named, named)
 
 
 def objects(text: str) -> list[Document]:

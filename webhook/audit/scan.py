@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
@@ -29,6 +30,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import parse_exemptions
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
+from webhook.policy.amendments import fill_in_fields, with_constraints
 from webhook.policy.api import predict, rules
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import inject
@@ -152,8 +154,17 @@ class Scanner:
         self._context = context
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
 
+    def fill_in(self, audited: AuditSubject) -> AuditSubject:
+        """Fill in the omitted fields that the server fills in before it judges an object."""
+        pod = audited.subject.pod
+        filled = fill_in_fields(pod.constraints, self._options.policy.field_defaults)
+        if filled is pod.constraints:
+            return audited
+        subject = replace(audited.subject, pod=with_constraints(pod, filled))
+        return audited._replace(subject=subject)
+
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
-        """Apply every rule to one subject; none if it is not judged."""
+        """Apply every rule to one subject that ``fill_in`` returned; none if it is not judged."""
         if not audited.is_judged:
             return SubjectFindings((), ())
         subject, builder = audited.subject, FindingBuilder(audited)
@@ -210,6 +221,7 @@ class Scanner:
 
     def report_on(self, audited: AuditSubject) -> WorkloadReport:
         """Build the report on one subject."""
+        audited = self.fill_in(audited)
         subject, origin = audited.listed, audited.origin
         result = self.evaluate(audited)
         state = self._context.cluster

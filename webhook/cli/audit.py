@@ -64,7 +64,7 @@ def audit(
 ) -> ExitCode:
     """Run the audit and write every output."""
     requested = apply_actions(read_policy(project=project, **policy_options), project)
-    configuration, policy = requested.configuration, requested.policy
+    configuration, policy = requested.configuration, requested.audit_policy
     known = baseline.load_baseline(since_baseline) if since_baseline else None
     if sources.live or snapshot:
         filename, sources = drop_project_files(project, filename, sources)

@@ -67,7 +67,7 @@ def fix(
     others = read_context(files, sources, configuration, inside)
     scope = FixOptions(
         configuration,
-        requested.policy,
+        requested.audit_policy,
         rules,
         rules.by_id,
         level,

@@ -155,7 +155,11 @@ class Evaluation:
             if document is None or not audited.is_judged:
                 continue  # only its pods name it, it refers to a template, or it is a finished Job
             if selects is None or selects(audited):
-                yield EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
+                yield self._evaluate(document, audited)
+
+    def _evaluate(self, document: Document, audited: AuditSubject) -> EvaluatedObject:
+        filled = self._scanner.fill_in(audited)
+        return EvaluatedObject(document, filled, self._scanner.evaluate(filled).found)
 
     def find_obstacle(
         self, evaluated: EvaluatedObject, finding: AuditFinding, changes: Iterable[Change]
@@ -198,7 +202,7 @@ class Evaluation:
             return FixObstacle("the object could not be read any more")
         subject = _complete_subject(changed.subject, before)
         audited = evaluated.audited._replace(subject=subject, strict=changed.strict)
-        return EvaluatedObject(document, audited, self._scanner.evaluate(audited).found)
+        return self._evaluate(document, audited)
 
     def _find_harm(self, before: EvaluatedObject, after: EvaluatedObject) -> FixObstacle | None:
         worse = find_worse(before.findings, after.findings, self._is_fixed)

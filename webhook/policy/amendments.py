@@ -6,7 +6,7 @@ null selectors. It judges nothing.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +28,8 @@ from webhook.policy.request import AdmissionRequest
 from webhook.policy.rule_entry import Action
 
 Constraints: TypeAlias = tuple[Constraint, ...]
+
+_Pod = TypeVar("_Pod", bound=PodTemplate)
 
 GATED = "TSC111"  # the policy rule about fields behind gates
 LEAST_SKEW = 1  # what an omitted maxSkew means, KEP-895
@@ -64,7 +66,7 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
         return Amendment(requested)
     if request.controlled:
         return Amendment(kept.constraints)
-    filled = _fill_in_fields(kept.constraints, policy.field_defaults)
+    filled = fill_in_fields(kept.constraints, policy.field_defaults)
     completed = _complete_selectors(filled, request, policy, facts)
     if completed is requested:
         return Amendment(requested)
@@ -94,7 +96,7 @@ def _is_complete(constraint: Constraint) -> bool:
     )
 
 
-def _fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constraints:
+def fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constraints:
     """
     Fill in omitted fields.
 
@@ -179,7 +181,7 @@ def _refuse_drops(drops: Sequence[DroppedField], at: str, policy: Policy) -> Ite
         yield ApiViolation(GATED, fielderrors.forbidden(field, why))
 
 
-def with_constraints(pod: PodTemplate, constraints: Constraints) -> PodTemplate:
+def with_constraints(pod: _Pod, constraints: Constraints) -> _Pod:
     """Replace the constraints of a pod; a pod without a specification stays unchanged."""
     if pod.spec is None or pod.spec.topology_spread_constraints is constraints:
         return pod

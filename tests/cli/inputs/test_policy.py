@@ -14,6 +14,7 @@ from webhook.config.project import Exemption, Project
 from webhook.errors import ConfigError
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import NEWEST_VERSION, Version
+from webhook.policy.defaulting.profiles import FieldDefaults
 from webhook.policy.rule_entry import Action
 
 
@@ -22,6 +23,23 @@ def test_without_options_the_newest_version_applies() -> None:
 
     assert requested.gates.version == NEWEST_VERSION
     assert requested.policy.gates == requested.gates
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [("", FieldDefaults.NONE), ("config.yaml", FieldDefaults.WHEN_UNSATISFIABLE)],
+)
+def test_audits_fill_in_fields_only_by_a_configuration(
+    folder: Path, config: str, expected: FieldDefaults
+) -> None:
+    (folder / "config.yaml").write_text(files.CONFIG)
+
+    requested = read_policy(
+        kube_version="", feature_gates="", allow_locked_gates=False, config=config
+    )
+
+    assert requested.audit_policy.field_defaults is expected
+    assert requested.policy.field_defaults is FieldDefaults.WHEN_UNSATISFIABLE
 
 
 def test_flags_override_the_gates_of_the_file(tmp_path: Path) -> None:

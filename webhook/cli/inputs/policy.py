@@ -12,19 +12,32 @@ from webhook.config.project import Project
 from webhook.errors import ConfigError
 from webhook.policy.api import versions
 from webhook.policy.api.gates import Gates
-from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.profiles import FieldDefaults, Policy
 
 
 class RequestedPolicy(NamedTuple):
-    """Configuration and gates for one Kubernetes version, as the options request."""
+    """
+    Configuration and gates for one Kubernetes version, as the options request.
+
+    Attributes:
+        is_configured: Whether a configuration is named, and not the default one used.
+    """
 
     configuration: Configuration
     gates: Gates
+    is_configured: bool = False
 
     @property
     def policy(self) -> Policy:
         """The policy that the server would apply."""
         return policy(self.configuration, self.gates)
+
+    @property
+    def audit_policy(self) -> Policy:
+        """The policy of audits: without a configuration, no server fills in omitted fields."""
+        if self.is_configured:
+            return self.policy
+        return replace(self.policy, field_defaults=FieldDefaults.NONE)
 
 
 def read_policy(
@@ -48,7 +61,7 @@ def read_policy(
     version = _limit(versions.parse_version(kube_version or str(versions.NEWEST_VERSION)))
     configuration = load_configuration(config, scheduler_config, project)
     gates = gates_in_force(configuration, version, feature_gates, allow_locked=allow_locked_gates)
-    return RequestedPolicy(configuration, gates)
+    return RequestedPolicy(configuration, gates, is_configured=bool(config or scheduler_config))
 
 
 def read_policy_versions(
