@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 CONTEXT = multiprocessing.get_context("forkserver")
 
 PRELOADED = (
-    "aiohttp.web", "click", "coverage", "cryptography.x509", "kubernetes_asyncio", "msgspec",
+    "aiohttp.web", "click", "coverage", "cryptography.x509", "msgspec",
     "prometheus_client", "pydantic", "pydantic_settings", "pytest", "rich.console", "trustme",
     "yaml",
 )  # fmt: skip

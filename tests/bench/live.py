@@ -14,6 +14,7 @@ from typing import Self
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.bench import cpu, filling, servers
+from tests.bench.rounds import seconds_of
 from tests.bench.servers import ENV, Server
 from tests.controlplane import assets, etcd
 from tests.controlplane.options import Options
@@ -72,6 +73,11 @@ class LiveCluster:
         server = servers.start_floor(self._new_folder(), self._cores.server)
         self._open.callback(server.stop)
         return server
+
+    def audit(self) -> float:
+        """Audit the cluster by a command; returns the seconds from its start to its end."""
+        kubeconfig = str(self.plane.apiserver.kubeconfig)
+        return seconds_of((str(self._program), "audit", "--kubeconfig", kubeconfig))
 
     def fill(self) -> Process:
         """Start to write the objects of a large cluster; the process ends when all are written."""

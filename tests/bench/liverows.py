@@ -17,6 +17,8 @@ from tests.bench.observations import Settled, Streamed, decode, settle, stream
 from tests.bench.rows import Must, Row, percentile, ratios
 
 MEMORY = Must(192, "MiB")  # of the whole process, with all that it keeps of the large cluster
+SMALL_MEMORY = Must(80, "MiB")  # of the whole process; nearly all of it are libraries
+AUDIT = Must(0.8, "s")  # what a person waits for the command, most of it for libraries
 FIRST_LIST = Must(1.5)  # CPU, as a multiple of json.loads of the same bytes
 STREAMING = Must(20, "ms")  # p99 of admission while the objects come in
 USUAL = Must(1.1)  # what half of creations take longer, as a multiple of the policy's
@@ -27,9 +29,10 @@ CREATED = Must(1, at_least=True)  # creations a second, as a multiple of those w
 
 
 class Small(NamedTuple):
-    """What is observed while the cluster is small."""
+    """What is observed while the cluster is small; ``audited`` in seconds that a person waits."""
 
     settled: list[Settled]
+    audited: list[float]
     felt: Felt
     bindings: Bindings
 
@@ -58,8 +61,10 @@ class Observed:
     def small(self) -> Small:
         """Before the cluster is filled."""
         settled = [settle(self._live) for _ in range(self._rounds)]
+        audited = [self._live.audit() for _ in range(self._rounds)]
         felt = feel(self._live, self._rounds, self._seconds)
-        return Small(settled, felt, bind_in_turns(self._live, self._rounds, self._seconds))
+        bindings = bind_in_turns(self._live, self._rounds, self._seconds)
+        return Small(settled, audited, felt, bindings)
 
     @cached_property
     def streamed(self) -> Streamed:
@@ -81,6 +86,8 @@ LiveStep: TypeAlias = Callable[[Observed], Row]
 def live_steps() -> dict[str, LiveStep]:
     """List the rows in the order of the table, each with what makes it."""
     rows: dict[str, Callable[[str, Observed], Row]] = {
+        "memory beside a small cluster": small_memory,
+        "audit of a small live cluster": audit,
         "creating a pod, p50": usual,
         "creating a pod, p99": slowest,
         "API server CPU to create a pod": apiserver_cpu,
@@ -91,6 +98,16 @@ def live_steps() -> dict[str, LiveStep]:
         "memory with all these": memory,
     }
     return {what: partial(step, what) for what, step in rows.items()}
+
+
+def small_memory(what: str, observed: Observed) -> Row:
+    """What the server holds when it knows a cluster with next to nothing."""
+    return Row(what, "", "", [sample.resident for sample in observed.small.settled], SMALL_MEMORY)
+
+
+def audit(what: str, observed: Observed) -> Row:
+    """How long a person waits for the audit of such a cluster."""
+    return Row(what, "", "", observed.small.audited, AUDIT)
 
 
 def usual(what: str, observed: Observed) -> Row:

@@ -74,6 +74,8 @@ def test_a_run_without_load_starts_no_server() -> None:
 ON_REQUEST = {
     "with_peer": {"calls a second, as against Go"},
     "with_plane": {
+        "memory beside a small cluster",
+        "audit of a small live cluster",
         "creating a pod, p50",
         "creating a pod, p99",
         "API server CPU to create a pod",

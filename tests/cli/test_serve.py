@@ -36,7 +36,7 @@ print("imported:", *sys.modules)
 
 NEEDLESS = {
     "jinja2": "pages of audits",
-    "kubernetes_asyncio": "a cluster; 38 MiB",
+    "kubernetes_asyncio": "a cluster",
     "pygments": "colours, by rich",
     "rich": "tables; structlog imports it by default",
     "webhook.audit": "audits, which another process runs",

@@ -2,7 +2,7 @@
 Contexts of a kubeconfig, and namespaces of its cluster, for shells that complete them.
 
 Entry points: ``find_contexts`` and ``find_namespaces``. ``completers`` imports this module only
-when it is used, since the client takes 0.6 s.
+when it is used, since the client takes 0.2 s.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
 """
 Credentials and connections: kubeconfig, plugins and service accounts, read by kubernetes_asyncio.
 
-``make_loader`` chooses where credentials come from; ``Connection`` sends requests with them. No
-other module of the package imports kubernetes_asyncio. Two defaults of the library are undone: its
-session obeys HTTPS_PROXY (here only the ``proxy-url`` of the kubeconfig counts), and it renews a
-service account's token in the middle of a request (here ``client`` reads the file between two).
+``make_loader`` chooses where credentials come from; ``Connection`` sends requests with them. Two
+defaults of the library are undone: its session obeys HTTPS_PROXY (here only the ``proxy-url`` of
+the kubeconfig counts), and it renews a service account's token in the middle of a request (here
+``client`` reads the file between two).
 """
 
 import asyncio
@@ -19,19 +19,21 @@ from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 import aiohttp
-from kubernetes_asyncio import config
-from kubernetes_asyncio.client import Configuration
-from kubernetes_asyncio.client.rest import RESTClientObject
-from kubernetes_asyncio.config.incluster_config import (
-    SERVICE_CERT_FILENAME,
-    SERVICE_HOST_ENV_NAME,
-    SERVICE_TOKEN_FILENAME,
-)
 
 from webhook.cluster.client.kubeconfig import (
     find_kubeconfig,
     find_namespace,
     kubeconfig_error,
+)
+from webhook.cluster.client.library import (
+    SERVICE_CERT_FILENAME,
+    SERVICE_HOST_ENV_NAME,
+    SERVICE_TOKEN_FILENAME,
+    Configuration,
+    KubeConfigLoader,
+    KubeConfigMerger,
+    RESTClientObject,
+    load_incluster_config,
 )
 from webhook.cluster.client.plugins import PLUGIN_S, ExecPlugin
 from webhook.cluster.protocol import ApiRequest
@@ -43,7 +45,6 @@ READ_AHEAD = 128 * 1024  # bytes; a watch whose events wait for processing holds
 _HEADERS = {"Accept-Encoding": "identity", "User-Agent": "evenspread"}
 _TOKEN = "BearerToken"  # noqa: S105  # the library's name for it
 
-_untyped: Any = config
 _now = partial(datetime.now, UTC)  # noqa: TID251
 
 LoadConfiguration: TypeAlias = Callable[[], Awaitable[Any]]
@@ -110,7 +111,7 @@ def _is_in_pod(access: ApiAccess) -> bool:
 def _pod_loader(access: ApiAccess) -> LoadConfiguration:
     async def load() -> Configuration:
         configuration = Configuration()
-        _untyped.load_incluster_config(
+        load_incluster_config(
             configuration,
             try_refresh_token=False,  # it would fail in the middle of a request
             token_filename=access.token_file,
@@ -144,9 +145,9 @@ def _read_kubeconfig(access: ApiAccess) -> tuple[Any, ExecPlugin | None]:
     """Read the kubeconfig; return the library's loader and the plugin of the user, if any."""
     files = find_kubeconfig(access.kubeconfig, access.environ)
     try:
-        merged = _untyped.kube_config.KubeConfigMerger(files).config
+        merged = KubeConfigMerger(files).config
         context = access.context or merged["current-context"]
-        loader = _untyped.kube_config.KubeConfigLoader(merged, context, config_base_path=None)
+        loader = KubeConfigLoader(merged, context, config_base_path=None)
         name = merged["contexts"].get_with_name(context)["context"].safe_get("user")
         user = name and merged["users"].get_with_name(name, safe=True)
         runs = user and "exec" in user["user"]
