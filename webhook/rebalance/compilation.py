@@ -17,7 +17,7 @@ from webhook.policy.placement.filters.run import prepare_filters
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
 from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.tallies import PodTally
-from webhook.rebalance.bounds import GoalBound, bound_goal, find_range
+from webhook.rebalance.bounds import GoalBound, bound_goal
 from webhook.rebalance.budgets import PodDisruptionBudget
 from webhook.rebalance.cells import NodeLimit, State, StateSpace, divide_nodes
 from webhook.rebalance.counts import CellCounts, CompiledLimit, compile_counts
@@ -32,6 +32,7 @@ from webhook.rebalance.model import (
 )
 from webhook.rebalance.openings import compile_openings, may_close, place_state
 from webhook.rebalance.pods import WorkloadPod
+from webhook.rebalance.ranges import find_range
 
 
 class CompiledPlan(msgspec.Struct, frozen=True):
@@ -113,7 +114,7 @@ def compile_model(
     ranges = [find_range(counts[limit.counts], space, evictable) for limit in limits]
     sizes = [counts[limit.counts].size for limit in limits]
     openings = [
-        compile_openings(goal, tally, counts[limit.counts], model, rest)
+        compile_openings(goal, tally, counts[limit.counts], space, rest)
         for goal, tally, limit in zip(goals, wanted, limits, strict=True)
     ]
     bounds = tuple(map(bound_goal, limits, sizes, ranges, openings))
