@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from tests.rebalance.situations import Situation
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.placement.filters.placedpods import PlacedPods
@@ -87,8 +89,7 @@ class BruteForce:
 
     def _sort(self, one: WorkloadPod) -> int:
         for index, known in enumerate(self.sorts):
-            same = (known.workload, known.replacement.demands, known.replacement.requests)
-            if same == (one.workload, one.replacement.demands, one.replacement.requests):
+            if _describe(known) == _describe(one):
                 return index
         self.sorts.append(one)
         return len(self.sorts) - 1
@@ -138,12 +139,13 @@ class BruteForce:
         """Values of nodes that pass all filters but that of constraints beside all pods."""
         placed = PlacedPods(self.fixed)
         for sort, node, _ in state:
-            placed.add(self.sorts[sort].replacement, node)
+            placed.add(self.sorts[sort].pod, node)
         cluster = dataclasses.replace(self.cluster, placed=placed)
         return {
             cluster.nodes[name].labels.get(goal[1].topology_key, "")
             for one in self.sorts
-            if any(self._same((one, spread), goal) for spread in one.spreads.soft)
+            if goal[1].counts(one.replacement.labels)
+            and any(self._same((one, spread), goal) for spread in one.spreads.soft)
             for name in filter_nodes(one.replacement, (), cluster).passing
             if name in self._domains(goal)
         }
@@ -177,7 +179,8 @@ class BruteForce:
             rest = (*state[:position], *state[position + 1 :])
             choices = list(self._choices(rest, self.sorts[sort]))
             if choices:
-                yield [tuple(sorted((*rest, (sort, node, True)))) for node in choices]
+                after = self._sort(replace(self.sorts[sort], pod=self.sorts[sort].replacement))
+                yield [tuple(sorted((*rest, (after, node, True)))) for node in choices]
 
     def _allows(self, state: State, sort: int, *, is_ready: bool) -> bool:
         pod = self.sorts[sort].pod
@@ -202,7 +205,7 @@ class BruteForce:
     def _choices(self, rest: State, one: WorkloadPod) -> Iterator[str]:
         placed = PlacedPods(self.fixed)
         for sort, node, _ in rest:
-            placed.add(self.sorts[sort].replacement, node)
+            placed.add(self.sorts[sort].pod, node)
         cluster = dataclasses.replace(self.cluster, placed=placed)
         passing = filter_nodes(one.replacement, one.spreads.hard, cluster).passing
         if not one.spreads.soft or not passing:
@@ -212,3 +215,7 @@ class BruteForce:
         nodes = [cluster.nodes[name] for name in passing]
         scores = score_nodes(soft, nodes, requires_keys=True).normalized
         yield from (name for name in passing if scores[name] == max(scores.values()))
+
+
+def _describe(one: WorkloadPod) -> object:
+    return one.workload, one.replacement.demands, one.pod.requests, one.replacement.requests

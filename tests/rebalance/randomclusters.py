@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from tests.policy.placement.clusters import GPU, node, spread_over
 from tests.rebalance.situations import (
     Situation,
@@ -143,3 +145,63 @@ def _random_kind(random: Random) -> str:
 
 def _has_minimum(random: Random, kind: str) -> bool:
     return random.random() < 0.1 and kind == DO_NOT_SCHEDULE
+
+
+def tight_situation(seed: int) -> Situation:
+    """
+    Make a cluster of 3 to 5 nodes whose pods take nearly all CPU.
+
+    The constraint with ScheduleAnyway of one workload does not count the pods of the other, which
+    may take the room of a domain.
+    """
+    random = Random(seed)
+    zones = [*"abc", *(random.choice("abc") for _ in range(random.randint(0, 2)))]
+    nodes = [node(f"n{number}", zone) for number, zone in enumerate(zones)]
+    pods = [
+        workload_pod(
+            f"{app}-{number}",
+            random.choice(nodes[: random.randint(1, len(nodes))]).name,
+            constraints,
+            workload=f"Deployment/{app}",
+            labels={"app": app},
+            is_ready=random.random() < 0.97,
+            requests=requests,
+        )
+        for app, constraints in _tight_constraints(random).items()
+        for requests in (Resources(milli_cpu=random.choice((1, 1, 2))),)
+        for number in range(random.randint(1, 5 if app == "web" else 4))
+    ]
+    used = {
+        one.name: sum(pod.pod.requests.milli_cpu for pod in pods if pod.pod.node_name == one.name)
+        for one in nodes
+    }
+    cpu = {name: taken + random.choice((0, 0, 0, 1, 1, 2)) for name, taken in used.items()}
+    resized = [_resize(random, pod) if random.random() < 0.05 else pod for pod in pods]
+    return Situation(resized, nodes, cpu=cpu)
+
+
+def _tight_constraints(random: Random) -> dict[str, list[Constraint]]:
+    def spread(app: str, kind: str, *keys: str) -> Constraint:
+        return spread_over(
+            random.choice(keys),
+            max_skew=random.choice((1, 1, 2)),
+            label_selector=LabelSelector({"app": app}),
+            when_unsatisfiable=kind,
+        )
+
+    web = [spread("web", SCHEDULE_ANYWAY, ZONE, ZONE, HOSTNAME)]
+    if random.random() < 0.3:
+        web.append(spread("web", DO_NOT_SCHEDULE, HOSTNAME))
+    others: tuple[list[Constraint], ...] = (
+        [],
+        [],
+        [spread("api", SCHEDULE_ANYWAY, ZONE)],
+        [spread("api", DO_NOT_SCHEDULE, ZONE, HOSTNAME)],
+    )
+    return {"web": web, "api": random.choice(others)}
+
+
+def _resize(random: Random, one: WorkloadPod) -> WorkloadPod:
+    """Let a replacement take other CPU than its pod, as after a resize in place."""
+    final = replace(one.replacement, requests=Resources(milli_cpu=random.choice((1, 2, 3))))
+    return replace(one, replacement=final)

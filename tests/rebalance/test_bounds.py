@@ -2,29 +2,14 @@ from itertools import product
 
 import pytest
 
-from tests.policy.placement.clusters import GPU, node, spread_over
-from tests.rebalance.situations import (
-    Situation,
-    budget,
-    compile_situation,
-    web_pods,
-    workload_pod,
-    zone_nodes,
-)
-from webhook.policy.model import SCHEDULE_ANYWAY
-from webhook.rebalance.bounds import (
-    UNREACHABLE,
-    DomainFilter,
-    DomainOpenings,
-    DomainRange,
-    bound_goal,
-    find_range,
-)
+from webhook.rebalance.bounds import UNREACHABLE, EvictionBound, bound_goal
 from webhook.rebalance.counts import CompiledLimit
 from webhook.rebalance.goals import GoalObstacle
-from webhook.rebalance.model import find_evictable
+from webhook.rebalance.openings import DomainOpenings, RoomCounter
+from webhook.rebalance.ranges import DomainRange
 
-A_B = zone_nodes("a", "b")
+Numbers = tuple[int, int]
+"""Evictions of counted pods, and of others."""
 
 
 def limit(max_skew: int = 1, min_domains: int = 1) -> CompiledLimit:
@@ -55,38 +40,70 @@ def test_the_least_number_of_evictions(
 ) -> None:
     goal = bound_goal(limit(max_skew, min_domains), len(pods), free_range(*pods))
 
-    assert goal.bound(pods) == number
+    assert goal.find_least(pods).total == number
 
 
-def open_only(*opened: int) -> DomainFilter:
-    return lambda _, empty: frozenset(opened).intersection(empty)
+def rooms(*numbers: int) -> RoomCounter:
+    return lambda *_: numbers
 
 
-OPENINGS: dict[str, tuple[tuple[int, ...], frozenset[int], DomainFilter, int]] = {
-    "a closed domain": ((2, 2, 0), frozenset({2}), open_only(), 0),
-    "a domain that is open": ((2, 2, 0), frozenset({2}), open_only(2), 1),
-    "a domain that has pods": ((4, 4, 1), frozenset({2}), open_only(), 1),
-    "too full beside a closed domain": ((5, 1, 0), frozenset({2}), open_only(), 2),
-    "all domains closed but one": ((5, 0), frozenset({0, 1}), open_only(), 0),
-    "all domains optional": ((5, 0), frozenset({0, 1}), open_only(1), 1),
+OPENINGS: dict[str, tuple[tuple[int, ...], frozenset[int], RoomCounter | None, list[Numbers]]] = {
+    "a closed domain": ((2, 2, 0), frozenset({2}), rooms(9, 9, 0), [(0, 0)]),
+    "no room ever": ((2, 2, 0), frozenset({2}), None, [(0, 0)]),
+    "a domain that is open": ((2, 2, 0), frozenset({2}), rooms(9, 9, 3), [(1, 0), (0, 3)]),
+    "a domain that has pods": ((4, 4, 1), frozenset({2}), rooms(9, 9, 3), [(2, 0), (1, 3)]),
+    "a domain with many pods": ((6, 4, 3), frozenset({2}), rooms(9, 9, 0), [(1, 0)]),
+    "too full beside a closed domain": ((5, 1, 0), frozenset({2}), rooms(9, 9, 0), [(2, 0)]),
+    "all domains closed but one": ((5, 0), frozenset({0, 1}), rooms(1, 0), [(0, 0)]),
+    "all domains optional": ((5, 0), frozenset({0, 1}), rooms(7, 1), [(2, 0), (0, 1)]),
+    "domains that are emptied": ((6, 1, 1), frozenset({1, 2}), rooms(9, 2, 3), [(3, 0), (2, 5)]),
 }
 
 
-@pytest.mark.parametrize(("pods", "optional", "find", "number"), OPENINGS.values(), ids=OPENINGS)
+@pytest.mark.parametrize(("pods", "optional", "count", "numbers"), OPENINGS.values(), ids=OPENINGS)
 def test_domains_that_may_not_count(
-    pods: tuple[int, ...], optional: frozenset[int], find: DomainFilter, number: int
+    pods: tuple[int, ...],
+    optional: frozenset[int],
+    count: RoomCounter | None,
+    numbers: list[Numbers],
 ) -> None:
-    openings = DomainOpenings(frozenset(range(len(pods))), optional, find)
+    openings = DomainOpenings(frozenset(range(len(pods))), optional, count)
 
     goal = bound_goal(limit(), len(pods), free_range(*pods), openings)
 
-    assert goal.bound(pods) == number
+    assert [(case.counted, case.others) for case in goal.list_cases(pods)] == numbers
+    assert goal.find_least(pods).total == min(map(sum, numbers))
 
 
-def test_other_pods_may_close_any_domain() -> None:
-    openings = DomainOpenings(frozenset({0, 1}), frozenset({1}), open_only())
+def test_some_pod_has_to_move_if_it_is_not_known_which() -> None:
+    openings = DomainOpenings(frozenset({0, 1}), frozenset({1}), rooms(1, 1), is_filled_up=False)
 
-    assert openings.without_limits.optional == {0, 1}
+    goal = bound_goal(limit(), 2, free_range(2, 0), openings)
+
+    assert [(case.counted, case.others) for case in goal.list_cases((2, 0))] == [(0, 1)]
+
+
+def test_a_domain_with_pods_that_stay_always_counts() -> None:
+    reach = DomainRange((0, 1), (9, 9), 5, is_closed=True)
+    openings = DomainOpenings(frozenset({0, 1}), frozenset({0, 1}), rooms(1, 1))
+
+    assert bound_goal(limit(), 2, reach, openings).openings.optional == {0}
+
+
+def test_a_domain_with_too_little_room_cannot_count() -> None:
+    openings = DomainOpenings(frozenset({0, 1, 2}), frozenset({2}), rooms(9, 9, 4))
+    reach = DomainRange((0, 0, 0), (9, 9, 1), 8, is_closed=True)
+
+    cases = bound_goal(limit(), 3, reach, openings).list_cases((6, 1, 1))
+
+    assert [(case.counted, case.others) for case in cases] == [(UNREACHABLE, 0), (3, 4)]
+
+
+def test_domains_with_little_room_do_not_count_first() -> None:
+    openings = DomainOpenings(frozenset({0, 1, 2}), frozenset({1, 2}), rooms(9, 9, 9))
+    reach = DomainRange((0, 0, 0), (9, 4, 2), 12, is_closed=False)
+
+    assert bound_goal(limit(), 3, reach, openings).highest == (2, 4, 9)
 
 
 def test_the_bound_is_the_number_of_moves_between_domains() -> None:
@@ -98,13 +115,13 @@ def test_the_bound_is_the_number_of_moves_between_domains() -> None:
             if sum(end) == sum(pods) and max(end) - min(end) <= 1
         ]
         moves = [sum(max(0, a - b) for a, b in zip(pods, end, strict=True)) for end in ends]
-        assert goal.bound(pods) == min(moves), pods
+        assert goal.find_least(pods).total == min(moves), pods
 
 
 def test_the_level_is_the_most_pods_of_a_domain_in_the_end() -> None:
     pods = (5, 2, 0)
 
-    assert bound_goal(limit(), 3, free_range(*pods)).find_level(pods) == (2, 3)
+    assert bound_goal(limit(), 3, free_range(*pods)).find_least(pods) == EvictionBound(2, 0, 3)
 
 
 NEVER: dict[str, tuple[DomainRange, int, GoalObstacle, tuple[int, ...]]] = {
@@ -149,48 +166,5 @@ def test_constraints_that_can_never_hold(
     goal = bound_goal(limit(min_domains=min_domains), size, reach)
 
     assert (goal.obstacle, goal.obstacle_domains) == (obstacle, domains)
-    assert goal.bound((9,) * size) == UNREACHABLE
+    assert goal.find_least((9,) * size).total == UNREACHABLE
     assert bound_goal(limit(), size, reach.without_limits).obstacle is None
-
-
-def range_of(situation: Situation) -> DomainRange:
-    compiled = compile_situation(situation)
-    evictable = find_evictable(compiled.space.pods, situation.budgets)
-    return find_range(compiled.model.counts[0], compiled.space, evictable)
-
-
-def test_the_range_of_each_domain() -> None:
-    pods = [*web_pods({"a1": 3}), workload_pod("web-9", "b1", [spread_over()])]
-
-    assert range_of(Situation(pods, A_B, slots={"b1": 2})) == DomainRange(
-        (0, 0), (AMPLE, 2), 4, is_closed=True
-    )
-
-
-AMPLE = 1 << 62
-
-
-def test_pods_under_a_budget_stay() -> None:
-    found = range_of(Situation(web_pods({"a1": 3}), A_B, budgets=[budget(3, 3)]))
-
-    assert found.least == (3, 0)
-
-
-def test_domains_that_take_no_pods_keep_those_that_they_have() -> None:
-    pods = web_pods({"a1": 3, "b1": 2})
-    nodes = [node("a1", "a"), node("b1", "b", taints=[GPU])]
-
-    assert range_of(Situation(pods, nodes)).most == (AMPLE, 2)
-
-
-def test_pods_on_nodes_that_do_not_count_may_come_in_and_go_out() -> None:
-    honoring = spread_over(node_taints_policy="Honor", when_unsatisfiable=SCHEDULE_ANYWAY)
-    tainted = [*A_B, node("c1", "c", taints=[GPU])]
-    outside = web_pods({"a1": 1, "c1": 2}, honoring)
-    inside = web_pods({"a1": 1, "b1": 2}, honoring)
-    unzoned = web_pods({"a1": 1}, spread_over(when_unsatisfiable=SCHEDULE_ANYWAY))
-
-    assert range_of(Situation(outside, tainted)).total == 3
-    assert not range_of(Situation(outside, tainted)).is_closed
-    assert range_of(Situation(inside, tainted)).is_closed
-    assert not range_of(Situation(unzoned, [*A_B, node("x1")])).is_closed

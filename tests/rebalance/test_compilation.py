@@ -89,8 +89,10 @@ def test_bounds_with_and_without_the_limits_of_the_cluster() -> None:
     compiled = compile_situation(Situation(web_pods({"a1": 3}), HOSTS, slots={"b1": 0, "b2": 0}))
     start = compiled.model.count_pods(compiled.model.start)
 
-    assert [bound.bound(start[bound.counts]) for bound in compiled.bounds] == [UNREACHABLE]
-    assert [bound.bound(start[bound.counts]) for bound in compiled.loose_bounds] == [1]
+    assert [bound.find_least(start[bound.counts]).total for bound in compiled.bounds] == [
+        UNREACHABLE
+    ]
+    assert [bound.find_least(start[bound.counts]).total for bound in compiled.loose_bounds] == [1]
 
 
 def test_the_domains_of_an_obstacle_have_the_values_of_the_topology_key() -> None:

@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import spread_over
@@ -7,19 +10,22 @@ from tests.rebalance.situations import (
     repel,
     web_pods,
     workload_pod,
+    zone_nodes,
 )
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
+from webhook.policy.placement.filters.resources import Resources
 from webhook.rebalance.bounds import GoalBound
+from webhook.rebalance.cells import State
 from webhook.rebalance.compilation import CompiledPlan
 from webhook.rebalance.model import change_state
-from webhook.rebalance.openings import place_state
+from webhook.rebalance.openings import DomainOpenings, place_state
 from webhook.rebalance.pods import WorkloadPod
 
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 
 
-def api_pod(on: str) -> WorkloadPod:
-    return workload_pod("api-0", on, workload="Deployment/api", labels={"app": "api"})
+def api_pod(on: str, **fields: Any) -> WorkloadPod:
+    return workload_pod("api-0", on, workload="Deployment/api", labels={"app": "api"}, **fields)
 
 
 def optional_of(compiled: CompiledPlan, goal: int = 0) -> set[str]:
@@ -31,7 +37,7 @@ def optional_of(compiled: CompiledPlan, goal: int = 0) -> set[str]:
 
 def excess_at_start(compiled: CompiledPlan) -> int:
     bound, model = compiled.bounds[0], compiled.model
-    return bound.bound(model.count_pods(model.start)[bound.counts], model.start)
+    return bound.find_least(model.count_pods(model.start)[bound.counts], model.start).total
 
 
 def after_move(compiled: CompiledPlan, name: str, source: str, target: str) -> int:
@@ -41,7 +47,7 @@ def after_move(compiled: CompiledPlan, name: str, source: str, target: str) -> i
     state = change_state(space.count_start(), space.index[source], kind, -1)
     state = model.canonical(change_state(state, space.index[target], kind, 1))
     bound: GoalBound = compiled.bounds[0]
-    return bound.bound(model.count_pods(state)[bound.counts], state)
+    return bound.find_least(model.count_pods(state)[bound.counts], state).total
 
 
 def test_all_domains_count_for_a_hard_constraint() -> None:
@@ -72,6 +78,44 @@ def test_another_workload_that_moves_may_take_the_room() -> None:
     assert optional_of(compiled) == {"c"}
     assert excess_at_start(compiled) == 0
     assert after_move(compiled, "api-0", "c1", "a1") == 1
+
+
+def rooms_at_start(situation: Situation) -> dict[str, int]:
+    compiled = compile_situation(situation)
+    bound, model = compiled.bounds[0], compiled.model
+    counts = model.counts[bound.counts]
+    rooms = bound.openings.find_rooms(model.start, counts.count_pods(model.start))
+    return {counts.values[domain]: room for domain, room in rooms.items()}
+
+
+def test_the_room_that_other_pods_may_take() -> None:
+    pods = [*web_pods({"a1": 2, "b1": 1, "c1": 1}, SOFT), *(api_pod("c1") for _ in range(3))]
+
+    assert rooms_at_start(Situation(pods, slots={"b1": 1, "c1": 5})) == {"b": 1}
+    assert rooms_at_start(Situation(pods, slots={"b1": 3, "c1": 2})) == {"b": 3, "c": 0}
+
+
+def test_one_pod_with_other_requests_may_take_the_room_of_a_node() -> None:
+    large = Resources(milli_cpu=2)
+    web = web_pods({"a1": 2, "b1": 1}, SOFT, requests=Resources(milli_cpu=1))
+    nodes = zone_nodes("a", "b", "c", nodes=2)
+    cpu = {"b1": 1, "b2": 2, "c1": 0, "c2": 3}
+
+    pods = [*web, *(api_pod("c2", requests=large) for _ in range(2))]
+
+    assert rooms_at_start(Situation(pods, nodes, cpu=cpu)) == {"b": 2, "c": 0}
+    assert rooms_at_start(Situation(pods[:-1], nodes, cpu=cpu)) == {"c": 1}
+
+
+def test_other_pods_may_close_any_domain_that_counted_pods_can_leave() -> None:
+    def count(_: State, pods: Sequence[int]) -> Sequence[int]:
+        return pods
+
+    openings = DomainOpenings(frozenset({0, 1}), frozenset({1}), count)
+
+    assert openings.find_rooms((), (3, 4)) == {1: 4}
+    assert openings.without_limits.find_rooms((), (0, 0)) == {0: 0, 1: 0}
+    assert openings.without({1}).optional == set()
 
 
 def test_a_node_with_host_ports_of_another_workload() -> None:

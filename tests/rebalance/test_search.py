@@ -1,3 +1,5 @@
+import pytest
+
 from tests.policy.placement.clusters import spread_over
 from tests.rebalance.situations import (
     Situation,
@@ -8,8 +10,8 @@ from tests.rebalance.situations import (
     zone_nodes,
 )
 from webhook.policy.model import HOSTNAME, LabelSelector
-from webhook.rebalance.bounds import UNREACHABLE
-from webhook.rebalance.search import SearchProblem
+from webhook.rebalance.bounds import UNREACHABLE, EvictionBound
+from webhook.rebalance.search import SearchProblem, join_cases
 
 HOSTS = zone_nodes("a", "b", nodes=2)
 
@@ -70,3 +72,26 @@ def test_the_effort_is_spent_when_enough_cells_were_looked_at() -> None:
     assert not allowed.is_spent
     problem.measure(problem.model.start)
     assert allowed.is_spent
+
+
+def cases(*numbers: tuple[int, int]) -> list[EvictionBound]:
+    return [EvictionBound(counted, others, 0) for counted, others in numbers]
+
+
+JOINED: dict[str, tuple[list[list[list[EvictionBound]]], int]] = {
+    "no goals": ([], 0),
+    "the same pods": ([[cases((2, 0)), cases((3, 0))]], 3),
+    "different pods": ([[cases((2, 0))], [cases((3, 0))]], 5),
+    "pods of the other goal": ([[cases((2, 0), (0, 3))], [cases((3, 0))]], 3),
+    "some pods of the other goal": ([[cases((2, 0), (0, 4))], [cases((3, 0))]], 4),
+    "too many other pods": ([[cases((2, 0), (0, 6))], [cases((3, 0))]], 5),
+    "other pods without goals": ([[cases((2, 0), (0, 1))]], 1),
+    "no case": ([[cases((UNREACHABLE, 0))], [cases((3, 0))]], UNREACHABLE),
+}
+
+
+@pytest.mark.parametrize(("parts", "number"), JOINED.values(), ids=JOINED)
+def test_the_evictions_for_several_goals(
+    parts: list[list[list[EvictionBound]]], number: int
+) -> None:
+    assert join_cases(parts) == number

@@ -35,8 +35,8 @@ The modules, from the inside:
    domains that count for soft ones.
 2. ``kinds`` sorts pods that need not be told apart, ``cells`` does so with nodes. The number of
    pods of each kind in each cell is a state of the search.
-3. ``counts`` and ``bounds`` compile constraints to functions of a state, ``model`` has the
-   evictions of a state and the states after them, ``openings`` the domains that count in it;
+3. ``counts``, ``ranges`` and ``bounds`` compile constraints to functions of a state, ``model`` has
+   the evictions of a state and the states after them, ``openings`` the domains that count in it;
    ``compilation`` builds all this for some pods.
 4. ``search`` defines strategies. ``paths`` finds one without going back, ``exhaustive`` and
    ``deepening`` the shortest one; ``solution`` decides which goals are reached.

@@ -6,116 +6,48 @@ eviction takes one pod out of one domain and brings at most one into another, so
 are needed as there are pods above the latter, and as there are pods missing below the former. The
 bound is the smallest of these numbers over all *m* that the pods that stay, and the room, allow.
 
-A domain of a soft constraint may be *optional*: without pods it counts only if a node of it takes
-one. No pods are missing there for the bound, but whether the constraint holds is exact.
+A domain of a soft constraint may be *optional*: without counted pods it counts only if a node of it
+takes one. That it does not count in the end requires evictions, too: all its counted pods leave,
+and other pods come until it has no room. There is a bound for each number of such domains, as if
+those with fewest pods had least room.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from collections.abc import Set as AbstractSet
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from webhook.rebalance.cells import Column, NodeCell, State, StateSpace
-from webhook.rebalance.counts import CellCounts, CompiledLimit
+from webhook.rebalance.cells import State
+from webhook.rebalance.counts import CompiledLimit
 from webhook.rebalance.goals import GoalObstacle
+from webhook.rebalance.openings import ALWAYS_OPEN, DomainOpenings
+from webhook.rebalance.ranges import DomainRange
 
 UNREACHABLE = 1 << 30
 """A number of evictions that stands for a constraint that no evictions make hold."""
 
 
-class DomainRange(msgspec.Struct, frozen=True):
+class EvictionBound(NamedTuple):
     """
-    The pods that each domain with eligible nodes can have, as far as is easily seen.
+    The least numbers of evictions in one case.
 
     Attributes:
-        least: By domain, the pods that stay.
-        most: By domain, those that it has, or has room for.
-        total: Number of counted pods, wherever they are.
-        is_closed: Whether all of them are, and remain, in these domains.
+        counted: Evictions of pods that the constraint counts.
+        others: Evictions of other pods.
+        level: The most pods that a domain has in the end.
     """
 
-    least: tuple[int, ...]
-    most: tuple[int, ...]
-    total: int
-    is_closed: bool
+    counted: int
+    others: int
+    level: int
 
     @property
-    def without_limits(self) -> "DomainRange":
-        """The range if every domain had room, and every pod could leave."""
-        size = len(self.least)
-        return DomainRange((0,) * size, (self.total,) * size, self.total, is_closed=False)
-
-
-def find_range(counts: CellCounts, space: StateSpace, evictable: Sequence[bool]) -> DomainRange:
-    """
-    Find the range of each domain; O(cells x kinds).
-
-    Args:
-        evictable: By kind, whether its pods can be evicted at all.
-    """
-    least, most = list(counts.fixed), list(counts.fixed)
-    domains, is_closed, total = dict(counts.eligible), True, sum(counts.fixed)
-    for index, (cell, column) in enumerate(zip(space.cells, space.count_start(), strict=True)):
-        entering = [kind for kind in counts.kinds if cell.passes[space.kinds[kind].successor]]
-        present = sum(column[kind] for kind in counts.kinds)
-        total += present
-        if index not in domains:
-            is_closed = is_closed and not present and not entering
-            continue
-        domain = domains[index]
-        returning = sum(column[kind] for kind in entering)
-        room = _count_room(cell, [space.requests[space.kinds[one].successor] for one in entering])
-        least[domain] += sum(column[kind] for kind in counts.kinds if not evictable[kind])
-        most[domain] += present - returning + max(returning, room)
-    size = counts.size
-    return DomainRange(tuple(least[:size]), tuple(most[:size]), total, is_closed)
-
-
-def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
-    """Count how many pods with the smallest of some requests a cell has room for."""
-    if not requests:
-        return 0
-    smallest = [min(amounts) for amounts in zip(*requests, strict=True)]
-    pairs = zip(cell.free, smallest, strict=True)
-    room: int = min(free // wanted for free, wanted in pairs if wanted)
-    return max(0, room)
-
-
-DomainFilter: TypeAlias = Callable[[State, Collection[int]], AbstractSet[int]]
-"""Finds domains of which a node takes a pod, among them those of some empty ones that do."""
-
-
-class DomainOpenings(msgspec.Struct, frozen=True):
-    """
-    When the domains of a constraint count.
-
-    Attributes:
-        domains: All domains of a soft constraint; none of a hard one, whose domains always count.
-        optional: Those that may not count while they have no pods.
-        find_open: None for a hard constraint.
-    """
-
-    domains: frozenset[int] = frozenset()
-    optional: frozenset[int] = frozenset()
-    find_open: DomainFilter | None = None
-
-    @property
-    def without_limits(self) -> "DomainOpenings":
-        """The same if other pods may take the room of any domain."""
-        return replace(self, optional=self.domains)
-
-    def list_counted(self, pods: Sequence[int], state: State) -> list[int]:
-        """List the pods of the domains that count in a state."""
-        empty = {domain for domain in self.optional if not pods[domain]}
-        opened = self.find_open(state, empty) if self.find_open and empty else empty
-        closed = empty - opened
-        return [number for domain, number in enumerate(pods) if domain not in closed]
-
-
-ALWAYS_OPEN = DomainOpenings()
-"""Those of a hard constraint."""
+    def total(self) -> int:
+        """Evictions of all pods."""
+        return self.counted + self.others
 
 
 class GoalBound(msgspec.Struct, frozen=True):
@@ -123,8 +55,8 @@ class GoalBound(msgspec.Struct, frozen=True):
     The bound of one constraint.
 
     Attributes:
-        lowest: The smallest number of pods of the least full domain that is possible.
-        highest: The largest.
+        lowest: The smallest number of pods of the least full domain that is possible in the end.
+        highest: The largest, by number of optional domains that do not count in the end.
         obstacle: Why the constraint can never hold; None if there are such numbers.
         obstacle_domains: The domains in which the obstacle is; empty if it is in none.
         openings: When the domains count.
@@ -134,57 +66,102 @@ class GoalBound(msgspec.Struct, frozen=True):
     size: int
     max_skew: int
     lowest: int
-    highest: int
+    highest: tuple[int, ...]
     obstacle: GoalObstacle | None = None
     obstacle_domains: tuple[int, ...] = ()
     openings: DomainOpenings = ALWAYS_OPEN
 
-    def bound(self, pods: Sequence[int], state: State = ()) -> int:
+    def find_least(self, pods: Sequence[int], state: State = ()) -> EvictionBound:
         """
-        Bound the evictions from below; 0 exactly if the constraint holds.
+        Find the case with the fewest evictions, which is a bound; 0 exactly if the goal holds.
 
         Args:
             pods: By domain.
             state: The state that has them; matters only to soft constraints.
         """
-        least = self.find_level(pods)[0]
-        if not self.openings.optional or least >= UNREACHABLE:
-            return least
-        counted = self.openings.list_counted(pods[: self.size], state)
-        holds = max(counted, default=0) - min(counted, default=0) <= self.max_skew
-        return 0 if holds else max(1, least)
+        return min(self.list_cases(pods, state), key=lambda case: case.total)
 
-    def find_level(self, pods: Sequence[int]) -> tuple[int, int]:
+    def list_cases(self, pods: Sequence[int], state: State = ()) -> list[EvictionBound]:
+        """
+        List the cases, at least one; all plans are in one of them.
+
+        Returns:
+            Each has fewer evictions of counted pods, and at least as many others, than those
+            before it.
+        """
+        if self.obstacle is not None:
+            return [EvictionBound(UNREACHABLE, 0, self.max_skew)]
+        inside = pods[: self.size]
+        counted, level = self._find_level(Counter(inside), self.highest[0])
+        emptiest = min((inside[domain] for domain in self.openings.optional), default=UNREACHABLE)
+        # It takes no fewer evictions to empty a domain.
+        if emptiest and emptiest >= counted:
+            return [EvictionBound(counted, 0, level)]
+        rooms = self.openings.find_rooms(state, inside)
+        numbers = [pods for domain, pods in enumerate(inside) if pods or rooms.get(domain, 1)]
+        fullest = max(numbers, default=0)
+        if fullest - min(numbers, default=0) <= self.max_skew:
+            return [EvictionBound(0, 0, fullest)]
+        return list(self._list_closings(inside, rooms))
+
+    def _list_closings(
+        self, pods: Sequence[int], rooms: Mapping[int, int]
+    ) -> Iterator[EvictionBound]:
+        """Yield the cases of a constraint with optional domains that does not hold."""
+        leaving = sorted([pods[domain] for domain in rooms])
+        coming = sorted(rooms.values()) if self.openings.is_filled_up else [0] * len(rooms)
+        left, come = [*accumulate(leaving, initial=0)], [*accumulate(coming, initial=0)]
+        free = min(leaving.count(0), coming.count(0))
+        remaining, fewest = Counter(pods), UNREACHABLE + 1
+        remaining[0] -= free
+        for closed in range(free, len(left)):
+            if closed > free:
+                remaining[leaving[closed - 1]] -= 1
+            if left[closed] >= fewest:
+                return
+            counted, level = self._find_level(remaining, self.highest[closed], left[closed])
+            if counted < fewest:
+                fewest = counted
+                # Some pod has to move, even if it is not known which.
+                yield EvictionBound(counted, max(come[closed], 1 - counted), level)
+
+    def _find_level(
+        self, pods: Mapping[int, int], highest: int, leaving: int = 0
+    ) -> tuple[int, int]:
         """
         Find the number of pods of the least full domain that takes the fewest evictions.
+
+        Args:
+            pods: Number of pods -> domains that have it, of those that count in the end.
+            leaving: Pods of the other domains.
 
         Returns:
             The evictions that it takes at least, and the most pods that a domain then has.
         """
-        if self.obstacle is not None:
+        if self.lowest > highest:
             return UNREACHABLE, self.max_skew
-        inside, low, high = pods[: self.size], self.lowest, self.highest
+        domains = [(number, times) for number, times in pods.items() if times]
+        low, high = self.lowest, highest
         # A larger minimum has fewer pods above the limit, and more missing below.
         while low < high:
             middle = (low + high) // 2
-            if self._missing(inside, middle) >= self._above(inside, middle):
+            if _count_missing(domains, middle) >= leaving + self._count_above(domains, middle):
                 high = middle
             else:
                 low = middle + 1
-        levels = {low, max(self.lowest, low - 1)}
         bound, level = min(
-            (max(self._missing(inside, one), self._above(inside, one)), one) for one in levels
+            (max(_count_missing(domains, one), leaving + self._count_above(domains, one)), one)
+            for one in {low, max(self.lowest, low - 1)}
         )
         return bound, level + self.max_skew
 
-    def _above(self, pods: Sequence[int], minimum: int) -> int:
+    def _count_above(self, domains: Sequence[tuple[int, int]], minimum: int) -> int:
         limit = minimum + self.max_skew
-        return sum([number - limit for number in pods if number > limit])
+        return sum([(number - limit) * times for number, times in domains if number > limit])
 
-    def _missing(self, pods: Sequence[int], minimum: int) -> int:
-        if optional := self.openings.optional:
-            pods = [number for domain, number in enumerate(pods) if domain not in optional]
-        return sum([minimum - number for number in pods if number < minimum])
+
+def _count_missing(domains: Sequence[tuple[int, int]], minimum: int) -> int:
+    return sum([(minimum - number) * times for number, times in domains if number < minimum])
 
 
 def bound_goal(
@@ -199,55 +176,40 @@ def bound_goal(
     Args:
         openings: When the domains count.
     """
-    has_minimum = size >= max(1, limit.min_domains)
-    fixed = max(0, max(reach.least, default=0) - limit.max_skew)
+    openings = openings.without({domain for domain, pods in enumerate(reach.least) if pods})
     required = [domain for domain in range(size) if domain not in openings.optional]
-    free = _find_minimum(reach, required) if has_minimum else 0
-    most = [reach.most[domain] for domain in required]
-    highest = min(free, *most) if has_minimum and most else free
-    lowest = max(fixed, _find_limit(reach, highest + limit.max_skew) - limit.max_skew)
-    bound = GoalBound(
-        limit.counts,
-        size,
-        limit.max_skew,
-        lowest,
-        highest,
-        openings=openings,
-    )
-    if lowest <= highest:
+    has_minimum = size >= max(1, limit.min_domains)
+    highest = tuple(_list_highest(reach, required)) if has_minimum else (0,)
+    lowest = max(0, max((reach.find_limit(), *reach.least)) - limit.max_skew)
+    bound = GoalBound(limit.counts, size, limit.max_skew, lowest, highest, openings=openings)
+    if lowest <= highest[-1]:
         return bound
     if not has_minimum:
         return replace(bound, obstacle=GoalObstacle.TOO_FEW_DOMAINS)
-    if fixed > free:
+    kept = reach.keep(required)
+    if max(reach.least) - limit.max_skew > kept.find_minimum():
         domains = _find_domains(reach.least, max(reach.least))
         return replace(bound, obstacle=GoalObstacle.FIXED_PODS, obstacle_domains=domains)
-    domains = tuple(one for one in required if reach.most[one] == min(most))
+    domains = tuple(one for one in required if reach.most[one] == min(kept.most))
     return replace(bound, obstacle=GoalObstacle.NO_NODES, obstacle_domains=domains)
+
+
+def _list_highest(reach: DomainRange, required: Sequence[int]) -> Iterator[int]:
+    """
+    Yield the most pods of the least full domain if 0, 1, and so on, of the others do not count.
+
+    Args:
+        required: The domains that always count.
+    """
+    always = reach.keep(required)
+    others = sorted(set(range(len(reach.least))).difference(required), key=reach.most.__getitem__)
+    for closed in range(len(others) + 1):
+        free = always.find_minimum(len(others) - closed)
+        # The domains with least room do not count.
+        fewest = (reach.most[domain] for domain in others[closed : closed + 1])
+        yield min((free, *always.most, *fewest))
 
 
 def _find_domains(pods: Sequence[int], number: int) -> tuple[int, ...]:
     """Find the domains with a number of pods."""
     return tuple(domain for domain, found in enumerate(pods) if found == number)
-
-
-def _find_minimum(reach: DomainRange, required: Sequence[int]) -> int:
-    """Find how many pods some domains can have, beside those that stay; their room is ignored."""
-    least = [reach.least[domain] for domain in required]
-    if not least:
-        return reach.total
-    numbers = range(reach.total // len(least), 0, -1)
-    fitting = (one for one in numbers if sum(max(one, n) for n in least) <= reach.total)
-    return next(fitting, 0)
-
-
-def _find_limit(reach: DomainRange, highest: int) -> int:
-    """Find how many pods the fullest domain has at least if all have a place; at most 1 more."""
-    if not reach.is_closed:
-        return 0
-    limits = range(highest + 1)
-    return next((most for most in limits if _hold(reach, most) >= reach.total), highest + 1)
-
-
-def _hold(reach: DomainRange, most: int) -> int:
-    """Count the pods that the domains can have together if none has more than a number."""
-    return sum(min(one, most) for one in reach.most)

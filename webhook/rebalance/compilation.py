@@ -17,7 +17,7 @@ from webhook.policy.placement.filters.run import prepare_filters
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
 from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.tallies import PodTally
-from webhook.rebalance.bounds import GoalBound, bound_goal, find_range
+from webhook.rebalance.bounds import GoalBound, bound_goal
 from webhook.rebalance.budgets import PodDisruptionBudget
 from webhook.rebalance.cells import NodeLimit, State, StateSpace, divide_nodes
 from webhook.rebalance.counts import CellCounts, CompiledLimit, compile_counts
@@ -32,6 +32,7 @@ from webhook.rebalance.model import (
 )
 from webhook.rebalance.openings import compile_openings, may_close, place_state
 from webhook.rebalance.pods import WorkloadPod
+from webhook.rebalance.ranges import find_range
 
 
 class CompiledPlan(msgspec.Struct, frozen=True):
@@ -98,9 +99,9 @@ def compile_model(
     ]
     wanted = [goal.tally(topology, census) for goal in goals]
     seen = [*wanted, *(tally for one in tallies for tally in (*one.hard, *one.soft))]
-    # With such a limit, room that other pods take may be missed.
-    is_open = not any(may_close(goal, sorted_pods) for goal in goals)
-    node_limits = list(_limit_nodes(tallies, sorted_pods)) if is_open else []
+    # With a limit, room that other pods take may be missed.
+    is_limited = not any(may_close(goal, sorted_pods) for goal in goals)
+    node_limits = list(_limit_nodes(tallies, sorted_pods)) if is_limited else []
     space = divide_nodes(sorted_pods, seen, node_limits, rest)
     if assumes_room:
         space = space.assume_room()
@@ -109,19 +110,16 @@ def compile_model(
     limits = [table.add(one, name) for one, name in zip(wanted, namespaces, strict=True)]
     rules = list(_list_rules(tallies, table, space, rest))
     model = RebalanceModel(space, table.counts, rules, budgets)
-    evictable, counts = find_evictable(space.pods, budgets), table.counts
-    ranges = [find_range(counts[limit.counts], space, evictable) for limit in limits]
-    sizes = [counts[limit.counts].size for limit in limits]
-    openings = [
-        compile_openings(goal, tally, counts[limit.counts], model, rest)
-        for goal, tally, limit in zip(goals, wanted, limits, strict=True)
-    ]
-    bounds = tuple(map(bound_goal, limits, sizes, ranges, openings))
-    unlimited = [one.without_limits for one in ranges]
-    loose = tuple(
-        map(bound_goal, limits, sizes, unlimited, [one.without_limits for one in openings])
-    )
-    return CompiledPlan(space, model, bounds, loose)
+    evictable = find_evictable(space.pods, budgets)
+    bounds, loose_bounds = list[GoalBound](), list[GoalBound]()
+    for goal, tally, limit in zip(goals, wanted, limits, strict=True):
+        counts = table.counts[limit.counts]
+        reach = find_range(counts, space, evictable)
+        openings = compile_openings(goal, tally, counts, space, rest)
+        bounds.append(bound_goal(limit, counts.size, reach, openings))
+        loosened = reach.without_limits, openings.without_limits
+        loose_bounds.append(bound_goal(limit, counts.size, *loosened))
+    return CompiledPlan(space, model, tuple(bounds), tuple(loose_bounds))
 
 
 def remove_pods(cluster: SchedulingCluster, pods: Iterable[WorkloadPod]) -> SchedulingCluster:

@@ -51,7 +51,6 @@ class RebalanceModel:
     The evictions of each state, and the states that each may lead to.
 
     Attributes:
-        space: The kinds and cells.
         start: The canonical state at the start.
         work: Number of cells that were looked at.
         is_doubtful: Whether a state was looked at in which an assumption about room may fail.
@@ -64,7 +63,7 @@ class RebalanceModel:
         rules: Sequence[KindRules],
         budgets: Sequence[PodDisruptionBudget],
     ) -> None:
-        self.space = space
+        self._space = space
         self.counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
         groups = defaultdict[int, list[int]](list)
         self._group = space.groups
@@ -80,7 +79,7 @@ class RebalanceModel:
     @property
     def kinds(self) -> tuple[PodKind, ...]:
         """The kinds of the pods."""
-        return self.space.kinds
+        return self._space.kinds
 
     def canonical(self, state: State) -> State:
         """Return the state that represents all that are equal but for an exchange of cells."""
@@ -173,7 +172,7 @@ class RebalanceModel:
     def _find_cells(self, rest: State, kind: int) -> Sequence[int]:
         """Find the cells that the scheduler may choose for the replacement of a pod that left."""
         rules = self._rules[kind]
-        find_passing = rules.passing or self.find_room
+        find_passing = rules.passing or self._find_room
         passing = list(find_passing(rest, kind))
         for limit in rules.hard:
             counts = self.counts[limit.counts]
@@ -186,9 +185,9 @@ class RebalanceModel:
             ]
         return rules.ranking(rest, passing) if rules.ranking and passing else passing
 
-    def find_room(self, rest: State, kind: int) -> Iterator[int]:
+    def _find_room(self, rest: State, kind: int) -> Iterator[int]:
         """Yield the cells that pass the filters, if besides constraints only resources matter."""
-        requests = self.space.requests
+        requests = self._space.requests
         wanted = requests[kind]
         for cell, free, ceiling in self._limited[kind]:
             column = rest[cell]
@@ -199,21 +198,21 @@ class RebalanceModel:
             elif len(wanted) == 1:
                 if sum(column) < free[0]:
                     yield cell
-            elif _fits(wanted, free, column, requests):
+            elif has_room(wanted, free, column, requests):
                 yield cell
 
     @cached_property
     def _limited(self) -> Sequence[Sequence[tuple[int, Column, int | None]]]:
         """By kind, the cells that it may enter, with what is free there."""
-        cells = self.space.cells
+        cells = self._space.cells
         return [
             [(i, cell.free, cell.ceiling) for i, cell in enumerate(cells) if cell.passes[kind]]
             for kind in range(len(self.kinds))
         ]
 
 
-def _fits(wanted: Column, free: Column, column: Column, requests: Sequence[Column]) -> bool:
-    """Whether there is room for one more pod; a resource that it does not request may be short."""
+def has_room(wanted: Column, free: Column, column: Column, requests: Sequence[Column]) -> bool:
+    """Whether one more pod fits into a cell; a resource that it does not request may be short."""
     return all(
         amount <= free[dimension] - sum(map(mul, column, taken))
         for dimension, (amount, taken) in enumerate(

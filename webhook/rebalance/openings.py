@@ -1,5 +1,5 @@
 """
-The domains of a soft constraint that count in each state of a search: ``compile_openings``.
+The domains of a soft constraint that count in each state of a search: ``DomainOpenings``.
 
 A domain with counted pods counts. Without them it does if a node of it passes all filters but that
 of constraints. If all pods that may move are counted, an empty domain has none of them, so that
@@ -7,18 +7,69 @@ this is the same in all states; otherwise other pods that move may take the room
 """
 
 import dataclasses
-from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
-from webhook.rebalance.bounds import ALWAYS_OPEN, DomainFilter, DomainOpenings
-from webhook.rebalance.cells import AMPLE, State, StateSpace
+from webhook.rebalance.cells import AMPLE, Column, State, StateSpace
 from webhook.rebalance.counts import CellCounts
 from webhook.rebalance.goals import SpreadGoal, shares_goal
 from webhook.rebalance.kinds import SortedPods
-from webhook.rebalance.model import RebalanceModel
+from webhook.rebalance.model import has_room
 from webhook.rebalance.opendomains import find_open
+
+RoomCounter: TypeAlias = Callable[[State, Sequence[int]], Sequence[int]]
+"""
+Counts, by domain, how many more pods have to come, at least, before it has no room.
+
+Args are a state and its counted pods by domain. Pods that the constraint counts are left out.
+"""
+
+
+class DomainOpenings(msgspec.Struct, frozen=True):
+    """
+    When the domains of a constraint count.
+
+    Attributes:
+        emptiable: The domains of a soft constraint that counted pods can leave; none of a hard one.
+        optional: Those of them that may not count while they have no counted pods.
+        count_rooms: None if the optional ones then never count.
+        is_filled_up: Whether a domain with room counts until so many pods have come that the
+            constraint does not count; otherwise any eviction may be enough.
+    """
+
+    emptiable: frozenset[int] = frozenset()
+    optional: frozenset[int] = frozenset()
+    count_rooms: RoomCounter | None = None
+    is_filled_up: bool = True
+
+    @property
+    def without_limits(self) -> "DomainOpenings":
+        """The same if pods that are not looked at may take the room of any domain."""
+        return DomainOpenings(self.emptiable, self.emptiable)
+
+    def without(self, domains: Container[int]) -> "DomainOpenings":
+        """The same if some domains always have counted pods."""
+        left = frozenset(domain for domain in self.optional if domain not in domains)
+        return replace(self, optional=left)
+
+    def find_rooms(self, state: State, pods: Sequence[int]) -> dict[int, int]:
+        """
+        Find the room of each optional domain; one without counted pods counts if it has some.
+
+        Args:
+            pods: By domain.
+        """
+        rooms = self.count_rooms(state, pods) if self.count_rooms else [0] * len(pods)
+        return {domain: rooms[domain] for domain in self.optional}
+
+
+ALWAYS_OPEN = DomainOpenings()
+"""Those of a hard constraint."""
 
 
 def may_close(goal: SpreadGoal, pods: SortedPods) -> bool:
@@ -35,7 +86,7 @@ def compile_openings(
     goal: SpreadGoal,
     tally: PodTally,
     counts: CellCounts,
-    model: RebalanceModel,
+    space: StateSpace,
     cluster: SchedulingCluster,
 ) -> DomainOpenings:
     """
@@ -47,32 +98,21 @@ def compile_openings(
     """
     if goal.is_hard:
         return ALWAYS_OPEN
-    space = model.space
-    fixed = {domain for domain in range(counts.size) if counts.fixed[domain]}
+    empty = frozenset(domain for domain in range(counts.size) if not counts.fixed[domain])
     if not may_close(goal, space.pods):
         opened = find_open(goal.pods, tally, tally.domains.sizes, cluster)
-        return _join(counts, fixed | {counts.values.index(value) for value in opened}, None)
+        closed = frozenset(domain for domain in empty if counts.values[domain] not in opened)
+        return DomainOpenings(empty, closed)
     if not space.pods.is_simple:
-        return _join(counts, fixed, _filter_states(goal, tally, counts, space, cluster))
-    kinds = _find_kinds(goal, space, cluster)
-    return _join(
-        counts, fixed | _find_ample(kinds, counts, space), _find_room(kinds, counts, model)
-    )
-
-
-def _join(
-    counts: CellCounts, always: AbstractSet[int], find_later: DomainFilter | None
-) -> DomainOpenings:
-    """Join the domains that always count with those that other pods may close."""
-
-    def find(state: State, empty: Collection[int]) -> AbstractSet[int]:
-        unknown = [domain for domain in empty if domain not in always]
-        if find_later is None or not unknown:
-            return always
-        return always | find_later(state, unknown)
-
-    domains = frozenset(range(counts.size))
-    return DomainOpenings(domains, domains - always, find)
+        count_open = _filter_states(goal, tally, counts, space, cluster)
+        return DomainOpenings(empty, empty, count_open, is_filled_up=False)
+    kinds, others = _find_kinds(goal, space, cluster), _find_others(counts, space)
+    count_rooms = _count_rooms(kinds, others, counts, space)
+    # A domain with room for all other pods always counts.
+    most = sum(column[kind] for column in space.count_start() for kind in others)
+    vacant = count_rooms(((0,) * len(space.kinds),) * len(space.cells), ())
+    closable = frozenset(domain for domain in empty if vacant[domain] <= most)
+    return DomainOpenings(empty, closable, count_rooms)
 
 
 def _find_kinds(goal: SpreadGoal, space: StateSpace, cluster: SchedulingCluster) -> list[int]:
@@ -83,24 +123,36 @@ def _find_kinds(goal: SpreadGoal, space: StateSpace, cluster: SchedulingCluster)
     ]
 
 
-def _find_ample(kinds: Sequence[int], counts: CellCounts, space: StateSpace) -> set[int]:
-    """Find the domains where there is room wherever the pods that may move are."""
-    return {
-        domain
-        for cell, domain in counts.eligible
-        if space.cells[cell].free[0] >= AMPLE and any(space.cells[cell].passes[k] for k in kinds)
-    }
+def _find_others(counts: CellCounts, space: StateSpace) -> list[int]:
+    """Find the kinds that do not count."""
+    return [kind for kind in range(len(space.kinds)) if kind not in counts.kinds]
 
 
-def _find_room(kinds: Sequence[int], counts: CellCounts, model: RebalanceModel) -> DomainFilter:
-    """Return the function that looks for room beside the pods of a state."""
-    inside = dict(counts.eligible)
+def _count_rooms(
+    kinds: Sequence[int], others: Sequence[int], counts: CellCounts, space: StateSpace
+) -> RoomCounter:
+    """Return the function that finds the room for some kinds beside pods of others."""
+    requests, entered = space.requests, list[tuple[int, int, Column, list[Column]]]()
+    for index, domain in counts.eligible:
+        cell = space.cells[index]
+        if wanted := [requests[kind] for kind in kinds if cell.passes[kind]]:
+            entered.append((index, domain, cell.free, wanted))
 
-    def find(state: State, empty: Collection[int]) -> AbstractSet[int]:
-        cells = {cell for kind in kinds for cell in model.find_room(state, kind)}
-        return {inside[cell] for cell in cells if cell in inside}.intersection(empty)
+    def count(state: State, _: Sequence[int]) -> Sequence[int]:
+        rooms = [0] * counts.size
+        for index, domain, free, wanted in entered:
+            column = state[index]
+            if len(free) == 1:
+                rooms[domain] += max(0, free[0] - sum([column[kind] for kind in others]))
+            elif free[0] >= AMPLE:
+                rooms[domain] += AMPLE
+            else:
+                remaining = tuple(pods * (kind in others) for kind, pods in enumerate(column))
+                # One pod may take the room for all.
+                rooms[domain] += any(has_room(one, free, remaining, requests) for one in wanted)
+        return rooms
 
-    return find
+    return count
 
 
 def _filter_states(
@@ -109,15 +161,15 @@ def _filter_states(
     counts: CellCounts,
     space: StateSpace,
     cluster: SchedulingCluster,
-) -> DomainFilter:
+) -> RoomCounter:
     """Return the function that runs all filters beside the pods of a state."""
 
-    def find(state: State, empty: Collection[int]) -> AbstractSet[int]:
-        trial = place_state(state, space, cluster)
-        found = find_open(goal.pods, tally, {counts.values[domain] for domain in empty}, trial)
-        return {counts.values.index(value) for value in found}
+    def count(state: State, pods: Sequence[int]) -> Sequence[int]:
+        empty = {counts.values[domain] for domain, number in enumerate(pods) if not number}
+        opened = find_open(goal.pods, tally, empty, place_state(state, space, cluster))
+        return [value in opened for value in counts.values]
 
-    return find
+    return count
 
 
 def place_state(state: State, space: StateSpace, cluster: SchedulingCluster) -> SchedulingCluster:

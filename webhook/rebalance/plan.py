@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
 from webhook.rebalance.budgets import PodDisruptionBudget
-from webhook.rebalance.compilation import compile_model
+from webhook.rebalance.compilation import CompiledPlan, compile_model
 from webhook.rebalance.components import (
     PlanComponent,
     WorkloadName,
@@ -35,7 +35,7 @@ from webhook.rebalance.notes import PlanNote, find_notes
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod, renew_claims
 from webhook.rebalance.replay import EvictionStep, replay
 from webhook.rebalance.search import SearchProblem
-from webhook.rebalance.solution import solve
+from webhook.rebalance.solution import Solution, solve
 
 
 class GoalResult(msgspec.Struct, frozen=True):
@@ -214,13 +214,7 @@ def _plan_component(
         return _Part()
     if not pending.isdisjoint(map(name_workload, pods)):
         return _Part(failures=dict.fromkeys(broken, _GoalFailure(GoalObstacle.PENDING_PODS)))
-    compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
-    hard = [goal.is_hard for goal in goals]
-    order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
-    solution = solve(compiled.model, compiled.bounds, hard, order)
-    if compiled.model.is_doubtful:
-        compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
-        solution = solve(compiled.model, compiled.bounds, hard, order)
+    compiled, solution = _search(component, cluster, budgets, excess)
     attempt, reached, obstacles = solution
     loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])
     failures = {
@@ -234,19 +228,37 @@ def _plan_component(
         loose.bound(compiled.model.start),
         attempt.is_proven,
     )
+    return _doubt(part, pods)
+
+
+def _search(
+    component: PlanComponent,
+    cluster: SchedulingCluster,
+    budgets: Sequence[PodDisruptionBudget],
+    excess: Sequence[int],
+) -> tuple[CompiledPlan, Solution]:
+    """Find the strategy for the goals; again if it came to nodes whose room was assumed."""
+    pods, goals = component
+    hard = [goal.is_hard for goal in goals]
+    order = sorted(range(len(goals)), key=lambda index: (not hard[index], excess[index] > 0))
+    compiled = compile_model(pods, goals, cluster, budgets, assumes_room=True)
+    solution = solve(compiled.model, compiled.bounds, hard, order)
+    if compiled.model.is_doubtful:
+        compiled = compile_model(pods, goals, cluster, budgets, assumes_room=False)
+        solution = solve(compiled.model, compiled.bounds, hard, order)
+    return compiled, solution
+
+
+def _doubt(part: _Part, pods: Iterable[WorkloadPod]) -> _Part:
+    """Withdraw what is proven of a part, as far as its pods may not do what the model assumes."""
     # By a template that differs from its pods, other nodes than foreseen may take the replacements.
-    # A controller with more pods than replicas creates none.
+    # A controller with more pods than replicas creates none. A constraint fails nevertheless.
     if any(one.differences or one.is_surplus for one in pods):
-        return _doubt_all(part)
+        least, loose_least = min(1, part.least), min(1, part.loose_least)
+        return replace(part, least=least, loose_least=loose_least, is_proven=False)
     if any(one.may_be_ranked_otherwise for one in pods):
         return replace(part, least=part.loose_least, is_proven=False)
     return part
-
-
-def _doubt_all(part: _Part) -> _Part:
-    """Return a part of which nothing is proven but that a constraint does not hold."""
-    least, loose_least = min(1, part.least), min(1, part.loose_least)
-    return replace(part, least=least, loose_least=loose_least, is_proven=False)
 
 
 def _list_immovable(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple, TypeAlias
 
-from webhook.rebalance.bounds import UNREACHABLE, GoalBound
+from webhook.rebalance.bounds import UNREACHABLE, EvictionBound, GoalBound
 from webhook.rebalance.cells import State
 from webhook.rebalance.model import Eviction, RebalanceModel
 
@@ -67,10 +67,11 @@ class SearchProblem:
         found = self._known.get(state)
         if found is None:
             pods = self.model.count_pods(state)
-            each = [[goal.bound(pods[goal.counts], state) for goal in part] for part in self._parts]
-            # Goals that count the same pods may be served by the same evictions.
-            highest = sum(max(part) for part in each)
-            found = self._known[state] = (min(highest, UNREACHABLE), sum(map(sum, each)))
+            parts = [
+                [goal.list_cases(pods[goal.counts], state) for goal in part] for part in self._parts
+            ]
+            each = (min(case.total for case in cases) for part in parts for cases in part)
+            found = self._known[state] = (join_cases(parts), sum(each))
         return found
 
     def rank_evictions(
@@ -102,7 +103,9 @@ class SearchProblem:
     def _find_excess(self, state: State) -> Callable[[Eviction], tuple[int, int]]:
         """Return the function that compares the domains that evictions leave with their levels."""
         pods, model = self.model.count_pods(state), self.model
-        goals = [(one.counts, one.find_level(pods[one.counts])[1]) for one in self._bounds]
+        goals = [
+            (one.counts, one.find_least(pods[one.counts], state).level) for one in self._bounds
+        ]
 
         def find_excess(eviction: Eviction) -> tuple[int, int]:
             domains = [(one, model.find_domain(one, eviction), level) for one, level in goals]
@@ -123,3 +126,28 @@ def _separate(model: RebalanceModel, bounds: Sequence[GoalBound]) -> list[tuple[
         members = [one for part in joined for one in part[1]]
         parts.append((kinds, (*members, bound)))
     return [part for _, part in parts]
+
+
+def join_cases(parts: Sequence[Sequence[Sequence[EvictionBound]]]) -> int:
+    """
+    Bound the evictions for several goals from below.
+
+    Args:
+        parts: The cases of each goal. Goals of different parts count no pods in common; evictions
+            of other pods may serve a goal of another part.
+    """
+    goals = [cases for part in parts for cases in part]
+    number = max([min([case.total for case in cases]) for cases in goals], default=0)
+    larger = {case.total for cases in goals for case in cases if case.total > number}
+    # With more evictions more cases are possible, some of them with fewer of counted pods.
+    for total in (*sorted(larger), UNREACHABLE):
+        least = sum([max([_count_least(cases, number) for cases in part]) for part in parts])
+        if least <= total:
+            return max(least, number)
+        number = total
+    return UNREACHABLE
+
+
+def _count_least(cases: Sequence[EvictionBound], number: int) -> int:
+    """Find the fewest evictions of counted pods, of cases with at most a number of evictions."""
+    return min([case.counted for case in cases if case.total <= number])
