@@ -85,6 +85,10 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a tainted zone whose nodes are not ready": (
         judged(spread()), [*zones("a1"), node("c1", "zone-c", NOT_READY, GPU)], True, True
     ),
+    "a tainted zone whose nodes are cordoned": (
+        judged(spread()),
+        [*zones("a1"), replace(node("c1", "zone-c", GPU), unschedulable=True)], False, True,
+    ),
     "a soft constraint": (
         judged(spread(whenUnsatisfiable="ScheduleAnyway")), TAINTED_C, False, False
     ),
