@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from tests.build import Json, spread
 from tests.policy.advice.orders import count_placed
-from tests.policy.advice.subjects import GPU, NOT_READY, TOLERATING, audit, check_rule, deployed
+from tests.policy.advice.subjects import (
+    GPU,
+    NOT_READY,
+    TOLERATING,
+    admission,
+    audit,
+    check_rule,
+    deployed,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import PASSING_TAINTS, UNSCHEDULABLE, find_rejection
@@ -73,10 +81,12 @@ def restore(node: Node) -> Node:
 
 
 def list_rules(rules: Sequence[str], advised: Subject, nodes: Sequence[Node]) -> list[str]:
+    """List the rules of which an audit has a finding."""
     return [rule for rule in rules if check_rule(rule, advised, audit(nodes))]
 
 
 def can_enter(advised: Subject, nodes: Sequence[Node]) -> bool:
+    """Whether the pods can go to some node, as far as constraints do not decide."""
     return any(find_rejection(node, advised.demands) is None for node in nodes)
 
 
@@ -93,3 +103,12 @@ def test_pods_without_a_place_are_reported(nodes: list[Node], advised: Subject) 
     lasting = list_rules(CLOSED_FOR_GOOD, advised, nodes)
     assert bool(lasting) is (can_enter(advised, restored) and later < replicas)
     assert lasting == list_rules(CLOSED_FOR_GOOD, advised, restored)
+
+
+@given(some_nodes(), some_subject())
+def test_an_admission_reports_what_an_audit_does(nodes: list[Node], advised: Subject) -> None:
+    later = list_rules(CLOSED_FOR_GOOD, advised, nodes)
+
+    soon = [rule for rule in CLOSED_FOR_GOOD if check_rule(rule, advised, admission(nodes))]
+
+    assert set(soon) <= set(later) or not can_enter(advised, list(map(restore, nodes)))
