@@ -281,15 +281,14 @@ class FakeFacts:
         return sum(topology_key in node.labels for node in self._schedulable())
 
     def domains(self, topology_key: str) -> int:
-        nodes = self._schedulable()
-        return len({n.labels[topology_key] for n in nodes if topology_key in n.labels})
+        return len({n.labels[topology_key] for n in self.nodes if topology_key in n.labels})
 
     def label_keys(self) -> Collection[str]:
         return {key for node in self._schedulable() for key in node.labels}
 
     def tainted_domains(self, topology_key: str) -> Sequence[TaintedDomains]:
         ways: dict[str, set[tuple[Taint, ...]]] = {}
-        for node in self._schedulable():
+        for node in self.nodes:
             if topology_key in node.labels:
                 hard = lasting_taints(node)
                 ways.setdefault(node.labels[topology_key], set()).add(hard)

@@ -21,11 +21,11 @@ CASES: dict[str, tuple[list[NodeObject], int, int, int]] = {
     "two nodes of one zone": ([node("a", {ZONE: "1"}), node("b", {ZONE: "1"})], 2, 2, 1),
     "two nodes of two zones": ([node("a", {ZONE: "1"}), node("b", {ZONE: "2"})], 2, 2, 2),
     "an empty zone is a zone": ([node("a", {ZONE: ""}), node("b", {ZONE: "2"})], 2, 2, 2),
-    "a cordoned node counts for nothing": (
+    "a cordoned node forms a domain": (
         [node("a", {ZONE: "1"}), node("b", {ZONE: "2"}, unschedulable=True)],
         1,
         1,
-        1,
+        2,
     ),
     "a tainted node counts": ([node("a", {ZONE: "1"}, taints=[model.Taint(key="x")])], 1, 1, 1),
     "of two nodes of one name the last counts": ([node("a", {ZONE: "1"}), node("a", {})], 1, 0, 0),
@@ -78,7 +78,9 @@ def test_counts_follow_every_change(changes: list[Change]) -> None:
         for key in (ZONE, "host"):
             values = [labels[key] for labels in schedulable if key in labels]
             assert store.nodes_with(key) == len(values)
-            assert store.taints.count_domains(key) == len(set(values))
+            every = [found.labels for found in known.values()]
+            domains = {labels[key] for labels in every if key in labels}
+            assert store.taints.count_domains(key) == len(domains)
 
 
 def test_domains_of_tainted_nodes_are_found() -> None:
@@ -130,8 +132,12 @@ TAINTED_CASES: dict[str, tuple[list[NodeObject], list[tuple[list[tuple[Taint, ..
         [node("a", {ZONE: "1"}, taints=[GPU]), node("b", {ZONE: "1"}, taints=[GPU, SPOT])],
         [([(GPU,), (GPU, SPOT)], "1")],
     ),
-    "a cordoned node does not count": (
+    "a cordoned node keeps a domain open": (
         [node("a", {ZONE: "1"}, taints=[GPU]), node("b", {ZONE: "1"}, unschedulable=True)],
+        [],
+    ),
+    "a domain of a cordoned node with a taint": (
+        [node("a", {ZONE: "1"}, taints=[GPU], unschedulable=True)],
         [([(GPU,)], "1")],
     ),
     "two domains with one taint set are one entry": (

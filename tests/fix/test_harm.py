@@ -18,6 +18,15 @@ WORSE: dict[str, tuple[list[str], list[str], list[str], str]] = {
     "Pending pods that were there": (["TSC101", "TSC109"], ["TSC109"], [], ""),
     "Pending pods of one more constraint": (["TSC104"], ["TSC104", "TSC104"], [], "TSC104"),
     "Pending pods that the API rules hid": (["TSC001"], ["TSC109", "TSC105"], [], ""),
+    "Pending pods that closed domains hid": (["TSC105"], ["TSC109"], [], ""),
+    "Pending pods of another closed domain": (
+        ["TSC116"],
+        ["TSC105", "TSC109"],
+        ["TSC105"],
+        "TSC109",
+    ),
+    "other Pending pods than closed domains hide": (["TSC105"], ["TSC106"], [], "TSC106"),
+    "Pending pods beside closed domains": (["TSC105"], ["TSC105", "TSC109"], [], "TSC109"),
     "closed domains": (["TSC101"], ["TSC105"], [], "TSC105"),
     "closed domains that are fixed as well": (["TSC101"], ["TSC105"], ["TSC105"], ""),
 }

@@ -16,7 +16,7 @@ from webhook.policy.placement.nodes import lasting_taints
 
 class NodeStore(Store[wire.NodeObject]):
     """
-    Store of all Nodes; the counts exclude Nodes marked unschedulable.
+    Store of all Nodes; the counts of Nodes exclude those marked unschedulable.
 
     Attributes:
         taints: Index of the domains by the taints of their Nodes.
@@ -72,10 +72,10 @@ class NodeStore(Store[wire.NodeObject]):
         return self._labelled.keys()
 
     def _count(self, node: Node, change: int) -> None:
+        self.taints.count(node, change)
         if node.unschedulable:
             return
         self._schedulable += change
-        self.taints.count(node, change)
         for key in node.labels:
             self._labelled[key] += change
             if not self._labelled[key]:
@@ -88,7 +88,7 @@ TaintSet = tuple[Taint, ...]
 
 class TaintIndex:
     """
-    For every label key, the topology domains by the taints of their Nodes.
+    For every label key, the topology domains by the taints of their Nodes, whatever their state.
 
     Domains with the same combinations of taints share one entry, so the cost of a lookup grows with
     the kinds of Node pools, not with the number of Nodes.
@@ -101,7 +101,7 @@ class TaintIndex:
         self._tainted: dict[str, dict[frozenset[TaintSet], dict[str, None]]] = {}
 
     def count(self, node: Node, change: int) -> None:
-        """Add a Node that is not cordoned (1), or remove one with its labels and taints (-1)."""
+        """Add a Node (1), cordoned or not, or remove one with its labels and taints (-1)."""
         taint_set = lasting_taints(node)
         for key, value in node.labels.items():
             domains = self._domains.setdefault(key, {})

@@ -21,6 +21,9 @@ PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109", "TSC119"})
 CLOSED_RULES = frozenset({"TSC105", "TSC116"})
 """Further advice about such pods, which a change may cause if the same run fixes it."""
 
+HIDDEN_RULE = "TSC109"
+"""Advice about two constraints, which is hidden while a closed domain limits one of them alone."""
+
 NOT_SHOWN = FixObstacle(
     "it is not shown that all replicas would have a place: in some order of placement, replicas "
     "would stay Pending"
@@ -43,6 +46,9 @@ def find_worse(
     # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
     is_refused = bool(API_RULES.keys() & had.keys())
     forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES | CLOSED_RULES
+    # A domain that does not count any more lets more replicas be placed, if not all of them.
+    if sum(has[rule] - had[rule] for rule in CLOSED_RULES) < 0:
+        forbidden = forbidden - {HIDDEN_RULE}
     for found in after:
         is_caused = found.rule in forbidden and has[found.rule] > had[found.rule]
         if is_caused and not (found.rule in CLOSED_RULES and is_fixed(found)):

@@ -57,8 +57,8 @@ ADVICE_ENTRIES = (
         "By default, taints are ignored when domains are counted. A zone of tainted nodes, or "
         "a control plane node where nodes are the domains, then counts as one that stays empty: "
         "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
-        "stays Pending. If all replicas have a place, also during a rollout, the rule is "
-        "satisfied.",
+        "stays Pending. It does not matter whether the nodes are cordoned as well. If all replicas "
+        "have a place, also during a rollout, the rule is satisfied.",
         "write `nodeTaintsPolicy: Honor`, so that these nodes do not count",
         action=Action.WARN,
     ),
@@ -67,11 +67,15 @@ ADVICE_ENTRIES = (
         "some node satisfies all hard constraints together",
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
-        "one that nodeSelector, affinity and taints keep off every node. A domain whose nodes are "
-        "all cordoned or not ready counts as well, and may leave the pods after the next one no "
-        "place.",
+        "one that nodeSelector, affinity and taints keep off every node, and one for which all "
+        "nodes are cordoned or not ready. A domain whose nodes are all cordoned or not ready "
+        "counts as well, and may leave the pods after the next one no place. With "
+        "`nodeTaintsPolicy: Honor` it does not count, and there may be fewer domains than "
+        "minDomains, with the same effect. A domain that taints or affinity close as well is the "
+        "subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
-        "every order, or make one of the constraints `ScheduleAnyway`",
+        "every order, or make one of the constraints `ScheduleAnyway`; wait for nodes that are "
+        "cordoned or not ready",
     ),
     advice_entry(
         "TSC107",
@@ -174,10 +178,10 @@ ADVICE_ENTRIES = (
         "no domain that counts is closed by nodeSelector or affinity",
         "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
         "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
-        "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. If "
-        "all replicas have a place, also during a rollout, the rule is satisfied. Each pod of a "
-        "DaemonSet can go to one node only: a domain then takes maxSkew pods more than the one "
-        "with the fewest of its nodes.",
+        "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. It "
+        "does not matter whether the nodes are cordoned as well. If all replicas have a place, "
+        "also during a rollout, the rule is satisfied. Each pod of a DaemonSet can go to one node "
+        "only: a domain then takes maxSkew pods more than the one with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count",
         action=Action.WARN,

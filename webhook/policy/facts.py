@@ -70,7 +70,7 @@ class Facts(Protocol):
         return 0
 
     def domains(self, topology_key: str, /) -> int:
-        """Count the values that a label has on schedulable Nodes."""
+        """Count the values that a label has on Nodes, whatever their state."""
         return 0
 
     def label_keys(self) -> Collection[str]:

@@ -46,6 +46,21 @@ LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
         [WAIT_FOR_NODES],
     ),
     "a drained node of a zone": (deployed(spread()), [*THREE, cordon(*zones("a3"))], []),
+    "a drained zone that does not count, and too few others": (
+        deployed(spread(minDomains=3, nodeTaintsPolicy="Honor")), DRAINED, [WAIT_FOR_NODES]
+    ),
+    "a drained zone, and one too few": (deployed(spread(minDomains=4)), DRAINED, [WAIT_FOR_NODES]),
+    "a drained zone, and a tainted one": (
+        deployed(spread()), [*DRAINED, node("d1", "zone-d", GPU)], [HONOR]
+    ),
+    "a drained node of a tainted zone": (
+        deployed(spread()),
+        [*zones("a1", "b1"), cordon(*zones("c1")), node("c2", "zone-c", GPU)], [HONOR],
+    ),
+    "a drained zone that is tainted, which another finding is about": (
+        deployed(spread()),
+        [*zones("a1", "b1"), replace(node("c1", "zone-c", GPU), unschedulable=True)], [],
+    ),
     "taints are honored": (deployed(spread(nodeTaintsPolicy="Honor")), DRAINED, []),
     "pods that have a place": (deployed(spread(), replicas=2), DRAINED, []),
     "one pod": (deployed(spread(), replicas=1), DRAINED, []),
@@ -72,14 +87,25 @@ def test_pods_that_wait_for_nodes(judged: Subject, nodes: list[Node], instead: l
         assert max(count_placed(judged, nodes, judged.replicas or 0)) < (judged.replicas or 0)
 
 
-def test_the_closed_domains_and_the_places_are_named() -> None:
-    (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED))
+ENOUGH = spread(minDomains=3, nodeTaintsPolicy="Honor")
+UNREADY = "2 of 6 pods that wait have a place: all nodes of zone-c that they can go to are cordoned"
+KEY = '"topology.kubernetes.io/zone"'
 
-    assert violation.field == "spec.template.spec.topologySpreadConstraints[0]"
-    assert violation.problem == (
-        "2 of 6 pods that wait have a place: all nodes of zone-c are cordoned or not ready, but "
-        '"topology.kubernetes.io/zone" counts them'
-    )
+# subject, what is said after the nodes, field of the constraint
+NAMED: dict[str, tuple[Subject, str, str]] = {
+    "counted": (deployed(spread()), f"but {KEY} counts them", ".nodeTaintsPolicy"),
+    "not counted": (deployed(ENOUGH), f"so that {KEY} has 2 domains, and minDomains is 3", ""),
+}
+
+
+@pytest.mark.parametrize(("judged", "effect", "field"), NAMED.values(), ids=NAMED.keys())
+def test_the_closed_domains_and_the_places_are_named(
+    judged: Subject, effect: str, field: str
+) -> None:
+    (violation,) = check_rule("TSC106", judged, audit(DRAINED))
+
+    assert violation.field == f"spec.template.spec.topologySpreadConstraints[0]{field}"
+    assert violation.problem == f"{UNREADY} or not ready, {effect}"
 
 
 def test_without_node_policies_the_nodes_must_return() -> None:
@@ -94,5 +120,7 @@ def test_pods_that_run_have_a_place_already() -> None:
 
     (violation,) = check_rule("TSC106", judged, audit(DRAINED, [pods]))
 
-    assert violation.problem.startswith("2 of 3 pods that wait have a place: all nodes of zone-c ")
+    assert violation.problem.startswith(
+        "2 of 3 pods that wait have a place: all nodes of zone-c that "
+    )
     assert check_rule("TSC106", replace(judged, replicas=5), audit(DRAINED, [pods])) == []

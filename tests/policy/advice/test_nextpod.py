@@ -20,6 +20,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.advise import advise
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
@@ -43,6 +44,9 @@ SMALL = zones("a1", "b1", "b2")
 FULL = [running("a1", "b1", "b1")]
 
 ONE = [running("a1")]
+
+CORDONED_A = Node("a1", {ZONE: "zone-a"}, unschedulable=True)
+DRAINED_GPU = replace(node("c1", "zone-c", UNSCHEDULABLE, GPU), unschedulable=True)
 
 NO_NODE = "# let its pods go to some nodes by nodeSelector, affinity and tolerations"
 
@@ -91,7 +95,19 @@ PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] 
     ),
     "no nodes": (deployed(spread()), [], [], None),
     "a node that is cordoned": (
-        deployed(spread()), [Node("a1", {ZONE: "zone-a"}, unschedulable=True)], [], None
+        deployed(spread()), [CORDONED_A], [], (PATH, WAIT_FOR_NODES)
+    ),
+    "the one node that the pod requires is cordoned": (
+        deployed(spread(), template_spec={"nodeSelector": {ZONE: "zone-a"}}),
+        [CORDONED_A, *zones("b1")], [], (PATH, WAIT_FOR_NODES),
+    ),
+    "a cordoned node, and a soft constraint": (
+        deployed(spread(whenUnsatisfiable=SOFT)), [CORDONED_A], [], (PATH, WAIT_FOR_NODES)
+    ),
+    "a cordoned node, and no constraint": (deployed(), [CORDONED_A], [], None),
+    "a domain that never fills, of a cordoned node": (
+        deployed(spread()), [*zones("a1", "b1"), DRAINED_GPU], [running("a1", "b1")],
+        (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor"),
     ),
     "no replicas": (deployed(spread(), HOST, replicas=0), SMALL, FULL, None),
     "a pod that has its node": (subject(pod(spread(), HOST, nodeName="b1")), SMALL, FULL, None),
@@ -152,6 +168,22 @@ def test_without_node_policies_another_change_is_suggested() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("nodes", "problem"),
+    [
+        ([CORDONED_A], "the node that its pods can go to is cordoned or not ready"),
+        (
+            [CORDONED_A, node("b1", "zone-b", NOT_READY), node("c1", "zone-c", GPU)],
+            "both nodes that its pods can go to are cordoned or not ready",
+        ),
+    ],
+)
+def test_nodes_that_are_closed_for_now_are_counted(nodes: list[Node], problem: str) -> None:
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes))
+
+    assert violation.problem == f"{problem}: the next pod stays Pending"
+
+
 def test_the_rejecting_constraints_are_reported() -> None:
     (violation,) = check_rule("TSC106", deployed(spread(), HOST), audit(SMALL, FULL))
 
@@ -164,8 +196,8 @@ def test_the_rejecting_constraints_are_reported() -> None:
 DRAINED_NODE = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)
 DRAINED = [*zones("a1", "b1"), DRAINED_NODE]
 OFF = gates(NodeInclusionPolicyInPodTopologySpread=False)
-UNCORDON = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
 MANY = spread(minDomains=5)
+ENOUGH = spread(minDomains=3, nodeTaintsPolicy="Honor")
 MANY_HOSTS = spread(topologyKey=HOSTNAME, minDomains=9)
 
 # constraints, nodes, gates, changed field and its value
@@ -173,9 +205,14 @@ CAUSES: dict[str, tuple[list[Json], list[Node], Gates, tuple[str, str]]] = {
     "a cordoned zone": (
         [spread()], DRAINED, gates(), (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor")
     ),
-    "a cordoned zone without node policies": ([spread()], DRAINED, OFF, (f"{PATH}[0]", UNCORDON)),
+    "a cordoned zone without node policies": (
+        [spread()], DRAINED, OFF, (f"{PATH}[0]", WAIT_FOR_NODES)
+    ),
     "a cordoned zone, and two constraints": (
-        [spread(), HOST], DRAINED, gates(), (f"{PATH}[0]", UNCORDON)
+        [spread(), HOST], DRAINED, gates(), (f"{PATH}[0]", WAIT_FOR_NODES)
+    ),
+    "a cordoned zone that does not count, and too few others": (
+        [ENOUGH], DRAINED, gates(), (f"{PATH}[0]", WAIT_FOR_NODES)
     ),
     "too few domains": (
         [MANY], zones("a1", "b1"), gates(), (f"{PATH}[0].minDomains", "minDomains: 2")
@@ -208,7 +245,7 @@ def test_the_cause_is_changed_rather_than_the_skew(
     ("nodes", "expected"),
     [
         (DRAINED, '" rejects 2; cordoned c1 would accept it (kubectl uncordon c1)'),
-        ([*zones("a1", "b1"), replace(DRAINED_NODE, taints=(UNSCHEDULABLE, GPU))], '" rejects 2'),
+        ([*zones("a1", "b1"), DRAINED_GPU], '" rejects 2'),
         ([*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], '" rejects 2'),
     ],
     ids=["cordoned", "tainted as well", "not ready"],

@@ -85,6 +85,14 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     "a tainted zone whose nodes are not ready": (
         judged(spread()), [*zones("a1"), node("c1", "zone-c", NOT_READY, GPU)], True, True
     ),
+    "a tainted zone whose nodes are cordoned": (
+        judged(spread()),
+        [*zones("a1"), replace(node("c1", "zone-c", GPU), unschedulable=True)], True, True,
+    ),
+    "a tainted zone of which one node is cordoned for now": (
+        judged(spread()),
+        [*TAINTED_C, replace(node("c2", "zone-c"), unschedulable=True)], False, False,
+    ),
     "a soft constraint": (
         judged(spread(whenUnsatisfiable="ScheduleAnyway")), TAINTED_C, False, False
     ),

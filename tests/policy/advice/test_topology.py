@@ -172,7 +172,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         judged(least(3), **required([among("a1", "b1", key=HOSTNAME)])), THREE, None, 2
     ),
     "more than tolerations leave": (judged(least(3)), TAINTED_C, 2, 2),
-    "a cordoned zone": (judged(least(3)), CORDONED_C, 2, None),
+    "a cordoned zone": (judged(least(3)), CORDONED_C, None, None),
     "as many replicas as there are places": (
         deployed(least(4, matchLabelKeys=[HASH]), replicas=3), THREE, None, None
     ),

@@ -101,7 +101,8 @@ def suggest_policies(subject: Subject, index: int, closed: ClosedDomains) -> tup
 def _find_in_cluster(
     spread: SpreadConstraint, keys: tuple[str, ...], demands: Demands, cluster: ClusterState
 ) -> ClosedDomains | None:
-    topology = cluster.schedulable(demands)
+    # Cordoned nodes count, too; a domain that is only cordoned is open once they return.
+    topology = cluster.topology
 
     def domains(*, affinity: bool, taints: bool) -> Domains:
         honored = demands.honoring(affinity=affinity, taints=taints)

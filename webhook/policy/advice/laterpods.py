@@ -1,18 +1,27 @@
 """
-Pods after the next one that nodes keep Pending which are cordoned, or not ready, for now.
+Pods that nodes keep Pending which are cordoned, or not ready, for now.
 
-``report_later`` is the entry point. The next pod may still have a node where a drained zone counts
-as an empty one: then each other zone takes maxSkew pods, and no more. Only what one constraint
-allows by itself is counted, so that the pods stay Pending in every order of placement.
+``report_later`` is about the pods after the next one, ``report_unready`` about pods without any
+node. A drained zone counts as an empty one: then each other zone takes maxSkew pods, and no more.
+If it does not count, there may be fewer zones than minDomains, with the same effect. Only what one
+constraint allows by itself is counted, so that the pods stay Pending in every order of placement.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
-from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.findings import (
+    RuleViolation,
+    all_of,
+    count_of,
+    join_names,
+    quote_value,
+)
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
@@ -29,6 +38,8 @@ def report_later(
     """
     Report awaited pods that have a place only once all nodes are ready, and not cordoned.
 
+    Even then some may have none: other rules report domains that stay closed, and too few domains.
+
     Args:
         tallies: The hard constraints of the next pod, which some node accepts.
     """
@@ -37,34 +48,72 @@ def report_later(
         return  # most workloads
     demands = subject.demands
     now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))
+    if len(now) == len(later):
+        return
+    places = {tally.spread.index: count_places_of(tally, now, awaited) for tally in tallies}
+    if all(number == awaited for number in places.values()):
+        return
+    returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
     for tally in tallies:
-        places = count_places_of(tally, now, awaited)
-        if places == awaited or count_places_of(tally, later, awaited) < awaited:
+        index = tally.spread.index
+        if count_places_of(returned[index], later, awaited) <= places[index]:
             continue
-        key, index = tally.spread.topology_key, tally.spread.index
-        opened = {node.labels.get(key) for node in now}
-        closed = sorted(value for value in tally.domains.sizes if value not in opened)
+        is_enough = _is_honoring_enough(subject, tally, now, context)
         yield RuleViolation(
-            subject.field(index),
-            f"{places} of {awaited} pods that wait have a place: all nodes of {join_names(closed)} "
-            f"are cordoned or not ready, but {quote_value(key)} counts them",
-            _suggest(subject, tally, now, context),
-            f"{places} of {awaited} pods have a place while nodes are cordoned or not ready",
+            subject.field(index, TAINTS_POLICY if is_enough else ""),
+            f"{places[index]} of {awaited} pods that wait have a place: "
+            f"{_describe_unready(tally, now, later)}",
+            member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
+            f"{places[index]} of {awaited} pods have a place while nodes are cordoned or not ready",
         )
+
+
+def report_unready(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report that the state of all nodes rejects the next pod, which can go to some of them."""
+    assert context.cluster is not None, "the rule runs in audits"
+    nodes = len(_list_open(context.cluster, subject.demands.lasting))
+    unready = f"{all_of(nodes, 'node')} that its pods can go to {'is' if nodes == 1 else 'are'} "
+    unready += "cordoned or not ready"
+    yield RuleViolation(
+        subject.list_path, f"{unready}: the next pod stays Pending", WAIT_FOR_NODES, unready
+    )
+
+
+def tally_returned(subject: Subject, context: AdviceContext) -> tuple[PodTally, ...]:
+    """Count for the hard constraints as if all nodes were ready, and not cordoned."""
+    assert context.cluster is not None, "the rule runs in audits"
+    pod = next_pod(subject)
+    returned = replace(pod, demands=pod.demands.lasting)
+    return context.cluster.tally_known(returned, subject.constraints, context.gates).hard
 
 
 def _list_open(cluster: ClusterState, demands: Demands) -> list[Node]:
     return [node for node in cluster.topology.nodes if find_rejection(node, demands) is None]
 
 
-def _suggest(subject: Subject, tally: PodTally, now: list[Node], context: AdviceContext) -> str:
-    """Suggest that nodes with taints, as those of a cordon, do not count, if this is enough."""
+def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node]) -> str:
+    """Name the domains that are closed for now, and why this matters to the others."""
+    key, required = tally.spread.topology_key, tally.spread.min_domains
+    opened = {node.labels.get(key) for node in now}
+    returning = {node.labels[key] for node in later if key in node.labels}
+    closed = sorted(returning - opened)
+    unready = f"all nodes of {join_names(closed)} that they can go to are cordoned or not ready"
+    counted = [value for value in closed if value in tally.domains.sizes]
+    if counted == closed:
+        return f"{unready}, but {quote_value(key)} counts them"
+    number = count_of(len(tally.domains.sizes), "domain")
+    return f"{unready}, so that {quote_value(key)} has {number}, and minDomains is {required}"
+
+
+def _is_honoring_enough(
+    subject: Subject, tally: PodTally, now: list[Node], context: AdviceContext
+) -> bool:
+    """Whether all have a place if nodes with taints, as those of a cordon, do not count."""
     if context.cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
-        return WAIT_FOR_NODES
+        return False
     index, constraints = tally.spread.index, list(subject.constraints)
     constraints[index] = honor_policies(constraints[index], (TAINTS_POLICY,))
     pod, awaited = next_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, tuple(constraints), context.gates).hard
     honoring = next(one for one in changed if one.spread.index == index)
-    enough = count_places_of(honoring, now, awaited) == awaited
-    return member(TAINTS_POLICY, HONOR) if enough else WAIT_FOR_NODES
+    return count_places_of(honoring, now, awaited) == awaited

@@ -24,7 +24,12 @@ from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES, report_later
+from webhook.policy.advice.laterpods import (
+    WAIT_FOR_NODES,
+    report_later,
+    report_unready,
+    tally_returned,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
@@ -56,12 +61,13 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         yield from _report_no_node(subject, cluster)
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
+    if subject.constraints and not nodes:
+        yield from report_unready(subject, context)
+        return
     if not tallies or accepts_pod(tallies, pod.demands, cluster):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
-    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
-    if not nodes:
-        return  # the state of the nodes rejects the pod, for now
     rejected = Counter(
         tally.spread.topology_key for node in nodes for tally in tallies if _rejects(tally, node)
     )
@@ -194,7 +200,8 @@ def _suggest_while_closed(
     A drain is no reason to allow a larger skew for good.
     """
     assert context.cluster is not None, "the rule runs in audits"
-    if not accepts_pod(tallies, subject.demands.lasting, context.cluster):
+    returned = tally_returned(subject, context)
+    if not accepts_pod(returned, subject.demands.lasting, context.cluster):
         return None
     for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
         index = tally.spread.index
