@@ -12,6 +12,7 @@ from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.fields import counts_only_itself
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
@@ -38,6 +39,8 @@ def report_later(
     demands = subject.demands
     now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))
     for tally in tallies:
+        if counts_only_itself(tally.spread.constraint, subject):
+            continue
         places = count_places_of(tally, now, awaited)
         if places == awaited or count_places_of(tally, later, awaited) < awaited:
             continue
