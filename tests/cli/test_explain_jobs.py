@@ -100,3 +100,55 @@ def test_the_next_pod_of_a_job_may_never_be_created(
     assert sentence in explanation["sentence"]
     assert bool(explanation.get("changes")) is has_changes
     assert ran.code == code
+
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+INDEXED = JOB.replace(
+    "        labelSelector: {matchLabels: {app: web}}\n",
+    f"        labelSelector: {{matchLabels: {{app: web}}}}\n        matchLabelKeys: [{INDEX}]\n",
+)
+SPEC = "completionMode: Indexed\n  parallelism: 4\n  completions: 4"
+
+
+def indexed(number: int, phase: str = "Running") -> str:
+    return (POD % (number, "a1", phase)).replace("{app: web}", f"{{app: web, {INDEX}: '{number}'}}")
+
+
+# status, pods, options; index of the next pod, and what runs, is placed and stays Pending
+BY_INDEX: dict[str, tuple[str, str, str, tuple[str, int, int, int]]] = {
+    "no pod": ("", "", "--what-if", ("0", 0, 4, 0)),
+    "two run": ("", indexed(0) + indexed(1), "--what-if", ("2", 2, 2, 0)),
+    "one between has ended": (
+        "completedIndexes: '1', succeeded: 1", indexed(0), "--what-if", ("2", 1, 2, 0)
+    ),
+    "one has succeeded, and is not in the status": (
+        "", indexed(0, "Succeeded") + indexed(1), "--what-if", ("2", 1, 2, 0)
+    ),
+    "one has failed": ("", indexed(0, "Failed") + indexed(1), "--what-if", ("0", 1, 3, 0)),
+    "the node of all is lost": ("", indexed(0) + indexed(1), "--without=zone=a", ("2", 0, 0, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_INDEX.values(), ids=BY_INDEX.keys())
+def test_each_new_pod_of_an_indexed_job_has_the_first_free_index(
+    folder: Path, run: Run, case: tuple[str, str, str, tuple[str, int, int, int]]
+) -> None:
+    status, pods, option, (index, *expected) = case
+    (folder / "x.yaml").write_text(NODES + INDEXED % (SPEC, status) + pods)
+    job = ("explain", "job/j", "-n", "shop", "--facts", "x.yaml")
+
+    assert f"{INDEX}={index}" in run(*job).out
+    ran = run(*job, "-o", "json", option)
+
+    found = ran.documents[0]["whatIf"]
+    placed = sum(found["placed"].values())
+    assert [found["running"], placed, found["pending"]] == expected
+    assert ran.code == (1 if found["pending"] else 0)
+
+
+def test_a_job_without_its_index_in_a_constraint_places_like_pods(folder: Path, run: Run) -> None:
+    (folder / "x.yaml").write_text(NODES + JOB % (SPEC, ""))
+
+    ran = run("explain", "job/j", "-n", "shop", "--facts", "x.yaml", "-o", "json", "--what-if")
+
+    assert ran.documents[0]["whatIf"]["pending"] == 3

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from webhook.explain.newpods import ALIKE, PodSuccession
 from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
 from webhook.policy.advice.findings import join_names
+from webhook.policy.completionindexes import read_index
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.filters.filterpods import FilterPod
 
@@ -38,6 +39,7 @@ class RemovalOrder(StrEnum):
 
     REPLICA_SET = "ReplicaSet"
     ORDINAL = "StatefulSet"
+    INDEX = "Indexed Job"
     UNKNOWN = "unknown"
 
 
@@ -67,7 +69,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         newest: Name of the newest ReplicaSet, whose pods go last; empty if it is not known.
         start: First ordinal of a StatefulSet.
         now: The present time, in seconds since 1970.
-        succession: Its new pods.
+        succession: Its new pods; of a Job, without the indexes that need none.
         placed: Name of a pod -> what it takes of its node.
     """
 
@@ -91,7 +93,9 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         if self.order is RemovalOrder.ORDINAL:
             return self._find_highest_ordinals(replicas)
         number = len(self.pods) - replicas
-        return self._find_first_ranked(self.pods, number) if number > 0 else Surplus()
+        if self.order is RemovalOrder.INDEX or number <= 0:
+            return Surplus()  # a Job is not scaled down
+        return self._find_first_ranked(self.pods, number)
 
     def _find_highest_ordinals(self, replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
@@ -107,7 +111,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         removed = {pod.metadata.name for pod in surplus.pods}
         kept = (pod for pod in self.pods if pod.metadata.name not in removed)
         taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name)
-        return replace(self.succession, taken=taken)
+        return replace(self.succession, taken=self.succession.taken | taken)
 
     def describe_waiting(
         self, replicas: int, surplus: Surplus, succession: PodSuccession
@@ -135,7 +139,9 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def find_ordinal(self, pod: ObservedPod) -> int:
-        """Return the ordinal of a pod of this StatefulSet; -1 for other names."""
+        """Return the ordinal of a pod of this StatefulSet, or of this Job; -1 without one."""
+        if self.order is RemovalOrder.INDEX:
+            return read_index(pod.metadata.annotations, pod.metadata.labels)
         found = _ordinal(pod.metadata.name or "")
         return int(found["ordinal"]) if found and found["set"] == self.name else -1
 

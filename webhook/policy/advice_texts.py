@@ -14,7 +14,11 @@ ADVICE_ENTRIES = (
         "TSC101",
         "labelSelector matches the pod's own labels",
         "A pod that its own constraint does not count leaves no trace in the counts: the next one "
-        "is placed as if it did not exist, and all of them may end in one domain.",
+        "is placed as if it did not exist, and all of them may end in one domain. Labels that "
+        "controllers add have known values, too: `job-name` of a Job is its name, "
+        "that of a CronJob `<name>-<minutes>` with another number in each Job, and only one pod of "
+        "a StatefulSet or an Indexed Job has a given index. Names that kube-apiserver generates "
+        "are not judged.",
         "select the pod's own labels, as `labelSelector: {matchLabels: {app: web}}`",
         action=Action.WARN,
     ),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from webhook.policy import kinds
+from webhook.policy.completionindexes import is_indexed
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, find_value, is_object
 from webhook.policy.podlabels import (
@@ -29,26 +30,26 @@ UID = "00000000-0000-0000-0000-000000000000"  # placeholder for what kube-apiser
 
 LABEL_PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
     {
-        "app": "{workload}-00001",
+        "app": "{workload}-0000{revision}",
         "apps.kubernetes.io/pod-index": "{ordinal}",
         "batch.kubernetes.io/controller-uid": "{uid}",
         "batch.kubernetes.io/job-name": "{controller}",
-        COMPLETION_INDEX: "0",
+        COMPLETION_INDEX: "{ordinal}",
         "broadcastjob-controller-uid": "{uid}",
         "broadcastjob-name": "{workload}",
         "controller-uid": "{uid}",
-        "deployment": "{workload}-1",
+        "deployment": "{workload}-{revision}",
         "deploymentconfig": "{workload}",
         "job-name": "{controller}",
-        "jobset.sigs.k8s.io/job-index": "0",
+        "jobset.sigs.k8s.io/job-index": "{run}",
         "jobset.sigs.k8s.io/jobset-name": "{workload}",
         "jobset.sigs.k8s.io/replicatedjob-name": "{part}",
-        "leaderworkerset.sigs.k8s.io/group-index": "0",
+        "leaderworkerset.sigs.k8s.io/group-index": "{run}",
         "leaderworkerset.sigs.k8s.io/name": "{workload}",
-        "leaderworkerset.sigs.k8s.io/worker-index": "0",
-        GENERATION: "1",
+        "leaderworkerset.sigs.k8s.io/worker-index": "{worker}",
+        GENERATION: "{revision}",
         "serving.knative.dev/configuration": "{workload}",
-        KNATIVE_REVISION: "{workload}-00001",
+        KNATIVE_REVISION: "{workload}-0000{revision}",
         "serving.knative.dev/service": "{workload}",
         "statefulset.kubernetes.io/pod-name": "{controller}-{ordinal}",
     }
@@ -58,17 +59,36 @@ Label that a controller adds -> template of its value on the first pod, with the
 ``PodOwner``; all others are hashes.
 """
 
+CONTROLLER_NAMES: Mapping[GroupKind, str] = MappingProxyType(
+    {
+        kinds.STATEFUL_SET: "{workload}",
+        GroupKind("apps.kruise.io", "StatefulSet"): "{workload}",
+        kinds.JOB: "{workload}",
+        kinds.CRON_JOB: "{workload}-{run}",
+        kinds.JOB_SET: "{workload}-{part}-{run}",
+    }
+)
+"""
+Kind -> template of the name of the object that creates its pods, for kinds that label pods with it.
+
+Source: kubernetes pkg/controller/cronjob cronjob_controllerv2.go ``getJobName``; jobset
+pkg/util/placement ``GenJobName``.
+"""
+
 
 class PodOwner(msgspec.Struct, frozen=True):
     """
-    The names that labels of pods contain.
+    The names and numbers that labels of pods contain.
 
     Attributes:
         workload: Name of the workload.
         controller: Name of the object that creates the pods, such as a Job of a CronJob.
         part: Name of the pod template, if the workload has several.
         uid: UID of the controller; a placeholder if it is not known.
-        ordinal: Ordinal of the pod in a StatefulSet.
+        ordinal: Ordinal of the pod in a StatefulSet, or its index in a Job.
+        run: Number of its Job in a CronJob or a JobSet, or of its group in a LeaderWorkerSet.
+        worker: Number of the pod in its group of a LeaderWorkerSet.
+        revision: Number of its revision.
     """
 
     workload: str
@@ -76,6 +96,9 @@ class PodOwner(msgspec.Struct, frozen=True):
     part: str = ""
     uid: str = UID
     ordinal: int = 0
+    run: int = 0
+    worker: int = 0
+    revision: int = 1
 
 
 _JOB_SPECS: Mapping[GroupKind, FieldPath] = MappingProxyType(
@@ -87,6 +110,12 @@ _JOB_SPECS: Mapping[GroupKind, FieldPath] = MappingProxyType(
 def foresee_label(key: str, owner: PodOwner) -> str:
     """Return the value that a controller gives to this label of a workload's first pod."""
     return LABEL_PLACEHOLDERS.get(key, HASH).format_map(msgspec.structs.asdict(owner))
+
+
+def name_controller(kind: GroupKind, owner: PodOwner) -> str:
+    """Return the name of the object that creates the pod, of a kind that labels pods with it."""
+    template = CONTROLLER_NAMES.get(kind, "{workload}")
+    return template.format_map(msgspec.structs.asdict(owner))
 
 
 def label_first_pod(
@@ -116,7 +145,7 @@ def _list_added(kind: GroupKind, value: Any) -> frozenset[str]:
     """
     keys = ADDED_LABELS[kind].keys if kind in ADDED_LABELS else frozenset[str]()
     job: Any = find_value(value, _JOB_SPECS[kind]) if kind in _JOB_SPECS else None
-    if is_object(job) and job.get("completionMode") == "Indexed":
+    if is_indexed(job):
         keys |= {COMPLETION_INDEX}
     if is_object(job) and job.get("manualSelector") is True:
         keys -= JOB_KEYS

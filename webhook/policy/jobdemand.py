@@ -4,15 +4,15 @@ The number of pods that a Job wants at a time, from its progress.
 ``read_job_demand`` is the entry point. A Job, unlike other workloads, has ever fewer pods to
 create, and none after its end.
 
-Source: kubernetes pkg/controller/job job_controller.go ``manageJob``, ``IsJobFinished``,
-indexed_job_utils.go ``firstPendingIndexes``, ``parseIndexesFromString``; pkg/apis/batch/v1
-defaults.go ``SetDefaults_Job``.
+Source: kubernetes pkg/controller/job job_controller.go ``manageJob``, ``IsJobFinished``;
+pkg/apis/batch/v1 defaults.go ``SetDefaults_Job``.
 """
 
 from typing import Any
 
 import msgspec
 
+from webhook.policy.completionindexes import parse_indexes
 from webhook.policy.jobstatus import find_conditions, is_suspended, read_count
 from webhook.policy.kinds import JOB
 from webhook.policy.model import GroupKind
@@ -78,7 +78,7 @@ def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | Non
     left = parallelism
     if completions is not None:
         left = min(parallelism, completions - succeeded - _count_failed_indexes(job))
-    return JobDemand(max(left - _count_not_replaced(job, pods), 0))
+    return JobDemand(max(left - (pods.terminating if replaces_late(job) else 0), 0))
 
 
 def _find_end(job: Any) -> str:
@@ -88,18 +88,15 @@ def _find_end(job: Any) -> str:
 
 
 def _count_failed_indexes(job: Any) -> int:
-    """Count the indexes that have failed for good, which are written as in ``0,3-5``."""
-    written = find_value(job, ("status", "failedIndexes"))
-    ranges = [part.partition("-") for part in str(written or "").split(",")]
-    return sum(
-        int(last or first) - int(first) + 1
-        for first, dash, last in ranges
-        if first.isdecimal() and (last.isdecimal() or not dash)
-    )
+    """Count the indexes that have failed for good."""
+    return sum(map(len, parse_indexes(find_value(job, ("status", "failedIndexes")))))
 
 
-def _count_not_replaced(job: Any, pods: JobPods) -> int:
-    """Count the pods that are replaced only when they have ended."""
+def replaces_late(job: Any) -> bool:
+    """
+    Whether pods that are being deleted are replaced only when they have ended.
+
+    Source: pkg/controller/job job_controller.go ``onlyReplaceFailedPods``.
+    """
     policy = find_value(job, ("spec", "podReplacementPolicy"))
-    is_late = policy == "Failed" or find_value(job, ("spec", "podFailurePolicy")) is not None
-    return pods.terminating if is_late else 0
+    return policy == "Failed" or find_value(job, ("spec", "podFailurePolicy")) is not None

@@ -28,16 +28,23 @@ REVISION_KEYS = (
 )  # fmt: skip
 """Labels that controllers add, and that have another value in every revision."""
 
+_SET_KEYS = frozenset({"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"})
+_CLONE_ID = "apps.kruise.io/cloneset-instance-id"
+
 PER_POD_KEYS = frozenset(
     {
-        "apps.kubernetes.io/pod-index",
+        *_SET_KEYS,
         COMPLETION_INDEX,
+        _CLONE_ID,
+        "jobset.sigs.k8s.io/job-global-index",
+        "jobset.sigs.k8s.io/job-group-index",
         "jobset.sigs.k8s.io/job-index",
         "jobset.sigs.k8s.io/job-key",
         "leaderworkerset.sigs.k8s.io/group-index",
         "leaderworkerset.sigs.k8s.io/group-key",
+        "leaderworkerset.sigs.k8s.io/subgroup-index",
+        "leaderworkerset.sigs.k8s.io/subgroup-key",
         "leaderworkerset.sigs.k8s.io/worker-index",
-        "statefulset.kubernetes.io/pod-name",
     }
 )
 """Labels that controllers add, and that have other values on other pods of a workload."""
@@ -51,11 +58,14 @@ class AddedLabels(msgspec.Struct, frozen=True):
         keys: On every pod.
         domains: DNS domains of the controllers; the pods may carry any label with a prefix there.
         revision: The one of the keys that differs by revision; empty if none does.
+        unique: Those that no two pods have with the same value; of Jobs only with completionMode
+            Indexed.
     """
 
     keys: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ()
     revision: str = ""
+    unique: frozenset[str] = frozenset()
 
 
 JOB_KEYS = frozenset(
@@ -68,9 +78,8 @@ JOB_KEYS = frozenset(
 )
 """Labels that kube-apiserver writes into the template of a Job that lacks them."""
 
-_SET = frozenset(
-    {REVISION_HASH, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"}
-)
+_SET = _SET_KEYS | {REVISION_HASH}
+_INDEX = frozenset({COMPLETION_INDEX})
 _JOB_SET = frozenset(
     {
         "jobset.sigs.k8s.io/job-index",
@@ -99,20 +108,24 @@ ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
         kinds.DAEMON_SET: AddedLabels(
             frozenset({REVISION_HASH, GENERATION}), revision=REVISION_HASH
         ),
-        kinds.STATEFUL_SET: AddedLabels(_SET, revision=REVISION_HASH),
-        kinds.JOB: AddedLabels(JOB_KEYS),
-        kinds.CRON_JOB: AddedLabels(JOB_KEYS),
+        kinds.STATEFUL_SET: AddedLabels(_SET, revision=REVISION_HASH, unique=_SET_KEYS),
+        kinds.JOB: AddedLabels(JOB_KEYS, unique=_INDEX),
+        kinds.CRON_JOB: AddedLabels(JOB_KEYS, unique=_INDEX),
         kinds.ROLLOUT: AddedLabels(frozenset({ROLLOUT_HASH}), revision=ROLLOUT_HASH),
         GroupKind("apps.kruise.io", "BroadcastJob"): AddedLabels(
             frozenset({"broadcastjob-name", "broadcastjob-controller-uid"})
         ),
         GroupKind("apps.kruise.io", "CloneSet"): AddedLabels(
-            frozenset({REVISION_HASH, TEMPLATE_HASH}), revision=REVISION_HASH
+            frozenset({REVISION_HASH, TEMPLATE_HASH, _CLONE_ID}),
+            revision=REVISION_HASH,
+            unique=frozenset({_CLONE_ID}),
         ),
         GroupKind("apps.kruise.io", "DaemonSet"): AddedLabels(
             frozenset({REVISION_HASH, GENERATION}), revision=REVISION_HASH
         ),
-        GroupKind("apps.kruise.io", "StatefulSet"): AddedLabels(_SET, revision=REVISION_HASH),
+        GroupKind("apps.kruise.io", "StatefulSet"): AddedLabels(
+            _SET, revision=REVISION_HASH, unique=_SET_KEYS
+        ),
         kinds.JOB_SET: AddedLabels(JOB_KEYS | _JOB_SET, ("jobset.sigs.k8s.io",)),
         kinds.LEADER_WORKER_SET: AddedLabels(
             _SET | _WORKER_SET | {_WORKER_SET_HASH},
@@ -136,8 +149,9 @@ Source: k8s.io/api apps/v1 and batch/v1 types.go; kubernetes pkg/controller/depl
 ``getNewReplicaSet``, statefulset/stateful_set_utils.go ``updateIdentity``, daemon/util
 ``CreatePodTemplate``, job/indexed_job_utils.go, pkg/registry/batch/job/strategy.go
 ``generateSelector``; argo-rollouts pkg/apis/rollouts/v1alpha1; kruise pkg/controller/cloneset/utils
-``WriteRevisionHash``, pkg/controller/broadcastjob; jobset api/jobset/v1alpha2; lws
-api/leaderworkerset/v1; knative serving pkg/apis/serving register.go; openshift api apps/v1.
+``WriteRevisionHash``, apis/apps/v1alpha1 ``CloneSetInstanceID``, pkg/controller/broadcastjob;
+jobset api/jobset/v1alpha2; lws api/leaderworkerset/v1; knative serving pkg/apis/serving
+register.go; openshift api apps/v1.
 """
 
 WEBHOOK_DOMAINS = ("istio.io", "linkerd.io", "kueue.x-k8s.io", "kruise.io")
@@ -174,6 +188,12 @@ def may_carry(kind: GroupKind, key: str) -> bool:
     prefix, slash, _ = key.partition("/")
     domains = (*added.domains, *WEBHOOK_DOMAINS)
     return bool(slash) and any(f".{prefix}".endswith(f".{domain}") for domain in domains)
+
+
+def unique_keys(kind: GroupKind) -> frozenset[str]:
+    """Return the labels that a controller of a kind gives to no two pods with the same value."""
+    added = ADDED_LABELS.get(kind)
+    return added.unique if added else frozenset()
 
 
 def revision_key(kind: GroupKind) -> str:

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of
-from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.jobs import find_job_demand, find_settled, list_indexes
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.podlabels import COMPLETION_INDEX
 
 SPEC = {"parallelism": 3, "completions": 4, "template": {"spec": {"containers": [{"name": "c"}]}}}
 
@@ -66,3 +67,30 @@ def test_the_demand_of_a_job_of_a_snapshot_is_not_known() -> None:
 def test_other_workloads_have_no_demand_of_their_own() -> None:
     assert find(DEPLOYMENT, job()) is None
     assert find(CRON_JOB, job()) is None
+
+
+def indexed(number: int, phase: str, **metadata: Any) -> ObservedPod:
+    return pod(phase, annotations={COMPLETION_INDEX: str(number)}, **metadata)
+
+
+ENDING = indexed(5, "Running", deletionTimestamp="x")
+ENDED = (indexed(1, "Succeeded"), indexed(2, "Failed"), indexed(3, "Running"), pod("Succeeded"))
+
+
+@pytest.mark.parametrize(
+    ("late", "settled"),
+    [({}, frozenset({0, 1})), ({"podReplacementPolicy": "Failed"}, frozenset({0, 1, 5}))],
+)
+def test_indexes_that_need_no_new_pod(late: dict[str, str], settled: frozenset[int]) -> None:
+    manifest = job(spec={**SPEC, "completionMode": "Indexed", **late})
+    stored = job(status={"completedIndexes": "0"})
+    subject = ExplainSubject(JOB, ("spec", "template"), "shop", manifest, exists=False)
+
+    assert find_settled(subject, (*ENDED, ENDING), cluster_of(stored, manifest)) == settled
+    assert list_indexes(ENDED) == {1, 2, 3}
+
+
+def test_other_jobs_have_no_indexes() -> None:
+    subject = ExplainSubject(JOB, ("spec", "template"), "shop", job(), exists=False)
+
+    assert find_settled(subject, (), cluster_of()) is None

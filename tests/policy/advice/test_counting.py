@@ -24,10 +24,12 @@ from webhook.policy.advice.counting import (
     next_pod,
     other_workloads,
     unmet_requirements,
+    values_of,
 )
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.model import GroupKind
+from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, JOB, JOB_SET, STATEFUL_SET
+from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
 HASH = "pod-template-hash"
@@ -238,3 +240,77 @@ def test_workloads_with_the_same_selector_share_one_count() -> None:
     assert cluster.count_members(NAMESPACE, web) is cluster.count_members(NAMESPACE, web)
     assert cluster.with_pods(cluster.census, Census()).count_members(NAMESPACE, web) == {}
     assert cluster.count_members(NAMESPACE, web) == {"Job/a": 1}
+
+
+NAME, POD_INDEX = "job-name", "apps.kubernetes.io/pod-index"
+NAMED = {"name": "web"}
+GENERATED = {"generateName": "web-"}
+INDEX = "batch.kubernetes.io/job-completion-index"
+# kind, metadata, a part of the selector; whether pods certainly violate it
+ADDED_VALUES: dict[str, tuple[GroupKind, Json, Json, bool]] = {
+    "the name of a Job": (JOB, NAMED, {NAME: "web"}, False),
+    "the name of another Job": (JOB, NAMED, {NAME: "other"}, True),
+    "a name that is generated": (JOB, GENERATED, {NAME: "other"}, False),
+    "a Job without a name": (JOB, {}, {NAME: "other"}, False),
+    "a UID, which is generated": (JOB, GENERATED, {"controller-uid": "u1"}, True),
+    "the name of a CronJob": (CRON_JOB, NAMED, {NAME: "web"}, True),
+    "the name of one Job of a CronJob": (CRON_JOB, NAMED, {NAME: "web-29000000"}, True),
+    "a CronJob without a name": (CRON_JOB, GENERATED, {NAME: "web"}, False),
+    "the name of another StatefulSet": (
+        STATEFUL_SET, NAMED, {"statefulset.kubernetes.io/pod-name": "other-0"}, True
+    ),
+    "the name of one pod": (
+        STATEFUL_SET, NAMED, {"statefulset.kubernetes.io/pod-name": "web-0"}, True
+    ),
+    "the index of one pod": (STATEFUL_SET, NAMED, {POD_INDEX: "7"}, True),
+    "the index of one pod of a JobSet": (JOB_SET, NAMED, {INDEX: "0"}, False),
+}  # fmt: skip
+
+
+def labelled(kind: GroupKind, metadata: Json, replicas: int = 3) -> Subject:
+    written = JOB if kind in (CRON_JOB, JOB_SET) else kind
+    found = replace(subject(workload(kind=written, replicas=replicas)), kind=kind)
+    name, generated = metadata.get("name", ""), metadata.get("generateName", "")
+    return replace(found, metadata=ObjectMeta(name=name, generate_name=generated))
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "pairs", "unmet"), ADDED_VALUES.values(), ids=ADDED_VALUES.keys()
+)
+def test_values_of_added_labels_that_pods_cannot_have(
+    kind: GroupKind, metadata: Json, pairs: dict[str, str], unmet: bool
+) -> None:
+    judged = labelled(kind, metadata)
+
+    assert bool(list(unmet_requirements(selector(**pairs), judged))) is unmet
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "operator", "values", "unmet"),
+    [
+        (JOB, NAME, "In", ["other", "web"], False),
+        (JOB, NAME, "In", ["other", "more"], True),
+        (JOB, NAME, "In", [], False),
+        (JOB, NAME, "NotIn", ["web"], True),
+        (JOB, NAME, "NotIn", ["other"], False),
+        (JOB, NAME, "Exists", [], False),
+        (STATEFUL_SET, POD_INDEX, "In", ["0", "1"], False),
+        (STATEFUL_SET, POD_INDEX, "In", ["0"], True),
+        (STATEFUL_SET, POD_INDEX, "In", ["x", "y"], True),
+        (STATEFUL_SET, POD_INDEX, "NotIn", ["0"], False),
+        (DEPLOYMENT, HASH, "In", ["6d4b75cb6d"], True),
+    ],
+)
+def test_expressions_about_added_labels(
+    kind: GroupKind, key: str, operator: str, values: list[str], unmet: bool
+) -> None:
+    asked = selector(requirement(key, operator, *values))
+
+    assert bool(list(unmet_requirements(asked, labelled(kind, NAMED)))) is unmet
+
+
+def test_a_single_pod_may_be_selected_by_its_index() -> None:
+    alone = labelled(STATEFUL_SET, NAMED, replicas=1)
+
+    assert list(unmet_requirements(selector(**{POD_INDEX: "0"}), alone)) == []
+    assert values_of("app", alone) is None

@@ -15,10 +15,13 @@ from tests.policy.advice.subjects import (
     deployed,
     node,
     running,
+    subject,
+    workload,
     zones,
 )
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
@@ -124,3 +127,11 @@ def test_pods_that_run_have_a_place_already() -> None:
         "2 of 3 pods that wait have a place: all nodes of zone-c that "
     )
     assert check_rule("TSC106", replace(judged, replicas=5), audit(DRAINED, [pods])) == []
+
+
+def test_pods_that_count_only_themselves_all_have_a_place() -> None:
+    nodes = [*zones("a1"), cordon(*zones("b1"))]
+    key = "apps.kubernetes.io/pod-index"
+    alone = subject(workload(spread(matchLabelKeys=[key]), kind=STATEFUL_SET, replicas=4))
+
+    assert check_rule("TSC106", alone, audit(nodes)) == []

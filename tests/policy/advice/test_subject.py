@@ -238,3 +238,13 @@ def test_the_next_pod_has_the_newest_revision(
     found = subject(workload(), running=pods, revision=revision)
 
     assert found.next_labels.get("hash") == expected
+
+
+def test_the_next_pod_has_an_index_of_its_own() -> None:
+    key = "apps.kubernetes.io/pod-index"
+    pods = tuple(running("a1", labels={"app": "web", key: str(index)}) for index in (0, 2))
+
+    stateful = subject(workload(kind=STATEFUL_SET), running=pods)
+
+    assert stateful.next_labels == {"app": "web", key: "1"}
+    assert subject(workload(), running=pods).next_labels[key] == "0", "no label of its controller"

@@ -15,8 +15,8 @@ from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.setvolumes import drop_claimed
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
 from webhook.policy.defaulting.forecast import first_pod
-from webhook.policy.firstlabels import UID, PodOwner, label_first_pod
-from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, ROLLOUT
+from webhook.policy.firstlabels import UID, PodOwner, label_first_pod, name_controller
+from webhook.policy.kinds import DEPLOYMENT, JOB, ROLLOUT
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
@@ -45,7 +45,7 @@ def build_next_pod(
         replicas: Its pods, which show values that its controller and webhooks chose. A ReplicaSet
             that owns the pod shows them itself.
         part: Name of the pod template, if the workload has several.
-        ordinal: Ordinal of the pod in a StatefulSet.
+        ordinal: Ordinal of the pod in a StatefulSet, or its index in a Job.
 
     Raises:
         SourceError: A value of the template has a wrong type.
@@ -89,13 +89,10 @@ def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> La
 
 def _find_owner(subject: subjects.ExplainSubject, part: str, ordinal: int) -> PodOwner:
     """Name the object that creates the pod."""
-    controller = subject.name
-    if subject.kind == CRON_JOB:
-        controller += "-0"
-    if subject.kind == JOB_SET:
-        controller += f"-{part}-0"
+    owner = PodOwner(subject.name, subject.name, part, ordinal=ordinal)
     uid = find_value(subject.value, ("metadata", "uid")) if subject.kind == JOB else None
-    return PodOwner(subject.name, controller, part, uid if isinstance(uid, str) else UID, ordinal)
+    controller = name_controller(subject.kind, owner)
+    return replace(owner, controller=controller, uid=uid if isinstance(uid, str) else UID)
 
 
 def _inherit_labels(

@@ -66,7 +66,7 @@ class ScenarioReader:
         Args:
             replicas: The pods that the workload has.
             part: Of the workload that the pod belongs to; empty if there is one template only.
-            ordinal: Of the pod in a StatefulSet.
+            ordinal: Of the pod in a StatefulSet, or its index in a Job.
 
         Returns:
             The pod, and the facts that its constraints depend on, with its controller.
@@ -127,7 +127,7 @@ class ScenarioReader:
         Args:
             replicas: The pods that the workload has.
             situation: That of the next pod.
-            ordinal: Of the new pod in a StatefulSet.
+            ordinal: Of the new pod in a StatefulSet, or its index in a Job.
         """
         namespace = revision.subject.namespace
         pod, facts = self.create_pod(revision, replicas, ordinal=ordinal)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -10,7 +11,8 @@ from webhook.cli.inputs import subjects
 from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
-from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.indexedpods import gather_indexed_pods
+from webhook.cli.inputs.jobs import find_job_demand, find_settled, list_indexes
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
@@ -27,6 +29,7 @@ from webhook.explain.scenario import Scenario
 from webhook.explain.terms import PlacementTerms
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
+from webhook.policy.nextrevision import find_free_ordinal
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
@@ -41,7 +44,8 @@ class _Workload(NamedTuple):
         selected: The pods of the workload, also those that have ended.
         own: Those that count.
         revisions: Of a StatefulSet; None for other workloads.
-        ordinal: Of the next pod in a StatefulSet.
+        settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
+        ordinal: Of the next pod in a StatefulSet, or its index in a Job.
         revision: Of the next pod.
     """
 
@@ -51,6 +55,7 @@ class _Workload(NamedTuple):
     selected: list[ObservedPod]
     own: list[ObservedPod]
     revisions: SetRevisions | None
+    settled: frozenset[int] | None
     ordinal: int
     revision: NextRevision
     volumes: SetVolumes
@@ -106,7 +111,10 @@ class WorkloadTargetBuilder:
         own = [other for other in selected if other.counts]
         is_set = subject.kind == STATEFUL_SET
         revisions = SetRevisions(subject, own, self._cluster) if is_set else None
+        settled = find_settled(subject, selected, self._cluster)
         ordinal = revisions.next_ordinal if revisions else 0
+        if settled is not None:
+            ordinal = find_free_ordinal(0, settled | list_indexes(own))
         scaled = self._read_replicas(subject, written.replicas)
         return _Workload(
             subject,
@@ -115,6 +123,7 @@ class WorkloadTargetBuilder:
             selected,
             own,
             revisions,
+            settled,
             ordinal,
             revisions.at(ordinal) if revisions else find_revision(subject, self._cluster),
             read_set_volumes(subject, scaled.number, self._options.scale),
@@ -188,6 +197,10 @@ class WorkloadTargetBuilder:
         pods = gather_pods(
             subject, workload.selected, workload.observed, self._cluster, self._options.now
         )
+        if workload.settled is not None:
+            pods = gather_indexed_pods(
+                subject, workload.selected, workload.settled, partial(foresee, workload.revision)
+            )
         if pods is None:
             return None
         pods = replace(pods, placed=self._reader.scheduling.list_placed(subject.namespace))

@@ -5,7 +5,7 @@ A limit is worth a finding only if some pod stays Pending for it. ``name_waiting
 point; how many places there are is for the rules to count.
 """
 
-from webhook.policy.advice.fields import counts_revisions_together, is_unique
+from webhook.policy.advice.fields import counts_only_itself, counts_revisions_together
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Constraint
 
@@ -20,7 +20,7 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     Returns:
         Empty if all pods have a place, those of a rollout included.
     """
-    if any(is_unique(key, subject) for key in constraint.match_label_keys):
+    if counts_only_itself(constraint, subject):
         return ""  # every pod counts only itself
     replicas = subject.most_replicas
     if replicas is None:

@@ -5,16 +5,23 @@ Controllers add labels to those of a template, so a constraint that selects by s
 be judged by the template alone. How many pods are counted is the subject of ``placement.tallies``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
-from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, LabelSelector
+from webhook.policy.kinds import CRON_JOB
+from webhook.policy.labelvalues import LabelValues, find_values
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    Constraint,
+    LabelSelector,
+    LabelSelectorRequirement,
+)
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
-from webhook.policy.podlabels import REVISION_KEYS, may_carry, revision_key
-from webhook.policy.selectors import OPERATORS, matches, merge_match_label_keys, render
+from webhook.policy.podlabels import REVISION_KEYS, may_carry, revision_key, unique_keys
+from webhook.policy.selectors import IN, NOT_IN, OPERATORS, matches, merge_match_label_keys, render
 
 
 def may_add(subject: Subject, key: str) -> bool:
@@ -93,13 +100,53 @@ def unmet_requirements(selector: LabelSelector, subject: Subject) -> Iterator[tu
     for key, value in selector.match_labels.items():
         if subject.labels.get(key) == value:
             continue
-        if not may_add(subject, key) or is_outdated(key, value, subject):
+        if not may_add(subject, key) or _lacks_values(key, (value,), subject):
             yield f"{key}={value}", key
     for expression in selector.match_expressions:
         alone = LabelSelector(match_expressions=(expression,))
-        known = expression.operator in OPERATORS and not may_add(subject, expression.key)
-        if known and not matches(alone, subject.labels):
+        if expression.operator not in OPERATORS:
+            continue
+        if may_add(subject, expression.key):
+            unmet = _is_unmet(expression, subject)
+        else:
+            unmet = not matches(alone, subject.labels)
+        if unmet:
             yield render(alone), expression.key
+
+
+def _is_unmet(expression: LabelSelectorRequirement, subject: Subject) -> bool:
+    """Whether pods certainly violate an expression about a label that their controller adds."""
+    key, values = expression.key, expression.values
+    if expression.operator == IN:
+        return _lacks_values(key, values, subject)
+    found = values_of(key, subject) if expression.operator == NOT_IN else None
+    return found is not None and not found.varies and found.outline in values
+
+
+def _lacks_values(key: str, values: Sequence[str], subject: Subject) -> bool:
+    """Whether pods lack all of some values of a label that their controller adds."""
+    if values and all(is_outdated(key, value, subject) for value in values):
+        return True
+    found = values_of(key, subject)
+    if found is None or not values:
+        return False  # no API server accepts an empty list
+    allowed = {value for value in values if found.allows(value)}
+    return not allowed or (len(allowed) == 1 and _differs(key, subject))
+
+
+def _differs(key: str, subject: Subject) -> bool:
+    """Whether not all pods of a subject have the same value of a label, which is known in part."""
+    if key in unique_keys(subject.pods_kind):
+        return not subject.is_alone
+    found = values_of(key, subject)
+    return subject.kind == CRON_JOB and found is not None and bool(found.varies)
+
+
+def values_of(key: str, subject: Subject) -> LabelValues | None:
+    """Find the values of a label that the controller adds to its pods; None if not known."""
+    if subject.creator is not None or key in subject.labels:
+        return None
+    return find_values(subject.kind, key, subject.metadata.name, subject.part)
 
 
 def is_outdated(key: str, value: str, subject: Subject) -> bool:

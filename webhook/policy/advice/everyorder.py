@@ -31,7 +31,7 @@ from webhook.policy.advice.counting import (
     other_workloads,
 )
 from webhook.policy.advice.feasibility import SkewLimit
-from webhook.policy.advice.fields import is_unique
+from webhook.policy.advice.fields import counts_only_itself
 from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.worstorder import find_first_pending
@@ -64,7 +64,7 @@ def list_counted(subject: Subject, context: AdviceContext) -> Iterator[CountedPo
     for spread in constraints:
         constraint = spread.constraint
         own = counts_itself(constraint, subject, context.gates)
-        alone = any(is_unique(key, subject) for key in constraint.match_label_keys)
+        alone = counts_only_itself(constraint, subject)
         selector = selectors[spread.index] or constraint.label_selector
         others = (
             cluster is not None

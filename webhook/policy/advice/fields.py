@@ -6,10 +6,9 @@ gates alone, without any facts of the cluster. Which labels controllers add is t
 ``policy.podlabels``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from itertools import islice
-from types import MappingProxyType
 
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import counts_itself, list_revision_keys, may_add
@@ -19,37 +18,24 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
-from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, ROLLOUT, STATEFUL_SET
+from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
 from webhook.policy.model import (
     Constraint,
-    GroupKind,
     LabelSelector,
 )
 from webhook.policy.podlabels import (
     ADDED_LABELS,
-    COMPLETION_INDEX,
     REVISION_KEYS,
     ROLLOUT_HASH,
     may_carry,
     revision_key,
+    unique_keys,
 )
 from webhook.policy.selectors import IN, NOT_IN, selected_keys
 
 JUDGED_KEYS = 16  # matchLabelKeys of a constraint; real ones have one or two
 MOST_SEARCHES = 2  # keys of a constraint for which a similar label is searched, 1 ms each
 COMPARED_LABELS = 16  # labels of a pod that a key is compared with; real pods have ten
-
-_OF_SETS = frozenset({"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"})
-
-UNIQUE_KEYS: Mapping[GroupKind, frozenset[str]] = MappingProxyType(
-    {
-        STATEFUL_SET: _OF_SETS,
-        GroupKind("apps.kruise.io", "StatefulSet"): _OF_SETS,
-        JOB: frozenset({COMPLETION_INDEX}),
-        CRON_JOB: frozenset({COMPLETION_INDEX}),
-    }
-)
-"""Kind -> labels of its pods that no two pods have with the same value."""
 
 SURGING = frozenset({DEPLOYMENT, ROLLOUT})
 """Kinds that run pods of two revisions beside each other during a rollout."""
@@ -209,7 +195,12 @@ def _known_keys(constraint: Constraint, subject: Subject) -> list[str]:
 
 def is_unique(key: str, subject: Subject) -> bool:
     """Whether each pod of a subject has its own value of a label, which its controller adds."""
-    return key in UNIQUE_KEYS.get(subject.pods_kind, ()) and key not in subject.labels
+    return key in unique_keys(subject.pods_kind) and key not in subject.labels
+
+
+def counts_only_itself(constraint: Constraint, subject: Subject) -> bool:
+    """Whether each pod of a subject counts no other one, by a key in matchLabelKeys."""
+    return any(is_unique(key, subject) for key in constraint.match_label_keys)
 
 
 def _may_carry(key: str, subject: Subject) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from operator import eq
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.fields import correct_keys, is_unique
+from webhook.policy.advice.fields import correct_keys, counts_only_itself
 from webhook.policy.advice.findings import AdviceFinding, RuleViolation
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
@@ -94,7 +94,7 @@ def _find_ignored(
 
 def _lacks_keys(constraint: Constraint, subject: Subject) -> bool:
     keys = constraint.match_label_keys
-    if any(is_unique(key, subject) for key in keys):
+    if counts_only_itself(constraint, subject):
         return True
     corrected = correct_keys(constraint, subject)
     return any(corrected) and not any(map(eq, keys, corrected))

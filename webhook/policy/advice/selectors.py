@@ -39,9 +39,7 @@ def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterat
         if not selector or not unmet:
             continue
         required, key = unmet
-        has = f"{key}={subject.labels[key]}" if key in subject.labels else f"no label {key}"
-        if counting.may_add(subject, key):
-            has = f"another {key} in every revision; matchLabelKeys compares it"
+        has = _name_own(key, subject)
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         yield RuleViolation(
             subject.field(i, "labelSelector"),
@@ -50,6 +48,19 @@ def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterat
             suggest_selector(subject),
             f"labelSelector requires {required}, but the pod has {has}",
         )
+
+
+def _name_own(key: str, subject: Subject) -> str:
+    """Name what the subject's pods have in place of a label that a selector requires."""
+    if key in subject.labels:
+        return f"{key}={subject.labels[key]}"
+    if not counting.may_add(subject, key):
+        return f"no label {key}"
+    found = counting.values_of(key, subject)
+    if found is None:
+        return f"another {key} in every revision; matchLabelKeys compares it"
+    differs = f", which differs by {found.varies}" if found.varies else ""
+    return f"{key}={found.outline}{differs}"
 
 
 def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

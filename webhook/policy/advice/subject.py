@@ -15,11 +15,13 @@ from webhook.policy import kinds
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
+from webhook.policy.labelvalues import renew_labels
 from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
+from webhook.policy.podlabels import unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
 
 
@@ -233,13 +235,18 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
         A controller adds labels to those of the template, such as the revision's hash. The largest
         group of running pods that no rollout replaces stands for the next pod, in its revision;
-        without pods, the template.
+        without pods, the template. A label that no two pods have with the same value has another
+        one, as the index of a pod.
         """
         kept = [group for group in self.running if not group.replaced] or self.running
         most = max(kept, key=lambda group: group.number, default=None)
-        if most is None or self.revision.items() <= most.pod.labels.items():
-            return most.pod.labels if most else self.labels
-        return {**most.pod.labels, **self.revision}
+        if most is None:
+            return self.labels
+        unique = unique_keys(self.pods_kind)
+        labels: Mapping[str, str] = most.pod.labels
+        if not unique.isdisjoint(labels):
+            labels = renew_labels(labels, unique, (group.pod.labels for group in self.running))
+        return labels if self.revision.items() <= labels.items() else {**labels, **self.revision}
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -1,0 +1,76 @@
+"""Values of the labels that controllers add, by the name of the workload."""
+
+import pytest
+
+from webhook.policy import kinds
+from webhook.policy.labelvalues import LabelValues, find_values, renew_labels
+from webhook.policy.model import GroupKind
+from webhook.policy.podlabels import COMPLETION_INDEX, JOB_NAME
+
+POD_NAME, POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+LEGACY = "job-name"
+
+# kind, key; the outline, and what it differs by
+VALUES: dict[str, tuple[GroupKind, str, str, str]] = {
+    "a Job": (kinds.JOB, JOB_NAME, "web", ""),
+    "a Job, by the older label": (kinds.JOB, LEGACY, "web", ""),
+    "the index of a pod": (kinds.JOB, COMPLETION_INDEX, "<ordinal>", "pod"),
+    "a CronJob": (kinds.CRON_JOB, LEGACY, "web-<minutes>", "Job"),
+    "a JobSet": (kinds.JOB_SET, LEGACY, "web-workers-<index>", "Job"),
+    "the name of a JobSet": (kinds.JOB_SET, "jobset.sigs.k8s.io/jobset-name", "web", ""),
+    "a StatefulSet": (kinds.STATEFUL_SET, POD_NAME, "web-<ordinal>", "pod"),
+    "an ordinal": (kinds.STATEFUL_SET, POD_INDEX, "<ordinal>", "pod"),
+    "a UID": (kinds.JOB, "controller-uid", "<uid>", "object"),
+}
+
+
+@pytest.mark.parametrize(("kind", "key", "outline", "varies"), VALUES.values(), ids=VALUES.keys())
+def test_the_values_of_a_label(kind: GroupKind, key: str, outline: str, varies: str) -> None:
+    found = find_values(kind, key, "web", "workers")
+
+    assert found is not None
+    assert (found.outline, found.varies) == (outline, varies)
+
+
+UNKNOWN = {
+    "a hash": (kinds.DEPLOYMENT, "pod-template-hash", "web"),
+    "the number of a revision": (kinds.DEPLOYMENT_CONFIG, "deployment", "web"),
+    "a label of another kind": (kinds.DEPLOYMENT, LEGACY, "web"),
+    "an unknown kind": (GroupKind("example.com", "Shards"), LEGACY, "web"),
+    "a name that is not known": (kinds.JOB, LEGACY, ""),
+    "a group": (kinds.LEADER_WORKER_SET, "leaderworkerset.sigs.k8s.io/group-index", "web"),
+    "a set of a group": (kinds.LEADER_WORKER_SET, POD_NAME, "web"),
+}
+
+
+@pytest.mark.parametrize(("kind", "key", "name"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_values_that_are_not_known(kind: GroupKind, key: str, name: str) -> None:
+    assert find_values(kind, key, name) is None
+
+
+@pytest.mark.parametrize(
+    ("outline", "value", "allowed"),
+    [
+        ("web", "web", True),
+        ("web", "other", False),
+        ("web-<ordinal>", "web-12", True),
+        ("web-<ordinal>", "web-012", False),
+        ("web-<ordinal>", "other-0", False),
+        ("w.b-<minutes>", "wxb-1", False),
+        ("<uid>", "1f2e", False),
+    ],
+)
+def test_values_that_pods_may_have(outline: str, value: str, allowed: bool) -> None:
+    assert LabelValues(outline).allows(value) is allowed
+
+
+def test_one_more_pod_has_the_first_number_that_is_free() -> None:
+    pods = [{"app": "web", POD_INDEX: str(i), POD_NAME: f"web-{i}"} for i in (2, 0)]
+
+    renewed = renew_labels(pods[0], (POD_INDEX, POD_NAME), pods)
+
+    assert renewed == {"app": "web", POD_INDEX: "1", POD_NAME: "web-1"}
+
+
+def test_a_value_without_a_number_gets_one() -> None:
+    assert renew_labels({"id": "abc"}, ("id",), [{"id": "abc"}]) == {"id": "abc-0"}

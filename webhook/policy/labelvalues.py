@@ -1,0 +1,110 @@
+"""
+The values of labels that controllers add to pods, as far as they follow from the workload.
+
+``find_values`` is the entry point; ``renew_labels`` gives a next pod the values that no other pod
+has. Which labels there are is the subject of ``podlabels``, what they contain that of
+``firstlabels``.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count
+from types import MappingProxyType
+
+import msgspec
+
+from webhook.policy import kinds
+from webhook.policy.firstlabels import CONTROLLER_NAMES, LABEL_PLACEHOLDERS
+from webhook.policy.model import GroupKind
+from webhook.policy.podlabels import ADDED_LABELS
+
+_VARIES: Mapping[str, str] = MappingProxyType(
+    {"<uid>": "object", "<ordinal>": "pod", "<minutes>": "Job", "<index>": "Job"}
+)
+"""Unknown part of a value -> what it differs by; a value with none of them is known exactly."""
+
+_RUNS: Mapping[GroupKind, str] = MappingProxyType(
+    {kinds.CRON_JOB: "<minutes>", kinds.JOB_SET: "<index>"}
+)
+"""
+Kind -> the number in the names of its Jobs: of a CronJob, the minutes of its time since 1970.
+
+Source: kubernetes pkg/controller/cronjob cronjob_controllerv2.go ``getJobName``.
+"""
+
+_NUMBER = "(?:0|[1-9][0-9]*)"
+_unknown = re.compile("(<[a-z]+>)")
+_integer = re.compile("[0-9]{1,9}", re.ASCII).fullmatch
+
+
+class LabelValues(msgspec.Struct, frozen=True):
+    """
+    The values of a label on the pods of a workload.
+
+    Attributes:
+        outline: The value; what is not known is in angle brackets, as in ``nightly-<minutes>``.
+    """
+
+    outline: str
+
+    @property
+    def varies(self) -> str:
+        """What the value differs by: a pod, a Job or an object; empty if all pods have it."""
+        return next((what for part, what in _VARIES.items() if part in self.outline), "")
+
+    def allows(self, value: str) -> bool:
+        """Whether a pod may have a value; no file knows what kube-apiserver will generate."""
+        if "<uid>" in self.outline:
+            return False
+        parts = _unknown.split(self.outline)
+        pattern = "".join(_NUMBER if part in _VARIES else re.escape(part) for part in parts)
+        return re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def find_values(kind: GroupKind, key: str, name: str, part: str = "") -> LabelValues | None:
+    """
+    Find the values of a label that the controllers of a kind add to its pods.
+
+    Args:
+        name: Of the workload; empty if it is not known.
+        part: Name of the pod template, if the workload has several.
+
+    Returns:
+        None if they are not known, as those of another label or those that differ by revision.
+    """
+    added = ADDED_LABELS.get(kind)
+    if added is None or key not in added.keys | added.unique or key not in LABEL_PLACEHOLDERS:
+        return None
+    named = {"workload": name, "part": part, "run": _RUNS.get(kind, "")}
+    fields = {"uid": "<uid>", "ordinal": "<ordinal>"}
+    fields |= {key: value for key, value in named.items() if value}
+    template = LABEL_PLACEHOLDERS[key].replace("{controller}", CONTROLLER_NAMES.get(kind, "{?}"))
+    try:
+        return LabelValues(template.format_map(fields))
+    except KeyError:
+        return None  # a part is not known
+
+
+def renew_labels(
+    labels: Mapping[str, str], unique: Collection[str], others: Iterable[Mapping[str, str]]
+) -> dict[str, str]:
+    """
+    Renew the labels of a pod of which no two pods have the same value, for one more pod.
+
+    Args:
+        unique: The keys of these labels.
+        others: The labels of the pods that there are; the labels are those of one of them.
+
+    Returns:
+        The labels with the smallest number that no pod has in its value, at the end of the value.
+    """
+    own = {key: labels[key] for key in unique if key in labels}
+    taken = {_split(pod.get(key, ""))[1] for pod in others for key in own}
+    number = next(one for one in count() if one not in taken)
+    return {**labels, **{key: f"{_split(value)[0]}{number}" for key, value in own.items()}}
+
+
+def _split(value: str) -> tuple[str, int]:
+    """Split a value into what is before its number, and the number; -1 without one."""
+    head, dash, last = value.rpartition("-")
+    return (f"{head}{dash}", int(last)) if _integer(last) else (f"{value}-", -1)
