@@ -49,6 +49,7 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
     assert shown["profiles"] == [
         {
             "name": "cluster",
+            "mode": "apply",
             "pods": "schedulerName default-scheduler",
             "merge": "IfEmpty",
             "completeSelectors": False,
@@ -305,6 +306,24 @@ def test_profiles_advice_and_defaults_are_text(
     assert (
         "advice: label the nodes\ndefaults of Pod shop/web: from profile zones\n  - maxSkew: 1\n"
     ) in out
+
+
+def test_a_profile_that_recommends_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.yaml").write_text(TEXT.replace("zones\n", "zones\n  mode: recommend\n"))
+    requested = request("config.yaml")
+    example = ExamplePod("Pod shop/web", inject_example(requested.policy))
+
+    show(requested, [], example, Terminal())
+    document = as_document(requested, [], example)
+
+    out = capsys.readouterr().out
+    assert "mode apply\n\nprofile 1: zones\n" in out
+    assert "  for     schedulerName default-scheduler\n  mode    recommend\n" in out
+    assert "Pod shop/web: from profile zones, which only recommends them\n" in out
+    assert (document["mode"], document["profiles"][0]["mode"]) == ("apply", "recommend")
+    assert document["example"]["recommended"]
 
 
 def test_what_profiles_do_for_scale_downs_and_gangs_is_text(

@@ -77,6 +77,7 @@ def test_a_profile_is_read_completely() -> None:
             "    ownerKinds: [ReplicaSet]\n"
             "    schedulerNames: [a, b]\n"
             "  merge: PerTopologyKey\n"
+            "  mode: recommend\n"
             "  completeSelectors: true\n"
             "  scaleDown: KeepSpread\n"
             "  gangs: true\n"
@@ -91,6 +92,7 @@ def test_a_profile_is_read_completely() -> None:
         object_selector=LabelSelector({}, (expression,)),
         owner_kinds=frozenset({"ReplicaSet"}),
         scheduler_names=frozenset({"a", "b"}),
+        mode=Mode.RECOMMEND,
         merge=Merge.PER_TOPOLOGY_KEY,
         complete_selectors=True,
         scale_down=ScaleDown.KEEP_SPREAD,
@@ -216,33 +218,3 @@ def test_ignored_match_label_keys_are_noticed() -> None:
 
     (notice,) = configuration.notices
     assert notice.startswith("k.yaml:2: defaultConstraints[0].matchLabelKeys: ignored")
-
-
-NOTHING_RANKED = (
-    "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-    "add it to a profile, or remove scaleDownRepair"
-)
-NOT_BY_COST = (
-    "profile 'a': scaleDown: KeepSpread has no effect, as match.ownerKinds has neither ReplicaSet "
-    "nor ReplicationController; other controllers ignore the cost of a pod's deletion"
-)
-KEEPS = "scaleDown: KeepSpread\n  defaultConstraints: []\n"
-SCALE_DOWNS: dict[str, tuple[str, list[str]]] = {
-    "nothing": ("", []),
-    "a profile": (one_profile(KEEPS), []),
-    "a profile and repair": (one_profile(KEEPS) + "scaleDownRepair: true", []),
-    "repair alone": ("scaleDownRepair: true", [NOTHING_RANKED]),
-    "pods of StatefulSets": (
-        one_profile("match: {ownerKinds: [StatefulSet]}\n  " + KEEPS),
-        [NOT_BY_COST],
-    ),
-    "pods of ReplicationControllers among others": (
-        one_profile("match: {ownerKinds: [Job, ReplicationController]}\n  " + KEEPS),
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "notices"), SCALE_DOWNS.values(), ids=SCALE_DOWNS.keys())
-def test_a_notice_names_a_scale_down_without_effect(text: str, notices: list[str]) -> None:
-    assert list(check(text).notices) == notices

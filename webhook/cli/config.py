@@ -40,7 +40,7 @@ from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document, format_yaml
 from webhook.policy import render
 from webhook.policy.defaulting.inject import Injection, inject
-from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, Profile, ScaleDown
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 from webhook.policy.model import LabelSelector
@@ -162,6 +162,7 @@ def as_document(
         "profiles": [
             {
                 "name": profile.name,
+                "mode": str(requested.policy.mode_of(profile)),
                 "pods": describe_pods(profile),
                 "merge": str(profile.merge),
                 "completeSelectors": profile.complete_selectors,
@@ -180,6 +181,7 @@ def as_document(
             "pod": example.pod,
             "profile": example.injection.profile,
             "reason": example.reason,
+            "recommended": example.injection.recommended,
             "constraints": example.constraints,
         },
     }
@@ -203,7 +205,9 @@ def show(
         for sentence in sentences:
             terminal.line((heading, Style.DOUBTFUL), f": {sentence}")
     none = f"none, since {example.reason}"
-    source = f"from profile {example.injection.profile}" if example.constraints else none
+    held = ", which only recommends them" if example.injection.recommended else ""
+    found = f"from profile {example.injection.profile}{held}"
+    source = found if example.constraints else none
     terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
     _show_constraints(example.constraints, terminal)
 
@@ -216,6 +220,8 @@ def _show_profiles(profiles: Sequence[Profile], terminal: Terminal) -> None:
         terminal.line()
         terminal.line((f"profile {number}: {profile.name}", Style.PLACE))
         terminal.line(f"  for     {describe_pods(profile)}")
+        if profile.mode is Mode.RECOMMEND:
+            terminal.line(f"  mode    {profile.mode}")
         terminal.line(f"  merge   {profile.merge}{completes}")
         if profile.scale_down is not ScaleDown.NONE:
             terminal.line(f"  scale   down with {profile.scale_down}")

@@ -5,7 +5,7 @@ Build an immutable ``Configuration`` from the documents of configuration files.
 a function that reads the files a configuration names.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from webhook.config import models, scheduler, spread
 from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
 from webhook.config.models import OwnerSelector
 from webhook.config.podtemplates import collect_templates
+from webhook.config.profilenotices import find_notices
 from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
@@ -32,14 +33,10 @@ from webhook.policy.defaulting.profiles import (
     Mode,
     Policy,
     Profile,
-    ScaleDown,
 )
-from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.places import TemplatePlaces
 from webhook.policy.rule_entry import Action
-
-_RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # heed the deletion cost
 
 
 class ConfiguredGate(NamedTuple):
@@ -144,10 +141,7 @@ def _collect_settings(
         scheduler_defaults=_collect_defaults(files),
         ca_overlap=written.ca_overlap,
         scale_down_repair=written.scale_down_repair,
-        notices=(
-            *_notices(files),
-            *_scale_down_notices(profiles, repair=written.scale_down_repair),
-        ),
+        notices=(*_notices(files), *find_notices(written, profiles)),
     )
 
 
@@ -217,20 +211,3 @@ def _collect_defaults(
 
 def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
     return tuple(notice for found in files for defaults in found for notice in defaults.notices)
-
-
-def _scale_down_notices(profiles: Iterable[Profile], *, repair: bool) -> Iterator[str]:
-    """Name the settings of scale-downs that have no effect, for example after a profile changed."""
-    keeping = [profile for profile in profiles if profile.scale_down is ScaleDown.KEEP_SPREAD]
-    if repair and not keeping:
-        yield (
-            "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-            "add it to a profile, or remove scaleDownRepair"
-        )
-    for profile in keeping:
-        if profile.owner_kinds is not None and profile.owner_kinds.isdisjoint(_RANKED_OWNERS):
-            yield (
-                f"profile {profile.name!r}: scaleDown: KeepSpread has no effect, as "
-                "match.ownerKinds has neither ReplicaSet nor ReplicationController; "
-                "other controllers ignore the cost of a pod's deletion"
-            )

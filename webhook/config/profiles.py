@@ -13,7 +13,7 @@ from webhook.config.spread import ProfileModel
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.manifests import Document
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Profile
 from webhook.policy.paths import FieldPath
 
 Read = Callable[[str], str]
@@ -56,6 +56,7 @@ class ProfileMaker:
         match = written.match
         profile = Profile(
             name=written.name,
+            mode=written.mode or Mode.APPLY,
             namespace_selector=parse_selector(match.namespace_selector),
             object_selector=parse_selector(match.object_selector),
             owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),

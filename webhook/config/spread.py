@@ -87,6 +87,7 @@ class ProfileModel(StrictModel):
     """A set of default constraints, written here or in a kube-scheduler file."""
 
     name: str = Field(examples=["cluster"])
+    mode: Mode | None = None  # that of the configuration
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False

@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -26,13 +28,20 @@ from webhook.policy.defaulting.forecast import (
     forecast_defaults,
 )
 from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
-from webhook.policy.defaulting.profiles import Policy, ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
 from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.request import AdmissionRequest
 
-DEFAULTS = policy(profile(constraints=(default(),)))
+
+def recommending(**changes: Any) -> Policy:
+    """Build a policy with a profile that only recommends its defaults."""
+    changes = {"constraints": (default(),), "mode": Mode.RECOMMEND, **changes}
+    return policy(profile(**changes))
+
+
+DEFAULTS = recommending()
 WARNING = (
     "evenspread would give its pods the defaults of profile cluster: "
     "topology.kubernetes.io/zone (maxSkew 1, ScheduleAnyway)"
@@ -63,7 +72,7 @@ def test_every_kind_with_a_controller_is_known() -> None:
 
 
 def owned_only(*kinds: str) -> Policy:
-    return policy(profile(constraints=(default(),), owner_kinds=frozenset(kinds)))
+    return recommending(owner_kinds=frozenset(kinds))
 
 
 FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
@@ -91,6 +100,17 @@ FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
         False,
     ),
     "no profile fits": (request(deployment()), policy(), False),
+    "the profile applies": (request(deployment()), recommending(mode=Mode.APPLY), False),
+    "the profile applies in a policy that recommends": (
+        request(deployment()),
+        replace(recommending(mode=Mode.APPLY), mode=Mode.RECOMMEND),
+        True,
+    ),
+    "another profile recommends": (
+        request(deployment()),
+        policy(profile(constraints=(default(),)), profile(name="later", mode=Mode.RECOMMEND)),
+        False,
+    ),
     "it holds a bare list of constraints": (
         custom(deployment(), path=CONSTRAINTS_IN_POD),
         DEFAULTS,
@@ -105,7 +125,7 @@ def test_a_warning_is_given_if(creation: AdmissionRequest, config: Policy, warne
 
 
 def test_the_constraints_of_a_warning_are_a_list() -> None:
-    both = policy(profile(constraints=(default(), default(topology_key="rack", max_skew=2))))
+    both = recommending(constraints=(default(), default(topology_key="rack", max_skew=2)))
 
     (warned,) = forecast_defaults(request(deployment()), both, WEB)
 
@@ -115,7 +135,7 @@ def test_the_constraints_of_a_warning_are_a_list() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 @pytest.mark.parametrize("own", [(), (spread(),)])
 def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json, ...]) -> None:
-    keeping = policy(profile(constraints=(default(),), scale_down=ScaleDown.KEEP_SPREAD))
+    keeping = recommending(scale_down=ScaleDown.KEEP_SPREAD)
 
     warned = forecast_defaults(request(workload(kind, *own)), keeping, WEB)
 
@@ -146,7 +166,7 @@ def test_a_template_without_metadata_has_pods_without_labels() -> None:
 
 
 def test_a_namespace_is_looked_at_as_for_pods() -> None:
-    asking = policy(profile(constraints=(default(),), namespace_selector=selector(tier="prod")))
+    asking = recommending(namespace_selector=selector(tier="prod"))
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"tier": "prod"}})
 
     assert forecast_defaults(request(deployment()), asking, known) == (WARNING,)

@@ -18,7 +18,7 @@ from webhook.policy import render
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting import provenance
-from webhook.policy.defaulting.profiles import Merge, Policy, Profile, ScaleDown
+from webhook.policy.defaulting.profiles import Merge, Mode, Policy, Profile, ScaleDown
 from webhook.policy.defaulting.provenance import Provenance
 from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
@@ -33,6 +33,11 @@ CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods
 _GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
 
 Constraints: TypeAlias = tuple[Constraint, ...]
+
+_Source: TypeAlias = tuple[str, ScaleDown, Mode]
+"""The name of a profile, and what it does to pods besides its defaults; a key of caches."""
+
+_NO_PROFILE: _Source = ("", ScaleDown.NONE, Mode.APPLY)
 
 _decode_constraint = msgspec.json.Decoder(Constraint).decode
 
@@ -84,6 +89,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         annotation: The value of the defaults annotation; empty if nothing is injected.
         zone_left_out: Whether System's zone constraint is omitted because nodes lack zones.
         keeps_spread: Whether the profile labels pods so that a scale-down keeps their spread.
+        recommended: Whether the policy, or the profile, only recommends the defaults and the label.
         is_small: Whether results built from this injection may be cached.
     """
 
@@ -94,6 +100,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     annotation: str = ""
     zone_left_out: bool = False
     keeps_spread: bool = False
+    recommended: bool = False
     is_small: bool = True
 
     @property
@@ -201,17 +208,18 @@ def _inject_beside(
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
+    source = profile.name, profile.scale_down, policy.mode_of(profile)
     if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _skip(SkipReason.GATE_OFF, profile.name, profile.scale_down)
+        return _skip(SkipReason.GATE_OFF, source)
     constraints = _choose_constraints(profile, own)
     if not constraints:
         reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
-        return _skip(reason, profile.name, profile.scale_down)
+        return _skip(reason, source)
     if not profile.gangs and gang_field(pod):
-        return _skip(SkipReason.GANG, profile.name, profile.scale_down)
+        return _skip(SkipReason.GANG, source)
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _skip(SkipReason.NO_SELECTOR, profile.name, profile.scale_down)
+        return _skip(SkipReason.NO_SELECTOR, source)
     left_out = _find_left_out(constraints, facts) if profile.system else ""
     if left_out:
         constraints = tuple(
@@ -220,15 +228,18 @@ def _inject_beside(
     if policy.gates.fields_off:  # seldom; the call alone takes 1 us for each pod
         constraints = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
     build = _build_injection if derived.is_small else _build_injection.__wrapped__
-    return build(profile.name, constraints, derived, left_out, profile.scale_down)
+    return build(constraints, derived, left_out, source)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _skip(
-    reason: SkipReason, profile: str = "", scale_down: ScaleDown = ScaleDown.NONE
-) -> Injection:
-    keeps_spread = scale_down is ScaleDown.KEEP_SPREAD
-    return Injection(skip=reason, profile=profile, keeps_spread=keeps_spread)
+def _skip(reason: SkipReason, source: _Source = _NO_PROFILE) -> Injection:
+    profile, scale_down, mode = source
+    return Injection(
+        skip=reason,
+        profile=profile,
+        keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
+        recommended=mode is Mode.RECOMMEND,
+    )
 
 
 def _find_left_out(constraints: Constraints, facts: Facts) -> str:
@@ -261,11 +272,7 @@ def _choose_constraints(profile: Profile, own: Constraints) -> Constraints:
 
 @lru_cache(CACHED_INJECTIONS)
 def _build_injection(
-    profile: str,
-    constraints: Constraints,
-    derived: DerivedSelector,
-    left_out: str,
-    scale_down: ScaleDown,
+    constraints: Constraints, derived: DerivedSelector, left_out: str, source: _Source
 ) -> Injection:
     """
     Build the defaults for one derived selector.
@@ -273,6 +280,7 @@ def _build_injection(
     The result is cached: the pods of a ReplicaSet are created in large numbers and have the same
     labels, owner and Services.
     """
+    profile, scale_down, mode = source
     selector = render.encode(render.selector(derived.selector)) + b"}"
     entries = tuple(
         _render_entry(_drop_selected_keys(constraint, derived), selector)
@@ -288,6 +296,7 @@ def _build_injection(
         annotation=render.encode(value).decode() if entries else "",
         zone_left_out=bool(left_out),
         keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
+        recommended=mode is Mode.RECOMMEND,
         is_small=derived.is_small,
     )
 

@@ -77,6 +77,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: Unique in the configuration; appears in annotations and metrics.
+        mode: Whether it changes pods, or only recommends the changes; ``Policy.mode_of`` returns
+            the mode in force.
         namespace_selector: Selects by the labels of the pod's Namespace; None selects all.
         owner_kinds: The kinds of the controlling owner; None also accepts pods without an owner.
         scheduler_names: The accepted values of the pod's schedulerName.
@@ -91,6 +93,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
+    mode: Mode = Mode.APPLY
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
     owner_kinds: frozenset[str] | None = None
@@ -163,6 +166,22 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     pod_templates: Mapping[GroupKind, TemplatePlaces] = msgspec.field(
         default_factory=lambda: KNOWN_TEMPLATES
     )
+
+    def mode_of(self, profile: Profile) -> Mode:
+        """
+        Return the mode in force for a profile.
+
+        A policy in recommend mode changes nothing, whatever the mode of its profiles, since the
+        person who sets it relies on that. A profile can only be more careful than the policy.
+        """
+        return profile.mode if self.mode is Mode.APPLY else self.mode
+
+    @property
+    def recommends(self) -> bool:
+        """Whether any profile, or all of them, only recommend changes."""
+        return self.mode is Mode.RECOMMEND or any(
+            profile.mode is Mode.RECOMMEND for profile in self.profiles
+        )
 
     @property
     def needs_namespaces(self) -> bool:
