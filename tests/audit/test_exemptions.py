@@ -54,3 +54,11 @@ def test_other_objects_are_not_exempt() -> None:
 
 def test_without_exemptions_findings_stay() -> None:
     assert ProjectExemptions().split([finding("TSC101")], WEB)[1] == []
+
+
+def test_a_rule_without_exemptions_stays() -> None:
+    exemptions = ProjectExemptions([exemption("1", "TSC101")])
+
+    kept, exempted = exemptions.split([finding("TSC101")], WEB, frozenset({"TSC101"}))
+
+    assert (len(kept), exempted, len(exemptions.unused)) == (1, [], 1)

@@ -19,7 +19,9 @@ from tests.audit.world import (
     report_on,
     rules,
 )
+from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import AuditSeverity
+from webhook.config.project import Exemption
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
@@ -228,6 +230,25 @@ def test_actions_set_severities_and_switch_rules_off() -> None:
     report = audit(LIVE, options=audit_options(configured))
 
     assert [finding.severity for _, finding in report.findings()] == [AuditSeverity.DENY]
+
+
+def test_the_rules_of_a_profile_set_severities_for_its_workloads() -> None:
+    sets = Profile(
+        name="sets",
+        owner_kinds=frozenset({"StatefulSet"}),
+        actions={"TSC110": Action.DENY},
+        exemptible={"TSC110": False},
+    )
+    exempt_all = Exemption(where="p:3", rules=frozenset({"TSC110", "TSC114"}), reason="legacy")
+    configured = replace(world.CONFIGURATION, profiles=(sets,))
+    options = audit_options(configured, exemptions=ProjectExemptions([exempt_all]))
+
+    report = audit(LIVE, options=options)
+
+    found = [one for workload in report.workloads for one in workload.findings]
+    assert [(one.rule, one.severity) for one in found] == [("TSC110", AuditSeverity.DENY)]
+    exempted = [one for workload in report.workloads for one in workload.exempted]
+    assert [one.rule for one in exempted] == ["TSC114"]
 
 
 def test_only_the_requested_rules_and_namespaces_are_audited() -> None:

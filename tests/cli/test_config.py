@@ -62,6 +62,7 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
                     "whenUnsatisfiable": "ScheduleAnyway",
                 }
             ],
+            "rules": [],
         }
     ]
     assert [gate["name"] for gate in shown["gates"]] == list(Gate)
@@ -422,3 +423,22 @@ def test_labels_select_the_example(configured: Path, run: Run) -> None:
     ran = run("config", "check", "pods.yaml", "--config", "config.yaml", "-l", "app=db")
 
     assert "defaults of Pod shop/db-1: " in ran.out
+
+
+def test_the_rules_of_a_profile_are_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = "  rules: {TSC110: off, TSC101: {action: deny, exemptible: false}}\n"
+    (folder / "config.yaml").write_text(TEXT + rules)
+    requested = request("config.yaml")
+
+    show(requested, [], defaulted(), Terminal())
+    document = as_document(requested, [], defaulted())
+
+    assert (
+        "  merge   IfEmpty, completes null selectors\n"
+        "  rule    TSC101: deny, not warn, without exemptions\n"
+        "  rule    TSC110: off, not audit\n"
+    ) in capsys.readouterr().out
+    assert document["profiles"][0]["rules"] == [
+        {"rule": "TSC101", "action": "deny", "default": "warn", "exemptible": False},
+        {"rule": "TSC110", "action": "off", "default": "audit", "exemptible": True},
+    ]

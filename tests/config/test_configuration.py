@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from tests.config.configs import FILES, HARD, SOFT, check, check_scheduler, errors_of, one_profile
-from webhook.config.configuration import Configuration
+from webhook.config.configuration import Configuration, list_denying_rules
 from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
@@ -81,6 +81,7 @@ def test_a_profile_is_read_completely() -> None:
             "  completeSelectors: true\n"
             "  scaleDown: KeepSpread\n"
             "  gangs: true\n"
+            "  rules: {TSC101: deny, TSC102: off, TSC103: {exemptible: false}}\n"
             f"  defaultConstraints: [{{{HARD}, minDomains: 2, matchLabelKeys: [v]}}]"
         )
     ).profiles
@@ -97,6 +98,8 @@ def test_a_profile_is_read_completely() -> None:
         complete_selectors=True,
         scale_down=ScaleDown.KEEP_SPREAD,
         gangs=True,
+        actions={"TSC101": Action.DENY, "TSC102": Action.OFF},
+        exemptible={"TSC103": False},
         constraints=(
             Constraint(
                 max_skew=1,
@@ -145,16 +148,26 @@ def test_the_policy_follows_the_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "denies"),
+    ("text", "denying"),
     [
-        ("{}", False),
-        ("{TSC101: deny}", True),
-        ("{TSC101: {action: deny, exemptible: false}}", True),
-        ("{TSC101: warn, TSC102: off}", False),
+        ("rules: {}", []),
+        ("rules: {TSC101: deny}", ["TSC101"]),
+        ("rules: {TSC101: {action: deny, exemptible: false}}", ["TSC101"]),
+        ("rules: {TSC101: warn, TSC102: off}", []),
+        (one_profile("rules: {TSC101: warn, TSC102: off}\n  defaultConstraints: []"), []),
+        (
+            one_profile("rules: {TSC102: {action: deny}}\n  defaultConstraints: []")
+            + "rules: {TSC101: deny}",
+            ["TSC101", "TSC102 in profile a"],
+        ),
     ],
 )
-def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(rules: str, denies: bool) -> None:
-    configuration = check(f"rules: {rules}\n")
+def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(
+    text: str, denying: list[str]
+) -> None:
+    configuration = check(text)
+    denies = bool(denying)
+    assert list(list_denying_rules(configuration)) == denying
     gates = resolve(parse_version("1.36"), {})
 
     assert make_policy(configuration, gates).validates_pods is denies

@@ -27,6 +27,7 @@ from webhook.policy.advice.advise import advise
 from webhook.policy.advice.broken import find_broken_fields, neutralize
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import parse_exemptions
+from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import predict, rules
@@ -202,7 +203,8 @@ class Scanner:
     ) -> SubjectFindings:
         """Select the findings of the rules to apply, and split off those that are exempted."""
         included = (item for item in found if self._options.includes_rule(item.rule))
-        kept, others = self._options.exemptions.split(included, subject)
+        forbidden = apply_profile(self._context, subject).policy.not_exemptible
+        kept, others = self._options.exemptions.split(included, subject, forbidden)
         return SubjectFindings(
             tuple(sorted(kept, key=lambda item: SEVERITY_RANKS[item.severity])),
             (*exempted, *others),

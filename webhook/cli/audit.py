@@ -40,7 +40,6 @@ from webhook.fix.evaluate import FixOptions
 from webhook.fix.suggestions import suggest_fixes
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.model import LabelSelector
-from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import SELECT_ALL
 
 
@@ -123,7 +122,7 @@ def audit(
 def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
     """Warn of named rules that are switched off, and find nothing."""
     for rule in sorted(named):
-        if policy.actions.get(rule) is Action.OFF:
+        if rule in policy.actions and policy.is_off(rule):
             write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
 
 

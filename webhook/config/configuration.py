@@ -5,7 +5,7 @@ Build an immutable ``Configuration`` from the documents of configuration files.
 a function that reads the files a configuration names.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
@@ -173,9 +173,9 @@ def policy(
 
     A profile of System defaults has no constraints while their gate is off. With None for
     ``validates_pods``, the validating webhook receives new pods if a policy rule has the action
-    deny, as the chart registers it.
+    deny, in the configuration or in a profile, as the chart registers it.
     """
-    denies = Action.DENY in configuration.actions.values()
+    denies = any(list_denying_rules(configuration))
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
     return Policy(
         gates=gates,
@@ -195,6 +195,17 @@ def policy(
         validates_pods=denies if validates_pods is None else validates_pods,
         pod_templates=configuration.pod_templates,
     )
+
+
+def list_denying_rules(configuration: Configuration) -> Iterator[str]:
+    """List the policy rules that deny objects, as ``TSC101``, or ``TSC101 in profile cluster``."""
+    for rule, action in configuration.actions.items():
+        if action is Action.DENY:
+            yield rule
+    for profile in configuration.profiles:
+        for rule, action in profile.actions.items():
+            if action is Action.DENY:
+                yield f"{rule} in profile {profile.name}"
 
 
 def _collect_defaults(

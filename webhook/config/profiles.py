@@ -65,6 +65,12 @@ class ProfileMaker:
             complete_selectors=written.complete_selectors,
             scale_down=written.scale_down,
             gangs=written.gangs,
+            actions={rule: one.action for rule, one in written.rules.items() if one.action},
+            exemptible={
+                rule: one.exemptible
+                for rule, one in written.rules.items()
+                if one.exemptible is not None
+            },
         )
         if written.scheduler_configuration is None:
             constraints = tuple(entry.constraint for entry in written.default_constraints or ())

@@ -81,7 +81,7 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
         remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
         for drop in kept.drops
     )
-    at, action = constraints_field(path), effective_action(GATED, request, policy)
+    at, action = constraints_field(path), effective_action(GATED, request, policy, facts)
     reports_drops = action in {Action.WARN, Action.DENY}
     warnings = tuple(_warn_of_drops(kept.drops, policy)) if reports_drops else ()
     warnings += _recommend_fields(held if policy.mode is Mode.APPLY else additions)

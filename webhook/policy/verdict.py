@@ -300,9 +300,10 @@ def _advise_on_stored(request: AdmissionRequest, policy: Policy, facts: Facts) -
     advice = advise_request(request, policy, facts)
     if advice is NO_ADVICE:
         return UNTOUCHED
-    if advice.denied:
-        return replace(_deny(request, list(advice.violations), ()), advice=advice)
-    return Verdict(warnings=advice.lines(), advice=advice)
+    if not advice.denied:
+        return Verdict(warnings=advice.lines(), advice=advice)
+    denial = replace(_deny(request, list(advice.violations), ()), advice=advice)
+    return _recommend(denial) if advice.is_held else denial
 
 
 def _advise_on_created(

@@ -15,6 +15,7 @@ from webhook.policy.advice.advise import NO_ADVICE, Advice, advise
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.exemptions import parse_exemptions
+from webhook.policy.advice.profilerules import find_request_policy
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import Policy
@@ -74,14 +75,16 @@ def advise_request(
     return advise(subject, AdviceContext(policy, facts))
 
 
-def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
+def effective_action(rule: str, request: AdmissionRequest, policy: Policy, facts: Facts) -> Action:
     """
     Return the action on a violation that is found outside of advice, as those of TSC111.
 
     Returns:
-        The configured action, or AUDIT if the object is exempted from the rule.
+        The configured action, or AUDIT if the object is exempted from the rule; WARN in place of a
+        denial that a profile only recommends.
     """
-    action = policy.actions[rule]
+    policy = find_request_policy(request, policy, facts)
+    action = Action.WARN if rule in policy.held_denials else policy.actions[rule]
     annotations = request.metadata.annotations if request.metadata else {}
     if (
         action is Action.OFF

@@ -23,6 +23,7 @@ from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
 from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults
+from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
@@ -47,6 +48,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         audited: Findings to record only.
         exempted: Findings that the object's annotation exempts it from.
         refused: Exemptions without effect, as warnings.
+        held: Rules whose denials are only reported, since a profile recommends them.
     """
 
     denied: tuple[AdviceFinding, ...] = ()
@@ -54,11 +56,19 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     audited: tuple[AdviceFinding, ...] = ()
     exempted: tuple[ExemptFinding, ...] = ()
     refused: tuple[AdviceFinding, ...] = ()
+    held: frozenset[str] = frozenset()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all its denials are only reported."""
+        return all(finding.rule in self.held for finding in self.denied)
 
     @property
     def violations(self) -> tuple[rules.ApiViolation, ...]:
-        """The denied findings, in the type of the API rules' violations."""
-        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in self.denied)
+        """The denied findings that count, in the type of the API rules' violations."""
+        held = frozenset[str]() if self.is_held else self.held
+        counted = (finding for finding in self.denied if finding.rule not in held)
+        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in counted)
 
     def without_denial(self) -> "Advice":
         """Return the advice with its denials as warnings."""
@@ -85,6 +95,7 @@ def join_advice(parts: Iterable[Advice | None]) -> Advice | None:
         audited=tuple(finding for advice in given for finding in advice.audited),
         exempted=tuple(finding for advice in given for finding in advice.exempted),
         refused=tuple(dict.fromkeys(finding for advice in given for finding in advice.refused)),
+        held=frozenset[str]().union(*(advice.held for advice in given)),
     )
 
 
@@ -101,10 +112,11 @@ def advise(
         is_justified: Whether to keep a finding; None keeps all.
 
     A context without ``cluster`` is that of an admission: only rules of scope EVERYWHERE run, and
-    none if the feature gate for advice is off.
+    none if the feature gate for advice is off. The actions are those for the subject's profile.
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
+    context = apply_profile(context, subject)
     policy = context.policy
     rows = tuple(rows)
     findings = list(filter(is_justified, _run_rules(subject, context, rows)))
@@ -132,6 +144,7 @@ def advise(
             if finding.rule in exempt.reasons
         ),
         refused=exempt.refused if warns else (),
+        held=policy.held_denials,
     )
 
 
