@@ -59,6 +59,7 @@ TWO = (
     "- {name: all, defaultConstraints: []}\n"
     "- {name: b, match: {%s}, defaultConstraints: []}\n"
 )
+WITHOUT_A = "{key: a, operator: DoesNotExist}"
 EFFECTS: dict[str, tuple[str, list[str]]] = {
     "another scheduler": ("schedulerNames: [batch]", []),
     "fewer pods": (
@@ -71,7 +72,7 @@ EFFECTS: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "no pods": (
-        "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}",
+        f"objectSelector: {{matchLabels: {{a: b}}, matchExpressions: [{WITHOUT_A}]}}",
         [
             (
                 "profile 'b' applies to no pod, as no labels satisfy match.objectSelector: "

@@ -327,3 +327,21 @@ def test_a_template_is_changed_in_its_list_alone() -> None:
 
     assert with_constraints(before, ()) == after
     assert with_constraints(before, before.constraints) is before
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_selector_that_a_profile_only_recommends_is_left_out(mode: Mode) -> None:
+    (completing,) = COMPLETING.profiles
+    in_force = policy(replace(completing, mode=mode))
+    written = pod(spread(labelSelector=None, whenUnsatisfiable=""))
+
+    amendment = amend_constraints(request(written), in_force, SELECTING)
+
+    added = [step.path for step in amendment.operations]
+    (constraint,) = amendment.constraints
+    assert amendment.held is (mode is Mode.RECOMMEND)
+    assert (f"{LIST}/0/labelSelector" in added) is not amendment.held
+    assert f"{LIST}/0/whenUnsatisfiable" in added
+    assert (constraint.label_selector is None) is amendment.held
+    recommended = (f"evenspread would fill in {LIST}/0/labelSelector",)
+    assert amendment.warnings == (recommended if amendment.held else ())
