@@ -24,6 +24,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.rule_entry import Action
 
@@ -231,3 +232,13 @@ async def test_the_labels_of_a_workloads_namespace_are_looked_up_for_the_rules_o
             assert (await fetching).namespace_labels(NAMESPACE) == {"tier": "prod"}
         deleted = replace(request(deployment()), template=None)
         assert here.fallback.fetch(deleted, RULED_NAMESPACES, LONG_TIMEOUT_S) is None
+
+
+async def test_exceptions_are_those_of_the_cache() -> None:
+    exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
+        here.caches.cluster.exception_store.put(exempt)
+        fetching = here.fetch()
+        assert fetching is not None
+
+        assert (await fetching).exceptions(NAMESPACE) == [exempt]

@@ -29,6 +29,7 @@ class ExemptionSource(StrEnum):
     """Where an exemption is written."""
 
     ANNOTATION = "annotation"
+    EXCEPTION = "exception"
     PROJECT = "project"
 
 
@@ -53,6 +54,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         fingerprint: Equal in two audits for the same rule, object and field.
         reason: Reason of an exemption; empty if the object is not exempt.
         exempted_by: Where the exemption is written; None if the object is not exempt.
+        exception: Name of the SpreadPolicyException that exempts it; otherwise empty.
     """
 
     rule: str
@@ -65,6 +67,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     fingerprint: str
     reason: str = ""
     exempted_by: ExemptionSource | None = None
+    exception: str = ""
 
     @property
     def located_problem(self) -> str:
@@ -262,7 +265,7 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         replicas: Requested pods; None if not specified.
         pods: Running and pending pods.
         findings: Violations, most severe first.
-        exempted: Violations that an annotation or the project file exempts.
+        exempted: Violations that an annotation, an exception or the project file exempts.
         spreads: The spread of its running pods, one for each constraint and revision.
         defaults: Default constraints; None if it gets none.
     """
@@ -296,7 +299,7 @@ class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
         deny: Findings of severity ``deny``.
         warn: Findings of severity ``warn``.
         audit: Findings of severity ``audit``.
-        exempted: Findings that annotations or the project file exempt.
+        exempted: Findings that annotations, exceptions or the project file exempt.
         known: Findings of the baseline, which the report does not repeat.
         spread: Workloads whose running pods satisfy their constraints, which count all of them.
         uneven: Workloads whose running pods exceed maxSkew, as they are or as they are counted.

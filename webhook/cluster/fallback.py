@@ -191,6 +191,7 @@ class _CompletedFacts:
         self.domains = cluster.domains
         self.label_keys = cluster.label_keys
         self.tainted_domains = cluster.tainted_domains
+        self.exceptions = cluster.exceptions
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector of the pod's owner, the only owner that a request needs."""

@@ -65,6 +65,7 @@ class ProfileMaker:
             complete_selectors=written.complete_selectors,
             scale_down=written.scale_down,
             gangs=written.gangs,
+            allows_exceptions=written.exemptible,
             actions={rule: one.action for rule, one in written.rules.items() if one.action},
             exemptible={
                 rule: one.exemptible

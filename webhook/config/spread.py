@@ -96,6 +96,7 @@ class ProfileModel(StrictModel):
     ) = None
     scheduler_configuration: str | None = None
     rules: ProfileRuleSettings = Field({})
+    exemptible: bool = True
 
     @field_validator("name")
     @classmethod

@@ -18,7 +18,12 @@ from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.inject import (
+    complete_selectors,
+    is_excepted,
+    profile_of,
+    reason_to_leave_alone,
+)
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, PodTemplate
@@ -132,6 +137,8 @@ def _complete_selectors(
         return constraints, policy.mode
     profile = profile_of(pod, request.namespace, policy, facts)
     if profile is None or not profile.complete_selectors:
+        return constraints, policy.mode
+    if is_excepted(pod, request.namespace, profile, facts):
         return constraints, policy.mode
     completed = complete_selectors(constraints, pod, request.namespace, facts)
     return completed, policy.mode_of(profile)

@@ -57,6 +57,8 @@ from webhook.policy.violations import (
 
 UNCHANGED = Amendment(())
 
+_RECOMMEND = Mode.RECOMMEND  # Python 3.11 needs 0.2 us to find a member, on the hot path
+
 
 class Verdict(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """
@@ -139,11 +141,10 @@ def judge(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -
         verdict = _judge_object(request, request.template, hook, policy, facts)
         if hook is Hook.VALIDATE and not request.built_in:
             verdict = _warn_of_unknown(verdict, request, policy)
-    if policy.mode is Mode.RECOMMEND:
+    if policy.mode is _RECOMMEND:
         verdict = _recommend(verdict)
-    if not is_pod and policy.recommends:
-        return _forecast(verdict, request, policy, facts)
-    return verdict
+    forecasts = not is_pod and policy.recommends
+    return _forecast(verdict, request, policy, facts) if forecasts else verdict
 
 
 def _judge_siblings(request: AdmissionRequest, hook: Hook, policy: Policy, facts: Facts) -> Verdict:

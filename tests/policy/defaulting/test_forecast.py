@@ -32,6 +32,7 @@ from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
 from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
 from webhook.policy.paths import CONSTRAINTS_IN_POD
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest
 
 
@@ -146,10 +147,12 @@ def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json,
 
 def test_the_facts_of_the_cluster_are_passed_on() -> None:
     nodes = [Node("n", {"zone": "a"}, (Taint("k", "v", "NoSchedule"),)), Node("m", {})]
-    known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"a": "b"}}, nodes=nodes)
+    excepted = {NAMESPACE: [PolicyException(namespace=NAMESPACE, name="a", reason="b")]}
+    known = FakeFacts(WEB.services_of, {}, {NAMESPACE: {"a": "b"}}, nodes, excepted)
 
     forecast = ForecastFacts(known, LabelSelector({"app": "web"}))
 
+    assert forecast.exceptions(NAMESPACE) == excepted[NAMESPACE]
     assert forecast.services(NAMESPACE, {"app": "web"}) == known.services_of[NAMESPACE]
     assert forecast.namespace_labels(NAMESPACE) == {"a": "b"}
     assert (forecast.schedulable_nodes(), forecast.nodes_with("zone")) == (2, 1)

@@ -186,7 +186,7 @@ def test_the_profile_is(profiles: tuple[Profile, ...], known: FakeFacts, name: s
 def test_a_reason_is_a_label_of_a_metric() -> None:
     assert [*SkipReason] == [
         "", "gate-off", "no-spec", "mirror-pod", "bound", "exempt-namespace", "skip-label",
-        "no-profile", "gang", "own-constraints", "nothing-to-add", "no-selector",
+        "no-profile", "exception", "gang", "own-constraints", "nothing-to-add", "no-selector",
     ]  # fmt: skip
 
 

@@ -37,7 +37,11 @@ LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
 """Severity -> ``level`` of 3.27.10."""
 
 SUPPRESSIONS: Mapping[ExemptionSource, str] = MappingProxyType(
-    {ExemptionSource.ANNOTATION: "inSource", ExemptionSource.PROJECT: "external"}
+    {
+        ExemptionSource.ANNOTATION: "inSource",
+        ExemptionSource.EXCEPTION: "external",
+        ExemptionSource.PROJECT: "external",
+    }
 )
 """Where an exemption is written -> kind of a suppression, 3.35.2."""
 

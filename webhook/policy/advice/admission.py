@@ -22,6 +22,7 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint
 from webhook.policy.nesting import decode_nested
+from webhook.policy.policyexceptions import find_exceptions
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.rule_entry import Action
 
@@ -85,13 +86,19 @@ def effective_action(rule: str, request: AdmissionRequest, policy: Policy, facts
     """
     policy = find_request_policy(request, policy, facts)
     action = Action.WARN if rule in policy.held_denials else policy.actions[rule]
-    annotations = request.metadata.annotations if request.metadata else {}
-    if (
-        action is Action.OFF
-        or rule not in parse_exemptions(annotations, policy.not_exemptible).reasons
-    ):
+    if action is Action.OFF or not _is_exempt(rule, request, policy, facts):
         return action
     return Action.AUDIT
+
+
+def _is_exempt(rule: str, request: AdmissionRequest, policy: Policy, facts: Facts) -> bool:
+    """Whether the annotation of an object, or an exception, exempts it from a rule."""
+    annotations = request.metadata.annotations if request.metadata else {}
+    if rule in parse_exemptions(annotations, policy.not_exemptible).reasons:
+        return True
+    labels = request.template.labels if request.template else {}
+    exceptions = facts.exceptions(request.namespace)
+    return rule in find_exceptions(exceptions, labels, policy.not_exemptible)
 
 
 def _decode_request(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:

@@ -13,7 +13,7 @@ The caller decides whether denying is possible: only the validating webhook sees
 will be stored.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -28,14 +28,21 @@ from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.policyexceptions import PolicyException, find_exceptions
 from webhook.policy.rule_entry import Action
 
 
 class ExemptFinding(NamedTuple):
-    """A finding that the object's annotation exempts it from, with the reason given there."""
+    """
+    A finding that the object is exempt from, with the reason given there.
+
+    Attributes:
+        exception: Name of the SpreadPolicyException; empty for the annotation of the object.
+    """
 
     finding: AdviceFinding
     reason: str
+    exception: str = ""
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +53,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         denied: Findings to deny the object for.
         warned: Findings to warn the user of.
         audited: Findings to record only.
-        exempted: Findings that the object's annotation exempts it from.
+        exempted: Findings that the object's annotation, or an exception, exempts it from.
         refused: Exemptions without effect, as warnings.
         held: Rules whose denials are only reported, since a profile recommends them.
     """
@@ -127,7 +134,11 @@ def advise(
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
-    kept = [one for one in findings if one.rule not in exempt.reasons]
+    exceptions = find_exceptions(
+        context.facts.exceptions(subject.namespace), subject.labels, policy.not_exemptible
+    )
+    exempting = exceptions.keys() | exempt.reasons.keys()
+    kept = [one for one in findings if one.rule not in exempting]
     for finding in _join_causes(kept, subject):
         action = policy.actions[finding.rule]
         if finding in of_profile:
@@ -139,13 +150,25 @@ def advise(
         warned=tuple(by_action[Action.WARN]),
         audited=tuple(by_action[Action.AUDIT]),
         exempted=tuple(
-            ExemptFinding(finding, exempt.reasons[finding.rule])
+            _exempt(finding, exempt.reasons, exceptions)
             for finding in findings
-            if finding.rule in exempt.reasons
+            if finding.rule in exempting
         ),
         refused=exempt.refused if warns else (),
         held=policy.held_denials,
     )
+
+
+def _exempt(
+    finding: AdviceFinding,
+    reasons: Mapping[str, str],
+    exceptions: Mapping[str, PolicyException],
+) -> ExemptFinding:
+    """Exempt from a finding by the annotation, which is nearer to the object, or an exception."""
+    if finding.rule in reasons:
+        return ExemptFinding(finding, reasons[finding.rule])
+    exception = exceptions[finding.rule]
+    return ExemptFinding(finding, exception.reason, exception.name)
 
 
 def _run_rules(

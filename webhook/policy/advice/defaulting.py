@@ -14,7 +14,13 @@ from webhook.policy.advice.restarts import suggest_restart
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
-from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.inject import (
+    Injection,
+    inject,
+    is_excepted,
+    profile_of,
+    reason_to_leave_alone,
+)
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import Constraint, LabelSelector, PodTemplate
@@ -31,6 +37,8 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     if profile is None or not profile.complete_selectors:
         return False
     if policy.mode_of(profile) is Mode.RECOMMEND:
+        return False
+    if is_excepted(pod, namespace, profile, context.facts):
         return False
     facts = ForecastFacts(context.facts, LabelSelector(subject.pod.labels))
     return derive_selector(pod, namespace, facts) is not None

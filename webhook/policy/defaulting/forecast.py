@@ -76,6 +76,7 @@ class ForecastFacts:
         self.domains = facts.domains
         self.label_keys = facts.label_keys
         self.tainted_domains = facts.tainted_domains
+        self.exceptions = facts.exceptions
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector if the owner is of a kind whose selector counts."""

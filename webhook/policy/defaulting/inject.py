@@ -24,6 +24,7 @@ from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import MAX_CONSTRAINTS, ZONE, Constraint, PodTemplate
+from webhook.policy.policyexceptions import is_exempt_from_defaults
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -53,6 +54,7 @@ class SkipReason(StrEnum):
     EXEMPT_NAMESPACE = "exempt-namespace"
     SKIP_LABEL = "skip-label"
     NO_PROFILE = "no-profile"
+    EXCEPTION = "exception"
     GANG = "gang"
     OWN_CONSTRAINTS = "own-constraints"
     NOTHING_TO_ADD = "nothing-to-add"
@@ -157,6 +159,14 @@ def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -
     return None
 
 
+def is_excepted(pod: PodTemplate, namespace: str, profile: Profile, facts: Facts) -> bool:
+    """Whether an exception of the namespace exempts a pod from everything its profile does."""
+    exceptions = facts.exceptions(namespace)
+    if not (exceptions and profile.allows_exceptions):  # nearly always
+        return False
+    return is_exempt_from_defaults(exceptions, pod.labels)
+
+
 def complete_selectors(
     constraints: Constraints, pod: PodTemplate, namespace: str, facts: Facts
 ) -> Constraints:
@@ -209,12 +219,11 @@ def _inject_beside(
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
     source = profile.name, profile.scale_down, policy.mode_of(profile)
-    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _skip(SkipReason.GATE_OFF, source)
-    constraints = _choose_constraints(profile, own)
-    if not constraints:
-        reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
-        return _skip(reason, source)
+    if is_excepted(pod, namespace, profile, facts):
+        return _skip(SkipReason.EXCEPTION, source)
+    constraints = _choose_constraints(profile, own, policy)
+    if isinstance(constraints, SkipReason):
+        return _skip(constraints, source)
     if not profile.gangs and gang_field(pod):
         return _skip(SkipReason.GANG, source)
     derived = derive_selector(pod, namespace, facts)
@@ -237,7 +246,7 @@ def _skip(reason: SkipReason, source: _Source = _NO_PROFILE) -> Injection:
     return Injection(
         skip=reason,
         profile=profile,
-        keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
+        keeps_spread=scale_down is ScaleDown.KEEP_SPREAD and reason is not SkipReason.EXCEPTION,
         recommended=mode is Mode.RECOMMEND,
     )
 
@@ -256,18 +265,23 @@ def _find_left_out(constraints: Constraints, facts: Facts) -> str:
     return ""
 
 
-def _choose_constraints(profile: Profile, own: Constraints) -> Constraints:
-    """Choose the constraints of a profile that join a pod's own."""
+def _choose_constraints(
+    profile: Profile, own: Constraints, policy: Policy
+) -> Constraints | SkipReason:
+    """Choose the constraints of a profile that join a pod's own, or find why there are none."""
+    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
+        return SkipReason.GATE_OFF
     if not own:
-        return profile.constraints
+        return profile.constraints or SkipReason.NOTHING_TO_ADD
     if profile.merge is Merge.IF_EMPTY:
-        return ()
+        return SkipReason.OWN_CONSTRAINTS
     used = {constraint.topology_key for constraint in own}
     chosen = tuple(
         constraint for constraint in profile.constraints if constraint.topology_key not in used
     )
     # A longer list would be denied by our own validating hook, though the user's list is valid.
-    return chosen if len(own) + len(chosen) <= MAX_CONSTRAINTS else ()
+    is_too_long = len(own) + len(chosen) > MAX_CONSTRAINTS
+    return SkipReason.OWN_CONSTRAINTS if is_too_long or not chosen else chosen
 
 
 @lru_cache(CACHED_INJECTIONS)

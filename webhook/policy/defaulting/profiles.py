@@ -97,6 +97,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         actions: The actions of policy rules on its pods and their workloads, by id; those of the
             policy apply to other rules.
         exemptible: Likewise, whether an exemption from a rule has an effect.
+        allows_exceptions: Whether an exception from its defaults has an effect.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     system: bool = False
     actions: Mapping[str, Action] = {}
     exemptible: Mapping[str, bool] = {}
+    allows_exceptions: bool = True
 
     def fits(self, pod: PodTemplate) -> bool:
         """Whether the profile applies to a pod, except for the labels of its Namespace."""
