@@ -1,5 +1,6 @@
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.exemptions import ProjectExemptions
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource
+from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.config.project import Exemption
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import DEPLOYMENT

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource
+from webhook.audit.exemptionreport import ExemptionSource
+from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.config.project import Exemption
 from webhook.policy.advice.subject import Subject
 

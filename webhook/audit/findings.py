@@ -9,8 +9,9 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.inventory import AuditSubject
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource, WorkloadReport
+from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice
 from webhook.policy.advice.findings import AdviceFinding

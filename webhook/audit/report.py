@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from webhook.audit.exemptionreport import ExceptionReport, ExemptionSource
 from webhook.policy.advice.findings import count_of
 
 AUDIT_REPORT_API_VERSION = "evenspread.io/v1alpha1"
@@ -23,14 +24,6 @@ class AuditSeverity(StrEnum):
     DENY = "deny"
     WARN = "warn"
     AUDIT = "audit"
-
-
-class ExemptionSource(StrEnum):
-    """Where an exemption is written."""
-
-    ANNOTATION = "annotation"
-    EXCEPTION = "exception"
-    PROJECT = "project"
 
 
 SEVERITY_RANKS: Mapping[str, int] = MappingProxyType(
@@ -326,6 +319,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Attributes:
         kubernetes: The Kubernetes version whose rules apply.
         workloads: All workloads, sorted by namespace, kind and name.
+        exceptions: The SpreadPolicyExceptions of their namespaces.
     """
 
     api_version: str = AUDIT_REPORT_API_VERSION
@@ -333,6 +327,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kubernetes: str
     summary: AuditSummary
     workloads: tuple[WorkloadReport, ...]
+    exceptions: tuple[ExceptionReport, ...] = ()
 
     def findings(self) -> Iterator[tuple[WorkloadReport, AuditFinding]]:
         """Yield every finding with its workload, the exempted ones of a workload last."""

@@ -5,11 +5,14 @@ Scan: every rule applied to every subject, as an ``AuditReport``.
 gets advice on its readable fields too, so that one audit finds everything.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 
+from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
@@ -23,6 +26,7 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 from webhook.audit.spreads import measure_spreads
+from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.broken import find_broken_fields, neutralize
 from webhook.policy.advice.context import AdviceContext
@@ -54,6 +58,7 @@ class AuditOptions:
         strict: Whether unknown and duplicate fields deny an object, as with kubectl, and so do
             constraints for which its pods are refused.
         labels: Selects the objects to audit by their own labels.
+        now: The time of the audit, by which exceptions expire; aware.
     """
 
     policy: Policy
@@ -63,6 +68,7 @@ class AuditOptions:
     exemptions: ProjectExemptions = field(default_factory=ProjectExemptions)
     strict: bool = False
     labels: LabelSelector = SELECT_ALL
+    now: datetime = END_OF_TIME
 
     @property
     def strict_severity(self) -> AuditSeverity:
@@ -95,6 +101,7 @@ def scan(
     Args:
         progress: Yields the subjects, and may show the progress.
     """
+    inventory.set_time(options.now)
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
     scanner = Scanner(options, context)
     chosen = [item for item in inventory.audited if options.includes_subject(item.subject)]
@@ -110,7 +117,22 @@ def scan(
         kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
+        exceptions=_report_exceptions(inventory, options, reports),
     )
+
+
+def _report_exceptions(
+    inventory: Inventory, options: AuditOptions, reports: Sequence[WorkloadReport]
+) -> tuple[ExceptionReport, ...]:
+    """Report the exceptions of the audited namespaces."""
+    exempted = Counter(
+        (report.namespace, finding.exception)
+        for report in reports
+        for finding in report.exempted
+        if finding.exception
+    )
+    audited = (one for one in inventory.exceptions if options.includes_namespace(one.namespace))
+    return report_exceptions(audited, exempted, options.now)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:

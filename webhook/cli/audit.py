@@ -18,6 +18,7 @@ from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.audit.templates import find_unknown
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import (
     FactsSources,
@@ -95,7 +96,14 @@ def audit(
     inventory = Inventory(collected, configuration.owner_selectors)
     exemptions = ProjectExemptions(project.exemptions if project else ())
     question = AuditOptions(
-        policy, rules, namespace, exclude_rules, exemptions, strict=strict, labels=selector
+        policy,
+        rules,
+        namespace,
+        exclude_rules,
+        exemptions,
+        strict=strict,
+        labels=selector,
+        now=current_time(),
     )
     _warn_of_rules_off(rules.by_id - exclude_rules, policy)
     report = _scan(inventory, question)
@@ -108,7 +116,9 @@ def audit(
     if any(target.format == SARIF for target in output):
         inside = resolve_namespace(namespace, sources)
         fixes = suggest_fixes(
-            inventory, report, FixOptions(configuration, policy, namespace=inside)
+            inventory,
+            report,
+            FixOptions(configuration, policy, namespace=inside, now=question.now),
         )
     _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
     for note in _note_unknown_templates(collected, namespace):

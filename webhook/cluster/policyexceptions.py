@@ -18,6 +18,9 @@ from webhook.policy.policyexceptions import PolicyException
 
 POLICY_EXCEPTION = GroupKind("evenspread.io", "SpreadPolicyException")
 
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+"""A time at which every exception with an end has expired, where the time is not known."""
+
 Clock = Callable[[], datetime]
 """Returns the current time; aware."""
 
@@ -72,8 +75,8 @@ def decode_exception(data: bytes | msgspec.Raw) -> PolicyException:
 
 
 def end_of_time() -> datetime:
-    """Return a time after all others: without a clock, no exception that expires is in force."""
-    return datetime.max.replace(tzinfo=UTC)
+    """Return ``END_OF_TIME``: without a clock, a policy is not weakened for longer than allowed."""
+    return END_OF_TIME
 
 
 class PolicyExceptionStore(Store[PolicyException]):
