@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import (
+    NAMESPACE,
     FakeFacts,
     Json,
     deployment,
@@ -29,6 +30,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.rule_entry import Action
 
 OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
@@ -345,3 +347,12 @@ def test_a_selector_that_a_profile_only_recommends_is_left_out(mode: Mode) -> No
     assert (constraint.label_selector is None) is amendment.held
     recommended = (f"evenspread would fill in {LIST}/0/labelSelector",)
     assert amendment.warnings == (recommended if amendment.held else ())
+
+
+def test_a_selector_of_an_exempt_pod_stays_null() -> None:
+    exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
+    known = FakeFacts(services_of=SELECTING.services_of, excepted={NAMESPACE: [exempt]})
+    null = request(pod(NULL_SELECTOR))
+
+    assert amend_constraints(null, COMPLETING, SELECTING).operations
+    assert not amend_constraints(null, COMPLETING, known).operations

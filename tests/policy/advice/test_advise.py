@@ -36,6 +36,7 @@ from webhook.policy.api.fielderrors import FORBIDDEN
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import HOSTNAME, ObjectMeta
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.rule_entry import Action
 
 WRONG = spread(labelSelector={"matchLabels": {"app": "shop"}})
@@ -298,3 +299,14 @@ def test_a_key_of_a_profile_that_pods_lack_is_only_recorded() -> None:
     advice = advise(deployed(), admission(config=giving, services={"app": "web"}))
 
     assert rules(advice) == {"audited": ["TSC117"]}
+
+
+def test_an_annotation_goes_before_an_exception() -> None:
+    excepted = PolicyException(namespace=NAMESPACE, name="a", reason="b", rules=("TSC101",))
+    context = admission(config=policy(actions=JUST_101), excepted=[excepted])
+
+    written, without = (advise(one, context) for one in (exempt("TSC101=why"), deployed(WRONG)))
+
+    assert [(one.reason, one.exception) for one in written.exempted] == [("why", "")]
+    assert [(one.reason, one.exception) for one in without.exempted] == [("b", "a")]
+    assert (written.warned, without.warned) == ((), ())
