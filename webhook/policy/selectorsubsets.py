@@ -51,7 +51,7 @@ class AllowedValues(msgspec.Struct, frozen=True):
         return self & other == self
 
 
-ANY = AllowedValues()
+_ANY = AllowedValues()
 PRESENT = AllowedValues(is_absent_allowed=False)
 _NOTHING = AllowedValues(is_complement=False, is_absent_allowed=False)
 
@@ -72,7 +72,7 @@ def is_subset(
     allowed = _collect(narrow, known or {})
     if any(one.is_nothing for one in allowed.values()):
         return True
-    return all(allowed.get(key, ANY) <= one for key, one in _collect(wide, {}).items())
+    return all(allowed.get(key, _ANY) <= one for key, one in _collect(wide, {}).items())
 
 
 def is_contradictory(selector: LabelSelector | None) -> bool:
@@ -86,7 +86,7 @@ def _collect(
     """Collect what a selector allows, by key; keys that it does not name allow anything."""
     allowed = dict(known)
     for key, one in _list_requirements(selector or LabelSelector()):
-        allowed[key] = allowed.get(key, ANY) & one
+        allowed[key] = allowed.get(key, _ANY) & one
     return allowed
 
 
