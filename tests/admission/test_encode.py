@@ -115,12 +115,12 @@ NOTED: dict[str, tuple[Json, Policy, dict[str, str]]] = {
     "what would be denied": (
         pod(spread(maxSkew=0, topologyKey="")),
         policy(mode=Mode.RECOMMEND),
-        {"denied": "TSC001,TSC002"},
+        {"denied": "TSC001,TSC002", "mode": "recommend"},
     ),
     "what would be injected": (
         pod(),
         policy(profile(), mode=Mode.RECOMMEND),
-        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
+        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}", "mode": "recommend"},
     ),
     "a label and its profile": (
         pod(spread(), owner=owned_by("ReplicaSet")),

@@ -236,3 +236,12 @@ def test_the_revision_of_the_next_pod_is_read(
 
     assert (workload.subject.partitioned is not None) is depends
     assert workload.subject.revision == revision
+
+
+def test_an_exception_is_a_fact() -> None:
+    spec = {"rules": ["TSC110"], "reason": "old"}
+    obj = {"metadata": {"name": "legacy", "namespace": "shop"}, "spec": spec}
+
+    snapshot = put(("evenspread.io/v1alpha1", "SpreadPolicyException"), json.dumps(obj))
+
+    assert [(one.namespace, one.name) for one in snapshot.exceptions] == [("shop", "legacy")]

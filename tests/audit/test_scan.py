@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -19,7 +20,10 @@ from tests.audit.world import (
     report_on,
     rules,
 )
+from webhook.audit.exemptionreport import ExemptionSource
+from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import AuditSeverity
+from webhook.config.project import Exemption
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
@@ -230,6 +234,25 @@ def test_actions_set_severities_and_switch_rules_off() -> None:
     assert [finding.severity for _, finding in report.findings()] == [AuditSeverity.DENY]
 
 
+def test_the_rules_of_a_profile_set_severities_for_its_workloads() -> None:
+    sets = Profile(
+        name="sets",
+        owner_kinds=frozenset({"StatefulSet"}),
+        actions={"TSC110": Action.DENY},
+        exemptible={"TSC110": False},
+    )
+    exempt_all = Exemption(where="p:3", rules=frozenset({"TSC110", "TSC114"}), reason="legacy")
+    configured = replace(world.CONFIGURATION, profiles=(sets,))
+    options = audit_options(configured, exemptions=ProjectExemptions([exempt_all]))
+
+    report = audit(LIVE, options=options)
+
+    found = [one for workload in report.workloads for one in workload.findings]
+    assert [(one.rule, one.severity) for one in found] == [("TSC110", AuditSeverity.DENY)]
+    exempted = [one for workload in report.workloads for one in workload.exempted]
+    assert [one.rule for one in exempted] == ["TSC114"]
+
+
 def test_only_the_requested_rules_and_namespaces_are_audited() -> None:
     options = audit_options(rules=frozenset({"TSC110"}), namespace="shop")
 
@@ -339,3 +362,47 @@ def test_a_bare_list_gets_no_advice_that_needs_labels() -> None:
     report = report_on(snapshot, audit_options(customs.WITH_LISTS))
 
     assert rules(report) == []
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {rules: [TSC110], reason: one zone, expires: '%s-01-01T00:00:00Z'}
+"""
+TWO_EXCEPTIONS = world.BARE + EXCEPTION % ("over", 2026) + EXCEPTION % ("valid", 2028)
+
+
+def test_exceptions_exempt_until_they_expire_and_are_listed() -> None:
+    options = audit_options(now=datetime(2027, 1, 1, tzinfo=UTC))
+
+    report = audit(TWO_EXCEPTIONS, options=options)
+
+    (workload,) = report.workloads
+    assert [(one.rule, one.reason, one.exception) for one in workload.exempted] == [
+        ("TSC110", "one zone", "valid")
+    ]
+    assert [one.exempted_by for one in workload.exempted] == [ExemptionSource.EXCEPTION]
+    listed = [(one.name, one.is_expired, one.exempted) for one in report.exceptions]
+    assert listed == [("over", True, 0), ("valid", False, 1)]
+
+
+def test_without_a_time_exceptions_with_an_end_have_no_effect() -> None:
+    report = audit(TWO_EXCEPTIONS)
+
+    assert report.summary.exempted == 0
+    assert all(one.is_expired for one in report.exceptions)
+
+
+def test_exceptions_of_other_namespaces_are_not_listed() -> None:
+    assert audit(TWO_EXCEPTIONS, options=audit_options(namespace="ops")).exceptions == ()
+
+
+def test_an_exception_from_a_rule_without_exemptions_has_no_effect() -> None:
+    configured = replace(world.CONFIGURATION, not_exemptible=frozenset({"TSC110"}))
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+
+    report = audit(TWO_EXCEPTIONS, options=audit_options(configured, now=now))
+
+    assert (report.summary.exempted, [one.exempted for one in report.exceptions]) == (0, [0, 0])

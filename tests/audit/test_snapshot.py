@@ -18,6 +18,7 @@ from webhook.audit.snapshot import (
 )
 from webhook.cluster import wire
 from webhook.errors import SourceError
+from webhook.policy.policyexceptions import PolicyException
 
 TYPE_ERROR = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
     "name: db", "name: broken"
@@ -67,6 +68,11 @@ apiVersion: scheduling.k8s.io/v1alpha2
 kind: PodGroup
 metadata: {name: workers, namespace: shop}
 ---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {defaults: true, reason: old, expires: "2027-01-31T00:00:00Z"}
+---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: store, namespace: shop}
@@ -82,7 +88,7 @@ def test_a_snapshot_keeps_autoscalers_storage_classes_and_pod_groups(tmp_path: P
     write_snapshot(gathered, str(tmp_path / "all"))
     loaded = load_snapshot(str(tmp_path / "all"))
 
-    for name in ("autoscalers", "storage_classes", "pod_groups"):
+    for name in ("autoscalers", "storage_classes", "pod_groups", "exceptions"):
         assert getattr(loaded, name) == getattr(gathered, name)
         assert len(getattr(loaded, name)) == 1
     assert loaded.workloads[-1].subject.claim_classes == (None, "fast")
@@ -92,6 +98,7 @@ def test_a_snapshot_of_an_earlier_version_has_none_of_them(tmp_path: Path) -> No
     write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
     value = msgspec.json.decode(gzip.decompress((tmp_path / "all").read_bytes()))
     del value["autoscalers"], value["storageClasses"], value["podGroups"]
+    del value["exceptions"]
     for pod in value["pods"]:
         del pod["stored"]
     (tmp_path / "old").write_bytes(msgspec.json.encode(value))
@@ -99,6 +106,7 @@ def test_a_snapshot_of_an_earlier_version_has_none_of_them(tmp_path: Path) -> No
     loaded = load_snapshot(str(tmp_path / "old"))
 
     assert (loaded.autoscalers, loaded.storage_classes, loaded.pod_groups) == ([], [], [])
+    assert loaded.exceptions == []
     assert report_on(loaded) == report_on(gather(EVERYTHING).snapshot)
 
 
@@ -151,6 +159,10 @@ FACTS = {
     "a Namespace": ("namespaces", wire.NamespaceObject()),
     "a Node": ("nodes", wire.NodeObject()),
     "a Service": ("services", wire.ServiceObject()),
+    "an exception": (
+        "exceptions",
+        PolicyException(namespace="shop", name="a", reason="b", defaults=True),
+    ),
     "an owner": ("owners", SnapshotOwner(api_version="v1", kind="A", namespace="", name="a")),
 }
 

@@ -49,6 +49,7 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
     assert shown["profiles"] == [
         {
             "name": "cluster",
+            "mode": "apply",
             "pods": "schedulerName default-scheduler",
             "merge": "IfEmpty",
             "completeSelectors": False,
@@ -61,6 +62,7 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
                     "whenUnsatisfiable": "ScheduleAnyway",
                 }
             ],
+            "rules": [],
         }
     ]
     assert [gate["name"] for gate in shown["gates"]] == list(Gate)
@@ -307,6 +309,24 @@ def test_profiles_advice_and_defaults_are_text(
     ) in out
 
 
+def test_a_profile_that_recommends_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.yaml").write_text(TEXT.replace("zones\n", "zones\n  mode: recommend\n"))
+    requested = request("config.yaml")
+    example = ExamplePod("Pod shop/web", inject_example(requested.policy))
+
+    show(requested, [], example, Terminal())
+    document = as_document(requested, [], example)
+
+    out = capsys.readouterr().out
+    assert "mode apply\n\nprofile 1: zones\n" in out
+    assert "  for     schedulerName default-scheduler\n  mode    recommend\n" in out
+    assert "Pod shop/web: from profile zones, which only recommends them\n" in out
+    assert (document["mode"], document["profiles"][0]["mode"]) == ("apply", "recommend")
+    assert document["example"]["recommended"]
+
+
 def test_what_profiles_do_for_scale_downs_and_gangs_is_text(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -403,3 +423,22 @@ def test_labels_select_the_example(configured: Path, run: Run) -> None:
     ran = run("config", "check", "pods.yaml", "--config", "config.yaml", "-l", "app=db")
 
     assert "defaults of Pod shop/db-1: " in ran.out
+
+
+def test_the_rules_of_a_profile_are_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = "  rules: {TSC110: off, TSC101: {action: deny, exemptible: false}}\n"
+    (folder / "config.yaml").write_text(TEXT + rules)
+    requested = request("config.yaml")
+
+    show(requested, [], defaulted(), Terminal())
+    document = as_document(requested, [], defaulted())
+
+    assert (
+        "  merge   IfEmpty, completes null selectors\n"
+        "  rule    TSC101: deny, not warn, without exemptions\n"
+        "  rule    TSC110: off, not audit\n"
+    ) in capsys.readouterr().out
+    assert document["profiles"][0]["rules"] == [
+        {"rule": "TSC101", "action": "deny", "default": "warn", "exemptible": False},
+        {"rule": "TSC110", "action": "off", "default": "audit", "exemptible": True},
+    ]

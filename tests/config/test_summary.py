@@ -163,3 +163,14 @@ def test_configured_kinds_are_listed_with_their_places() -> None:
     found = summary.configured_kinds(policy(f"podTemplates: [{shipped}, {own}]"))
 
     assert found == [("K.g", ["spec.jobs[*].template"])]
+
+
+def test_the_rules_of_a_profile_are_listed_with_those_of_the_configuration() -> None:
+    rules = "rules: {TSC110: off, TSC101: {exemptible: false}}\n  defaultConstraints: []"
+    in_force = policy(one_profile(rules) + "rules: {TSC110: warn}")
+
+    (profile,) = in_force.profiles
+    assert summary.profile_rules(in_force, profile) == [
+        ("TSC101", "warn", "warn", False),
+        ("TSC110", "off", "warn", True),
+    ]

@@ -133,6 +133,8 @@ def test_objects_can_be_labelled_past_the_webhooks_only_if_configured(helm: Helm
         assert expression == {"key": "evenspread.io/skip", "operator": "NotIn", "values": ["true"]}
 
 
+EMPTY_PROFILE: Json = {"name": "a", "defaultConstraints": []}
+
 # values, whether pods are sent to the validating webhook
 VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
     "as it is shipped": ({}, False),
@@ -141,6 +143,21 @@ VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
     "one rule of several denies": (
         {"config": {"rules": {"TSC101": "warn", "TSC102": "deny", "TSC103": "audit"}}},
         True,
+    ),
+    "a rule of a profile denies": (
+        {
+            "config": {
+                "profiles": [
+                    EMPTY_PROFILE,
+                    {**EMPTY_PROFILE, "name": "b", "rules": {"TSC101": "deny"}},
+                ]
+            }
+        },
+        True,
+    ),
+    "a rule of a profile warns": (
+        {"config": {"profiles": [{**EMPTY_PROFILE, "rules": {"TSC101": {"action": "warn"}}}]}},
+        False,
     ),
     "no rule denies": (
         {

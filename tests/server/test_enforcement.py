@@ -16,7 +16,7 @@ from webhook.policy.defaulting.profiles import Mode, Policy, Profile, ScaleDown
 from webhook.policy.model import Constraint
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FileFacts, WatchedKinds
+from webhook.server.facts import FactsFiles, FileFacts, WatchedKinds
 
 NODE = """
 apiVersion: v1
@@ -29,7 +29,9 @@ async def test_a_policy_and_facts_are_used_for_the_next_review(tmp_path: Path) -
     (tmp_path / "nodes.yaml").write_text(NODE)
     context = server_context()
     older = resolve(Version(1, 30), {}, allow_locked=False)
-    facts = FileFacts([str(tmp_path)], WatchedKinds(()), context.metrics, context.log, lambda: None)
+    facts = FileFacts(
+        FactsFiles([str(tmp_path)]), WatchedKinds(()), context.metrics, context.log, lambda: None
+    )
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)
 
@@ -46,7 +48,9 @@ async def test_notices_and_advice_are_logged_at_the_start(tmp_path: Path) -> Non
     context = server_context(stream)
     zones = Constraint(1, "topology.kubernetes.io/zone", "DoNotSchedule")
     policy = replace(POLICY, profiles=(Profile(name="cluster", constraints=(zones,)),))
-    facts = FileFacts([str(tmp_path)], WatchedKinds(()), context.metrics, context.log, lambda: None)
+    facts = FileFacts(
+        FactsFiles([str(tmp_path)]), WatchedKinds(()), context.metrics, context.log, lambda: None
+    )
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)
         enforcement.start(Configuration(notices=("a notice",)), policy)
@@ -63,7 +67,7 @@ async def test_a_reload_is_reported(with_events: bool) -> None:
     stream = io.BytesIO()
     context = server_context(stream, namespace="ns")
     events = EventRecorder(ApiServer(), context) if with_events else None
-    facts = FileFacts([], WatchedKinds(()), context.metrics, context.log, lambda: None)
+    facts = FileFacts(FactsFiles([]), WatchedKinds(()), context.metrics, context.log, lambda: None)
     value = context.metrics.registry.get_sample_value
     reloads = "evenspread_config_reloads_total"
     async with serving() as server:
@@ -97,7 +101,7 @@ async def test_ranks_are_corrected(
     configuration: Configuration, policy: Policy, *, repairs: bool
 ) -> None:
     context = server_context()
-    facts = FileFacts([], WatchedKinds(()), context.metrics, context.log, lambda: None)
+    facts = FileFacts(FactsFiles([]), WatchedKinds(()), context.metrics, context.log, lambda: None)
     async with serving() as server:
         enforcement = Enforcement(context, server.admission, facts, None)
         before = enforcement.repairs_ranks

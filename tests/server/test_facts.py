@@ -22,7 +22,7 @@ from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.request import AdmissionRequest
-from webhook.server.facts import FactsSource, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import ReadinessCondition
 from webhook.server.supervisor import Supervisor
 from webhook.telemetry.line_writer import LineWriter
@@ -265,12 +265,15 @@ metadata: {name: 5}
 """
 
 
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+
+
 async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) -> None:
     file, stderr, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
     file.write_text(MANIFESTS)
     metrics = Metrics()
     files = FileFacts(
-        [str(file)],
+        FactsFiles([str(file)], lambda: NOW),
         WatchedKinds(SHIPPED_OWNERS),
         metrics,
         log(stderr),
@@ -295,4 +298,19 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
 
 def test_files_that_are_not_there_are_a_mistake() -> None:
     with pytest.raises(ConfigError, match="--facts: there is no file or folder 'none'"):
-        FileFacts(["none"], NOTHING, Metrics(), log(), lambda: None)
+        FileFacts(FactsFiles(["none"]), NOTHING, Metrics(), log(), lambda: None)
+
+
+def test_exceptions_in_files_expire_by_the_clock(tmp_path: Path) -> None:
+    file, now = tmp_path / "exception.yaml", [NOW]
+    file.write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicyException\n"
+        "metadata: {name: legacy, namespace: shop}\n"
+        "spec: {defaults: true, reason: old, expires: '2027-01-02T00:00:00Z'}\n"
+    )
+    listed = FactsFiles([str(file)], lambda: now[0])
+    files = FileFacts(listed, NOTHING, Metrics(), log(), lambda: None)
+
+    assert [one.name for one in files.facts.exceptions("shop")] == ["legacy"]
+    now[0] = datetime(2027, 1, 2, tzinfo=UTC)
+    assert files.facts.exceptions("shop") == []

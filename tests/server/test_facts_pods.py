@@ -14,7 +14,7 @@ from tests.server.test_facts import NOTHING, log, run, value
 from webhook.cluster.pods import PodStore
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.policy.scaledown.binding import BindingResult
-from webhook.server.facts import FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import FactsFiles, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import ReadinessCondition
 from webhook.telemetry.metrics import Metrics
 
@@ -95,7 +95,9 @@ async def test_no_rank_is_given_before_nodes_are_listed() -> None:
 def test_pods_of_files_are_ranked_if_a_profile_keeps_the_spread(tmp_path: Path) -> None:
     file = tmp_path / "pods.json"
     file.write_bytes(msgspec.json.encode(labelled_pod("w1")))
-    files = FileFacts([str(file)], WatchedKinds(SHIPPED_OWNERS), Metrics(), log(), lambda: None)
+    files = FileFacts(
+        FactsFiles([str(file)]), WatchedKinds(SHIPPED_OWNERS), Metrics(), log(), lambda: None
+    )
     before = files.find_ranks()
     files.follow(WatchedKinds(SHIPPED_OWNERS, pods=True))
     ranks = files.find_ranks()

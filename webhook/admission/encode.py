@@ -11,6 +11,7 @@ import msgspec
 
 from webhook.policy.api.fielderrors import BAD_REQUEST, LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
+from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.scaledown.ranks import KEEP_SPREAD
 from webhook.policy.verdict import Verdict
@@ -92,6 +93,8 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     if injection is not None and verdict.labelled:
         annotations["profile"] = injection.profile
         annotations["labelled"] = KEEP_SPREAD
+    if verdict.held:
+        annotations["mode"] = Mode.RECOMMEND
     if verdict.drops:
         annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
     if verdict.findings and (not verdict.allowed or verdict.held):

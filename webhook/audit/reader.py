@@ -29,6 +29,7 @@ from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.podgroups import decode_pod_group
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION, decode_exception
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
@@ -146,6 +147,8 @@ class ObjectReader:
             return decode_storage_class(data)
         if group_kind == POD_GROUP:
             return decode_pod_group(data)
+        if group_kind == POLICY_EXCEPTION:
+            return decode_exception(data)
         custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None

@@ -5,11 +5,14 @@ Scan: every rule applied to every subject, as an ``AuditReport``.
 gets advice on its readable fields too, so that one audit finds everything.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 
+from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
@@ -23,10 +26,12 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 from webhook.audit.spreads import measure_spreads
+from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.broken import find_broken_fields, neutralize
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import parse_exemptions
+from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import predict, rules
@@ -53,6 +58,7 @@ class AuditOptions:
         strict: Whether unknown and duplicate fields deny an object, as with kubectl, and so do
             constraints for which its pods are refused.
         labels: Selects the objects to audit by their own labels.
+        now: The time of the audit, by which exceptions expire; aware.
     """
 
     policy: Policy
@@ -62,6 +68,7 @@ class AuditOptions:
     exemptions: ProjectExemptions = field(default_factory=ProjectExemptions)
     strict: bool = False
     labels: LabelSelector = SELECT_ALL
+    now: datetime = END_OF_TIME
 
     @property
     def strict_severity(self) -> AuditSeverity:
@@ -94,6 +101,7 @@ def scan(
     Args:
         progress: Yields the subjects, and may show the progress.
     """
+    inventory.set_time(options.now)
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
     scanner = Scanner(options, context)
     chosen = [item for item in inventory.audited if options.includes_subject(item.subject)]
@@ -109,7 +117,22 @@ def scan(
         kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
+        exceptions=_report_exceptions(inventory, options, reports),
     )
+
+
+def _report_exceptions(
+    inventory: Inventory, options: AuditOptions, reports: Sequence[WorkloadReport]
+) -> tuple[ExceptionReport, ...]:
+    """Report the exceptions of the audited namespaces."""
+    exempted = Counter(
+        (report.namespace, finding.exception)
+        for report in reports
+        for finding in report.exempted
+        if finding.exception
+    )
+    audited = (one for one in inventory.exceptions if options.includes_namespace(one.namespace))
+    return report_exceptions(audited, exempted, options.now)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
@@ -202,7 +225,8 @@ class Scanner:
     ) -> SubjectFindings:
         """Select the findings of the rules to apply, and split off those that are exempted."""
         included = (item for item in found if self._options.includes_rule(item.rule))
-        kept, others = self._options.exemptions.split(included, subject)
+        forbidden = apply_profile(self._context, subject).policy.not_exemptible
+        kept, others = self._options.exemptions.split(included, subject, forbidden)
         return SubjectFindings(
             tuple(sorted(kept, key=lambda item: SEVERITY_RANKS[item.severity])),
             (*exempted, *others),

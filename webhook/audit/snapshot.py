@@ -27,6 +27,7 @@ from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
 from webhook.policy.placement.census import FINISHED, ObservedStatus
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
@@ -114,6 +115,7 @@ SnapshotFact: TypeAlias = (
     | Autoscaler
     | StorageClass
     | PodGroup
+    | PolicyException
 )
 """What spreading depends on, besides workloads and their pods."""
 
@@ -153,8 +155,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         workloads: Objects to audit, and their controllers.
         pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
-        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes and
-            PodGroups.
+        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes,
+            PodGroups and exceptions.
         unreadable: Objects with values of wrong types.
         references: Objects whose pods are created from the template of another object.
         reference_namespaces: Namespaces of which all references are known; an empty name stands for
@@ -170,6 +172,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     autoscalers: list[Autoscaler] = []
     storage_classes: list[StorageClass] = []
     pod_groups: list[PodGroup] = []
+    exceptions: list[PolicyException] = []
     workloads: list[SnapshotWorkload] = []
     pods: list[SnapshotPod] = []
     neighbours: list[SnapshotPod] = []
@@ -194,6 +197,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 self.storage_classes.append(fact)
             case PodGroup():
                 self.pod_groups.append(fact)
+            case PolicyException():
+                self.exceptions.append(fact)
             case None:
                 pass
 
@@ -205,7 +210,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 _LISTED = (
     "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "pod_groups",
-    "workloads", "pods", "references",
+    "exceptions", "workloads", "pods", "references",
 )  # fmt: skip
 """The lists of a snapshot that objects of API servers belong to."""
 

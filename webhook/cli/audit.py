@@ -16,6 +16,7 @@ from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.audit.templates import find_unknown
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs.facts import (
@@ -39,7 +40,6 @@ from webhook.fix.evaluate import FixOptions
 from webhook.fix.suggestions import suggest_fixes
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.model import LabelSelector
-from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import SELECT_ALL
 
 
@@ -78,7 +78,14 @@ def audit(
     inventory = Inventory(collected, configuration.owner_selectors)
     exemptions = ProjectExemptions(project.exemptions if project else ())
     question = AuditOptions(
-        policy, rules, namespace, exclude_rules, exemptions, strict=strict, labels=selector
+        policy,
+        rules,
+        namespace,
+        exclude_rules,
+        exemptions,
+        strict=strict,
+        labels=selector,
+        now=current_time(),
     )
     _warn_of_rules_off(rules.by_id - exclude_rules, policy)
     report = _scan(inventory, question)
@@ -91,7 +98,9 @@ def audit(
     if any(target.format == SARIF for target in output):
         inside = resolve_namespace(namespace, sources)
         fixes = suggest_fixes(
-            inventory, report, FixOptions(configuration, policy, namespace=inside)
+            inventory,
+            report,
+            FixOptions(configuration, policy, namespace=inside, now=question.now),
         )
     _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
     for note in _note_unknown_templates(collected, namespace):
@@ -105,7 +114,7 @@ def audit(
 def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
     """Warn of named rules that are switched off, and find nothing."""
     for rule in sorted(named):
-        if policy.actions.get(rule) is Action.OFF:
+        if rule in policy.actions and policy.is_off(rule):
             write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
 
 

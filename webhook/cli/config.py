@@ -35,12 +35,13 @@ from webhook.config.summary import (
     describe_pods,
     gate_table,
     inject_example,
+    profile_rules,
 )
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document, format_yaml
 from webhook.policy import render
 from webhook.policy.defaulting.inject import Injection, inject
-from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 from webhook.policy.model import LabelSelector
@@ -162,12 +163,14 @@ def as_document(
         "profiles": [
             {
                 "name": profile.name,
+                "mode": str(requested.policy.mode_of(profile)),
                 "pods": describe_pods(profile),
                 "merge": str(profile.merge),
                 "completeSelectors": profile.complete_selectors,
                 "scaleDown": str(profile.scale_down),
                 "gangs": profile.gangs,
                 "constraints": list(map(render.constraint, profile.constraints)),
+                "rules": [row._asdict() for row in profile_rules(requested.policy, profile)],
             }
             for profile in requested.policy.profiles
         ],
@@ -180,6 +183,7 @@ def as_document(
             "pod": example.pod,
             "profile": example.injection.profile,
             "reason": example.reason,
+            "recommended": example.injection.recommended,
             "constraints": example.constraints,
         },
     }
@@ -193,7 +197,7 @@ def show(
     files = ", ".join(configuration.files) or "no file, so the defaults"
     repair = "; scaleDownRepair on" if configuration.scale_down_repair else ""
     terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}{repair}")
-    _show_profiles(requested.policy.profiles, terminal)
+    _show_profiles(requested.policy, terminal)
     _show_kinds(configured_kinds(requested.policy), terminal)
     _show_rules(configured_rules(requested.policy), terminal)
     terminal.line()
@@ -203,24 +207,30 @@ def show(
         for sentence in sentences:
             terminal.line((heading, Style.DOUBTFUL), f": {sentence}")
     none = f"none, since {example.reason}"
-    source = f"from profile {example.injection.profile}" if example.constraints else none
+    held = ", which only recommends them" if example.injection.recommended else ""
+    found = f"from profile {example.injection.profile}{held}"
+    source = found if example.constraints else none
     terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
     _show_constraints(example.constraints, terminal)
 
 
-def _show_profiles(profiles: Sequence[Profile], terminal: Terminal) -> None:
-    if not profiles:
+def _show_profiles(policy: Policy, terminal: Terminal) -> None:
+    if not policy.profiles:
         terminal.line("no profiles: no pod gets defaults")
-    for number, profile in enumerate(profiles, start=1):
+    for number, profile in enumerate(policy.profiles, start=1):
         completes = ", completes null selectors" if profile.complete_selectors else ""
         terminal.line()
         terminal.line((f"profile {number}: {profile.name}", Style.PLACE))
         terminal.line(f"  for     {describe_pods(profile)}")
+        if profile.mode is Mode.RECOMMEND:
+            terminal.line(f"  mode    {profile.mode}")
         terminal.line(f"  merge   {profile.merge}{completes}")
         if profile.scale_down is not ScaleDown.NONE:
             terminal.line(f"  scale   down with {profile.scale_down}")
         if profile.gangs:
             terminal.line("  gangs   get defaults too")
+        for row in profile_rules(policy, profile):
+            terminal.line(f"  rule    {_describe_rule(row)}")
         _show_constraints(list(map(render.constraint, profile.constraints)), terminal)
 
 
@@ -237,9 +247,13 @@ def _show_rules(rules: Sequence[ConfiguredRule], terminal: Terminal) -> None:
         terminal.line()
         terminal.line(("configured rules", Style.PLACE))
     for row in rules:
-        changed = "" if row.action == row.default else f", not {row.default}"
-        exemptible = "" if row.exemptible else ", without exemptions"
-        terminal.line(f"  {row.rule}: {row.action}{changed}{exemptible}")
+        terminal.line(f"  {_describe_rule(row)}")
+
+
+def _describe_rule(row: ConfiguredRule) -> str:
+    changed = "" if row.action == row.default else f", not {row.default}"
+    exemptible = "" if row.exemptible else ", without exemptions"
+    return f"{row.rule}: {row.action}{changed}{exemptible}"
 
 
 def _gate_cells(row: GateRow) -> tuple[str, ...]:

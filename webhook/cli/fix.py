@@ -13,6 +13,7 @@ import msgspec
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
 from webhook.audit.templates import list_templates
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
@@ -77,6 +78,7 @@ def fix(
         strict=strict,
         only=namespace,
         labels=selector,
+        now=current_time(),
     )
     result = fix_files(files.texts, others, scope)
     files.problems += result.problems

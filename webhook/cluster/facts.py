@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from webhook.cluster.nodes import NodeStore
 from webhook.cluster.pods import PodStore
+from webhook.cluster.policyexceptions import PolicyExceptionStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
@@ -27,6 +28,7 @@ class Cluster:
             other versions or kinds.
         custom_stores: Owners of custom kinds, of any version.
         custom_paths: Paths of the selectors of custom kinds.
+        exception_store: SpreadPolicyExceptions; give it a clock by which they expire.
         pod_store: Live pods with their ranks; None if none are stored.
     """
 
@@ -54,6 +56,7 @@ class Cluster:
         }
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
+        self.exception_store = PolicyExceptionStore()
         self.pod_store = pod_clock and PodStore(self.node_store, pod_clock, quota)
         self.services = self.service_store.select
         self.namespace_labels = self.namespace_store.labels
@@ -62,6 +65,7 @@ class Cluster:
         self.domains = self.node_store.taints.count_domains
         self.label_keys = self.node_store.label_keys
         self.tainted_domains = self.node_store.taints.tainted_domains
+        self.exceptions = self.exception_store.in_force
 
     def owner_store(self, api_version: str, kind: str) -> OwnerStore | None:
         """Return the store of a kind of owners; None if their selectors are not stored."""

@@ -13,7 +13,7 @@ from webhook.config.spread import ProfileModel
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.manifests import Document
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Profile
 from webhook.policy.paths import FieldPath
 
 Read = Callable[[str], str]
@@ -56,6 +56,7 @@ class ProfileMaker:
         match = written.match
         profile = Profile(
             name=written.name,
+            mode=written.mode or Mode.APPLY,
             namespace_selector=parse_selector(match.namespace_selector),
             object_selector=parse_selector(match.object_selector),
             owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),
@@ -64,6 +65,13 @@ class ProfileMaker:
             complete_selectors=written.complete_selectors,
             scale_down=written.scale_down,
             gangs=written.gangs,
+            allows_exceptions=written.exemptible,
+            actions={rule: one.action for rule, one in written.rules.items() if one.action},
+            exemptible={
+                rule: one.exemptible
+                for rule, one in written.rules.items()
+                if one.exemptible is not None
+            },
         )
         if written.scheduler_configuration is None:
             constraints = tuple(entry.constraint for entry in written.default_constraints or ())

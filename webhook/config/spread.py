@@ -40,13 +40,11 @@ from webhook.config.podtemplates import (
     PodTemplateModel,
     find_repeated_places,
 )
+from webhook.config.rulesettings import ProfileRuleSettings, RuleSettings
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
-from webhook.policy.api.rules import API_RULES
-from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode, ScaleDown
-from webhook.policy.paths import FieldPath, is_object
-from webhook.policy.rule_entry import Action
+from webhook.policy.paths import FieldPath
 
 CONFIGURATION_KIND = "SpreadConfiguration"
 CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
@@ -87,6 +85,7 @@ class ProfileModel(StrictModel):
     """A set of default constraints, written here or in a kube-scheduler file."""
 
     name: str = Field(examples=["cluster"])
+    mode: Mode | None = None  # that of the configuration
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
@@ -96,6 +95,8 @@ class ProfileModel(StrictModel):
         Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)] | None
     ) = None
     scheduler_configuration: str | None = None
+    rules: ProfileRuleSettings = Field({})
+    exemptible: bool = True
 
     @field_validator("name")
     @classmethod
@@ -138,50 +139,12 @@ class ExemptModel(StrictModel):
     namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
 
 
-def read_action(value: Any) -> Any:
-    """Return the word of an action; a value of another type is rejected later."""
-    return Action.OFF.value if value is False else value  # YAML reads off as false
-
-
-class RuleSetting(StrictModel):
-    """Setting of a rule; the file may contain the action of a policy rule alone."""
-
-    action: Annotated[Action | None, BeforeValidator(read_action)] = None
-    exemptible: bool = True
-
-
-def _in_full(value: Any) -> Any:
-    if isinstance(value, str | bool):
-        return {"action": value}
-    if not is_object(value):
-        raise refusal(
-            f"must be an action, not {format_value(value)}: {suggest_word('', [*Action])}"
-        )
-    return value
-
-
-def _check_rule(rule: str) -> str:
-    if rule in DEFAULT_ACTIONS or rule in STRICT_RULES:
-        return rule
-    if rule in API_RULES:
-        raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
-    raise refusal(f"is no policy rule: {suggest_word(rule, list(DEFAULT_ACTIONS))}")
-
-
-def _find_fixed_actions(rules: Mapping[str, RuleSetting]) -> Iterator[tuple[FieldPath, str]]:
-    for rule, setting in rules.items():
-        if rule in STRICT_RULES and setting.action:
-            problem = "cannot be set: the rule warns, and denies with --strict: leave it out"
-            yield (rule, "action"), problem
-
-
 def _check_gate(name: str) -> str:
     if name not in GATE_NAMES:
         raise refusal(describe_unknown_gate(name))
     return name
 
 
-RuleId = Annotated[str, AfterValidator(_check_rule)]
 GateName = Annotated[str, AfterValidator(_check_gate)]
 
 
@@ -198,10 +161,7 @@ class SpreadConfiguration(StrictModel):
     ] = ()
     owner_selectors: Annotated[tuple[OwnerSelectorModel, ...], refusing(find_repeated_kinds)] = ()
     exempt: ExemptModel = ExemptModel()
-    rules: Annotated[
-        dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]],
-        refusing(_find_fixed_actions),
-    ] = Field({})
+    rules: RuleSettings = Field({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     feature_gates: dict[GateName, bool] = Field({})
     ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP

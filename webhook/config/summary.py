@@ -91,11 +91,11 @@ def configured_kinds(policy: Policy) -> list[KindPlaces]:
 
 class ConfiguredRule(NamedTuple):
     """
-    A rule whose action, or whose exemptions, the configuration changes.
+    A rule whose action, or whose exemptions, the configuration or a profile changes.
 
     Attributes:
         action: What a violation leads to.
-        default: The action without the configuration.
+        default: The action without the configuration, or without the profile.
         exemptible: Whether an annotation exempts an object from it.
     """
 
@@ -113,6 +113,21 @@ def configured_rules(policy: Policy) -> list[ConfiguredRule]:
         )
         for rule, default in DEFAULT_ACTIONS.items()
         if policy.actions[rule] is not default or rule in policy.not_exemptible
+    ]
+
+
+def profile_rules(policy: Policy, profile: Profile) -> list[ConfiguredRule]:
+    """List the rules that a profile sets, in the order of the catalogue."""
+    inside = policy.with_rules_of(profile)
+    return [
+        ConfiguredRule(
+            rule,
+            str(inside.actions[rule]),
+            str(policy.actions[rule]),
+            rule not in inside.not_exemptible,
+        )
+        for rule in DEFAULT_ACTIONS
+        if rule in profile.actions or rule in profile.exemptible
     ]
 
 

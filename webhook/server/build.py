@@ -29,7 +29,7 @@ from webhook.server.certificate import admitted_clients, build_certificate, chec
 from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FactsSource, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import build_leader
@@ -174,7 +174,8 @@ def _build_facts(
 ) -> FactsSource:
     metrics, log = context.metrics, context.log
     if context.api is None:
-        return FileFacts(context.settings.facts_paths, watched, metrics, log, changed)
+        files = FactsFiles(context.settings.facts_paths, context.now)
+        return FileFacts(files, watched, metrics, log, changed)
     environment = build_reflector_environment(context.api, version, metrics, log)
     return LiveFacts(watched, environment, metrics, changed)
 

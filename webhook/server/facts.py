@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from prometheus_client import Gauge
 
@@ -23,6 +23,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
 from webhook.cluster.pods import PodStore
+from webhook.cluster.policyexceptions import Clock, end_of_time
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.config.models import OwnerSelector
@@ -50,6 +51,19 @@ class WatchedKinds:
     pods: bool = False
 
 
+class FactsFiles(NamedTuple):
+    """
+    Files with facts, and the time for which they hold.
+
+    Attributes:
+        paths: Files and folders; empty for no facts.
+        now: The time by which exceptions expire; aware.
+    """
+
+    paths: Sequence[str]
+    now: Clock = end_of_time
+
+
 class FileFacts:
     """
     A cluster described by manifest files, read once.
@@ -67,7 +81,7 @@ class FileFacts:
 
     def __init__(
         self,
-        paths: Sequence[str],
+        files: FactsFiles,
         watched: WatchedKinds,
         metrics: Metrics,
         log: Log,
@@ -77,16 +91,15 @@ class FileFacts:
         Read the files.
 
         Args:
-            paths: Files and folders; empty for no facts.
             changed: Called when ``facts`` becomes another object.
 
         Raises:
             ConfigError: There is no such file or folder.
         """
-        for path in paths:
+        for path in files.paths:
             if not Path(path).exists():
                 raise ConfigError(f"there is no file or folder {path!r}", "--facts")
-        self._paths = tuple(paths)
+        self._files = files
         self._watched = watched
         self._metrics = metrics
         self._log = log
@@ -118,7 +131,12 @@ class FileFacts:
 
     def _read(self) -> Cluster:
         pod_clock = time.monotonic if self._watched.pods else None
-        loaded = load_cluster(self._paths, owners=self._watched.owners, pod_clock=pod_clock)
+        loaded = load_cluster(
+            self._files.paths,
+            owners=self._watched.owners,
+            pod_clock=pod_clock,
+            now=self._files.now,
+        )
         for problem in loaded.problems:
             self._log.warning("unreadable", message=str(problem))
         self._metrics.cache_objects.clear()

@@ -23,10 +23,12 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- define "evenspread.validatesPods" -}}
 {{- $validates := eq (toString .Values.validatePods) "true" -}}
 {{- if eq (toString .Values.validatePods) "auto" -}}
-{{- range .Values.config.rules -}}
+{{- range prepend .Values.config.profiles .Values.config -}}
+{{- range .rules -}}
 {{- $action := . -}}
 {{- if kindIs "map" . }}{{ $action = .action }}{{ end -}}
 {{- if eq (toString $action) "deny" }}{{ $validates = true }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if $validates }}true{{ end -}}

@@ -60,3 +60,18 @@ def test_namespaces_are_those_of_objects_and_namespaces() -> None:
 
     assert cluster.namespaces() == {"shop", "ops"}
     assert [node.name for node in cluster.facts("ops").node_store] == ["n1"]
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {defaults: true, reason: old, expires: '%s-01-31T00:00:00Z'}
+"""
+
+
+def test_exceptions_expire_by_the_clock_of_the_command() -> None:
+    cluster, _ = manifest_cluster(EXCEPTION % ("over", "2020") + EXCEPTION % ("valid", "9000"))
+
+    assert [one.name for one in cluster.facts("shop").exceptions("shop")] == ["valid"]

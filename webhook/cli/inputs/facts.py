@@ -12,6 +12,7 @@ from typing import Any
 
 from webhook.audit.restore import list_objects
 from webhook.audit.snapshot import is_snapshot, load_snapshot
+from webhook.cli.clock import current_time
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.combining import combine_options
@@ -104,6 +105,7 @@ def read_facts(
         ApiError: The live cluster cannot be read.
     """
     cluster = Cluster(owners)
+    cluster.exception_store.clock = current_time
     if sources.live is not None:
 
         async def read(api: ApiClient) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from webhook.cli.clock import current_time
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import complete_metadata, fill
@@ -78,6 +79,7 @@ class ManifestCluster:
         self.documents = list(documents)
         self.namespace = namespace
         self._cluster = Cluster(owners)
+        self._cluster.exception_store.clock = current_time
         self._problems = inputs.problems
         self._problems += fill(self._cluster, self.documents, namespace=namespace)
         self._objects: dict[tuple[GroupKind, str], dict[str, Document]] = {}

@@ -23,6 +23,7 @@ REASONS = {
     SkipReason.EXEMPT_NAMESPACE: "its namespace is exempt",
     SkipReason.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
     SkipReason.NO_PROFILE: "no profile matches it",
+    SkipReason.EXCEPTION: "a SpreadPolicyException of its namespace exempts it",
     SkipReason.GANG: "it is part of a gang, and its profile does not have gangs: true",
     SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
