@@ -199,10 +199,10 @@ def test_policies_follow_the_profiles_of_files_by_order_and_name() -> None:
     assert profiles[1] is files[1]
 
 
-def test_of_two_policies_with_the_same_name_the_later_one_counts() -> None:
+def test_of_two_policies_with_the_same_name_the_first_one_counts() -> None:
     first, second = (one_policy(f"order: {n}\n  defaultConstraints: []") for n in (1, 2))
 
-    assert [policy.order for policy in read(f"{first}---{second}").values()] == [2]
+    assert [policy.order for policy in read(f"{first}---{second}").values()] == [1]
 
 
 def test_other_objects_are_no_policies() -> None:

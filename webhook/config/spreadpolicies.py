@@ -1,16 +1,17 @@
 """
 Profiles of default constraints in the resource ``SpreadPolicy``, and their order.
 
-``read_spread_policy`` reads one of a manifest, ``check_spread_policy`` one of an API server, and
+``read_spread_policies`` reads those of manifests, ``check_spread_policy`` one of an API server, and
 ``merge_profiles`` puts those of a cluster behind the profiles of files. This module does no I/O.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from pydantic import Field
 
+from webhook.config.configuration import Configuration
 from webhook.config.messages import format_place, suggest_choice
 from webhook.config.models import Int32
 from webhook.config.profiles import build_profile
@@ -114,7 +115,7 @@ def read_spread_policies(documents: Iterable[Document]) -> dict[str, SpreadPolic
     Read the SpreadPolicies among the objects of manifests.
 
     Returns:
-        Name -> policy; of two with the same name, the later one.
+        Name -> policy; of two with the same name, the first one.
 
     Raises:
         CombinedConfigError: All errors in them, with their files and lines.
@@ -124,7 +125,8 @@ def read_spread_policies(documents: Iterable[Document]) -> dict[str, SpreadPolic
     for document in documents:
         if document.group_kind == SPREAD_POLICY:
             try:
-                found[document.name] = read_spread_policy(document)
+                policy = read_spread_policy(document)
+                found.setdefault(policy.name, policy)
             except CombinedConfigError as error:
                 errors += error.errors
     if errors:
@@ -157,3 +159,25 @@ def merge_profiles(files: Sequence[Profile], policies: Iterable[SpreadPolicy]) -
     used = (policy.profile for policy in ordered if policy.name not in taken)
     unused = (policy.name for policy in ordered if policy.name in taken)
     return MergedProfiles((*files, *used), tuple(unused))
+
+
+def describe_unused(name: str) -> str:
+    """Describe a SpreadPolicy that is left out, in a sentence without a final full stop."""
+    return (
+        f"SpreadPolicy {name!r} is not used: a profile of the configuration has its name; "
+        "rename one of the two"
+    )
+
+
+def add_policies(
+    configuration: Configuration, policies: Mapping[str, SpreadPolicy]
+) -> Configuration:
+    """Add SpreadPolicies, by name, to the profiles of a configuration."""
+    merged = merge_profiles(configuration.profiles, policies.values())
+    used = policies.keys() - set(merged.unused)
+    return replace(
+        configuration,
+        profiles=merged.profiles,
+        orders={name: policies[name].order for name in used},
+        notices=(*configuration.notices, *map(describe_unused, merged.unused)),
+    )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from webhook import __version__
 from webhook.config.configuration import Configuration
-from webhook.config.spreadpolicies import SpreadPolicy, merge_profiles
+from webhook.config.spreadpolicies import SpreadPolicy, describe_unused, merge_profiles
 from webhook.config.summary import advise
 from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -87,12 +87,7 @@ class Enforcement:
     def _report_unused(self, names: tuple[str, ...]) -> None:
         for name in names:
             if name not in self._unused:
-                self._observers.warn(
-                    "policy",
-                    "SpreadPolicyUnused",
-                    f"SpreadPolicy {name!r} is not used: a profile of the configuration has its "
-                    "name; rename one of the two",
-                )
+                self._observers.warn("policy", "SpreadPolicyUnused", describe_unused(name))
         self._unused = names
 
     def use_current_facts(self) -> None:
