@@ -51,6 +51,6 @@ def defined(plane: ControlPlane, made: Json | None = None) -> Iterator[None]:
 
 
 def remove(plane: ControlPlane) -> None:
-    """Remove the definition, and wait until the API server has forgotten it."""
+    """Remove the definition if it is there, and wait until the API server has forgotten it."""
     plane.api.delete(definition())
     until(lambda: plane.api.request("GET", PATH).status == 404, "SpreadPolicies to be gone")
