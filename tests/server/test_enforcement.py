@@ -157,7 +157,7 @@ async def test_pods_are_watched_while_a_policy_keeps_their_spread() -> None:
 
 async def test_the_same_advice_is_logged_once() -> None:
     stream = io.BytesIO()
-    async with enforcing(stream) as (enforcement, _, __):
+    async with enforcing(stream, policies="resource") as (enforcement, _, __):
         for owner in ("Replicaset", "Replicaset", "Statefulset"):
             enforcement.use_policies([spread_policy(0, "a", owner_kinds=frozenset({owner}))])
 
