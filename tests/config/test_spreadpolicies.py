@@ -4,11 +4,14 @@ from typing import Any
 import pytest
 
 from tests.config.configs import HARD, HEAD, SOFT, check, errors_of, one_default, one_profile
+from webhook.config.configuration import Configuration
 from webhook.config.spread import ProfileFields, ProfileModel
 from webhook.config.spreadpolicies import (
     SpreadPolicy,
     SpreadPolicySpec,
+    add_policies,
     check_spread_policy,
+    describe_unused,
     merge_profiles,
     read_spread_policies,
 )
@@ -197,6 +200,18 @@ def test_policies_follow_the_profiles_of_files_by_order_and_name() -> None:
     assert [profile.name for profile in profiles] == ["z", "taken", "y", "a", "b", "c"]
     assert unused == ("taken",)
     assert profiles[1] is files[1]
+
+
+def test_a_configuration_gets_the_policies_and_a_notice_of_each_that_is_not_used() -> None:
+    policies = {name: SpreadPolicy(7, Profile(name=name)) for name in ("web", "taken")}
+    configuration = Configuration(profiles=(Profile(name="taken"),), notices=("before",))
+
+    found = add_policies(configuration, policies)
+
+    assert [profile.name for profile in found.profiles] == ["taken", "web"]
+    assert found.orders == {"web": 7}
+    assert found.notices == ("before", describe_unused("taken"))
+    assert describe_unused("taken").startswith("SpreadPolicy 'taken' is not used: ")
 
 
 def test_of_two_policies_with_the_same_name_the_first_one_counts() -> None:

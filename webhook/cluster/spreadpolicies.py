@@ -16,7 +16,7 @@ from webhook.config.spreadpolicies import SpreadPolicy, check_spread_policy
 from webhook.errors import CombinedConfigError
 
 
-class PolicyObject(wire.ClusterScopedObject, frozen=True, gc=False):
+class SpreadPolicyObject(wire.ClusterScopedObject, frozen=True, gc=False):
     """
     A SpreadPolicy as an API server sends it.
 
@@ -32,7 +32,7 @@ class PolicyObject(wire.ClusterScopedObject, frozen=True, gc=False):
 _decode_object = msgspec.json.Decoder(wire.ClusterScopedObject).decode
 
 
-def decode_policy(data: bytes | msgspec.Raw) -> PolicyObject:
+def decode_policy(data: bytes | msgspec.Raw) -> SpreadPolicyObject:
     """
     Decode a SpreadPolicy; one that cannot be read is decoded too, with its problem.
 
@@ -44,24 +44,24 @@ def decode_policy(data: bytes | msgspec.Raw) -> PolicyObject:
     try:
         found = check_spread_policy(msgspec.json.decode(data))
     except CombinedConfigError as error:
-        return PolicyObject(metadata, problem=str(error))
-    return PolicyObject(metadata, found)
+        return SpreadPolicyObject(metadata, problem=str(error))
+    return SpreadPolicyObject(metadata, found)
 
 
-class SpreadPolicyStore(Store[PolicyObject]):
+class SpreadPolicyStore(Store[SpreadPolicyObject]):
     """Store of SpreadPolicies, by name."""
 
     def __init__(self, changed: Callable[[], object]) -> None:
         """Start empty; ``changed`` is called after each change of a policy or of a problem."""
-        self._objects: dict[str, PolicyObject] = {}
+        self._objects: dict[str, SpreadPolicyObject] = {}
         self._changed = changed
         super().__init__({"": self._objects})
 
-    def put(self, thing: PolicyObject) -> None:
+    def put(self, thing: SpreadPolicyObject) -> None:
         """Add a policy, or replace the one with the same name unless the new one is unreadable."""
         before = self._objects.get(thing.name)
         kept = before.found if before is not None and thing.found is None else thing.found
-        now = PolicyObject(thing.metadata, kept, thing.problem)
+        now = SpreadPolicyObject(thing.metadata, kept, thing.problem)
         self._objects[thing.name] = now
         if before is None or (before.found, before.problem) != (now.found, now.problem):
             self._changed()

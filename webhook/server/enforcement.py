@@ -21,6 +21,8 @@ from webhook.server.context import ServerContext
 from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.facts import FactsSource, WatchedKinds
 
+PROFILES_NAMED = 64  # profiles in a line of the log, so that many policies do not fill it
+
 
 class Enforcement:
     """
@@ -67,8 +69,10 @@ class Enforcement:
         """Put other SpreadPolicies in force, behind the profiles of files."""
         self._policies = tuple(policies)
         self._apply()
-        profiles = ", ".join(profile.name for profile in self._admission.context.policy.profiles)
-        self._log.info("policies", number=len(self._policies), profiles=profiles)
+        profiles = self._admission.context.policy.profiles
+        names = [profile.name for profile in profiles[:PROFILES_NAMED]]
+        more = ["..."] if len(profiles) > PROFILES_NAMED else []
+        self._log.info("policies", number=len(self._policies), profiles=", ".join(names + more))
 
     def _apply(self) -> None:
         configuration, of_files = self._of_files
