@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from tests.controlplane.api import Json
+from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.spreadpolicies import PATH, SOFT, defined, definition, spread_policy
 from webhook.config.spreadpolicies import check_spread_policy
 from webhook.errors import CombinedConfigError
 
+OLDEST = "1.33"  # that the default control plane can emulate
 HARD = {**SOFT, "whenUnsatisfiable": "DoNotSchedule"}
 
 
@@ -297,3 +299,12 @@ def test_the_definition_is_accepted_without_warnings(control_plane: ControlPlane
     conditions = {item["type"]: item["status"] for item in stored["status"]["conditions"]}
     assert conditions["Established"] == conditions["NamesAccepted"] == "True"
     assert "NonStructuralSchema" not in conditions
+
+
+def test_an_older_version_refuses_the_same(new_control_plane: NewControlPlane) -> None:
+    plane = new_control_plane(emulated_version=OLDEST)
+    with defined(plane):
+        for name, (spec, parts) in REFUSED.items():
+            reply = plane.api.request("POST", PATH, spread_policy("bad", **spec))
+            assert reply.status == 422, name
+            assert parts[-1] in reply.body["message"], name
