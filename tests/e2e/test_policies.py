@@ -170,8 +170,9 @@ def test_changes_under_load_lose_no_call_and_are_seen_at_once(
     late = list[float]()
     with ThreadPoolExecutor(2) as threads:
         control_plane.api.create(skewed("a", 2))
-        seen = partial(have_skew, control_plane, other, 2)
-        until(seen, "the first policy", patience_s=DISCOVERY_S)
+        for namespace in namespaces:
+            seen = partial(have_skew, control_plane, namespace, 2)
+            until(seen, "the first policy", patience_s=DISCOVERY_S)
         running = [threads.submit(load.run) for _ in range(2)]
         try:
             for skew in range(10, 10 + CHANGES):
