@@ -12,6 +12,7 @@ from webhook.cluster.discovery import (
     Resource,
     ResourcePath,
     SkippedObject,
+    describe_policies,
     find_custom_kinds,
     list_resources,
     locate_custom,
@@ -19,7 +20,9 @@ from webhook.cluster.discovery import (
 from webhook.cluster.facts import Cluster
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
+from webhook.cluster.spreadpolicies import SpreadPolicyStore
 from webhook.config.models import OwnerSelector
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector
@@ -93,6 +96,33 @@ async def test_a_custom_kind_may_be_in_another_version(preferred: list[Any], pla
     }
 
     assert await locate_custom(serve(answers), ROLLOUT_KIND) == ResourcePath(place, "rollouts")
+
+
+VERSIONS: dict[str, tuple[str, str]] = {
+    "the preferred one": ("", VERSION),
+    "one that it has": ("v1", f"/apis/{OLDER}"),
+    "one that it does not have": ("v2", VERSION),
+}
+
+
+@pytest.mark.parametrize(("version", "place"), VERSIONS.values(), ids=VERSIONS.keys())
+async def test_a_version_of_a_custom_kind_may_be_requested(version: str, place: str) -> None:
+    answers = {
+        "/apis": {"groups": [BOTH]},
+        VERSION: {"resources": [ROLLOUT]},
+        f"/apis/{OLDER}": {"resources": [ROLLOUT]},
+    }
+
+    found = await locate_custom(serve(answers), ROLLOUT_KIND, version)
+
+    assert found == ResourcePath(place, "rollouts")
+
+
+def test_spread_policies_are_a_custom_kind_of_a_fixed_version() -> None:
+    found = describe_policies(SpreadPolicyStore(lambda: None))
+
+    assert (found.kind, found.key) == ("SpreadPolicy.evenspread.io", SPREAD_POLICY)
+    assert (found.version, found.required, found.place) == ("v1alpha1", True, None)
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {

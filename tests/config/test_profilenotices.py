@@ -3,8 +3,8 @@ import pytest
 from tests.config.configs import check, one_profile
 
 NOTHING_RANKED = (
-    "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-    "add it to a profile, or remove scaleDownRepair"
+    "scaleDownRepair: has no effect unless a SpreadPolicy has scaleDown: KeepSpread, as no profile "
+    "has it; add it to a profile, or remove scaleDownRepair"
 )
 NOT_BY_COST = (
     "profile 'a': scaleDown: KeepSpread has no effect, as match.ownerKinds has neither ReplicaSet "

@@ -9,6 +9,10 @@ ERRORS = {
         "profiles:\n- {name: '', defaultConstraints: []}",
         "4: profiles[0].name: is empty: write a name, as `name: cluster`",
     ),
+    "a profile with a name that no label may have": (
+        f"profiles:\n- {{name: {'a' * 64}, defaultConstraints: []}}",
+        (f"4: profiles[0].name: Invalid value: '{'a' * 40}...': must be no more than 63 bytes"),
+    ),
     "two profiles of one name": (
         "profiles:\n- {name: a, defaultConstraints: []}\n- {name: a, defaultConstraints: []}",
         "5: profiles[1].name: 'a' names an earlier profile too: write another name",

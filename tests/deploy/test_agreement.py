@@ -18,6 +18,7 @@ from webhook.config.files import load
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import MIB, Limits
@@ -139,6 +140,7 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         for resource in list_resources(Cluster(()))
         if (place := resource.place) is not None
     } | {(owner.kind.group, f"{owner.kind.kind.lower()}s") for owner in SHIPPED_OWNERS}
+    followed.add((SPREAD_POLICY.group, "spreadpolicies"))
 
     rules = objects["ClusterRole/evenspread"]["rules"]
     assert {

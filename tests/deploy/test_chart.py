@@ -245,6 +245,13 @@ def test_several_profiles_do_not_limit_the_namespaces(helm: Helm) -> None:
     assert webhook["namespaceSelector"] == hooks(helm, {})[0]["namespaceSelector"]
 
 
+def test_bindings_of_all_namespaces_are_sent_if_policies_may_keep_the_spread(helm: Helm) -> None:
+    values = {"config": {"profiles": [keeping(namespaceSelector=SHOPS)]}}
+
+    (webhook,) = binding(helm, {"policies": {"keepSpread": True}, **values})
+    assert webhook["namespaceSelector"] == hooks(helm, {})[0]["namespaceSelector"]
+
+
 def test_no_webhook_has_match_conditions(helm: Helm) -> None:
     assert all("matchConditions" not in webhook for webhook in hooks(helm, {}))
 
@@ -360,7 +367,7 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     text = helm.text({"name": "spreader"})
 
     named = {obj["metadata"]["name"] for obj in yaml.safe_load_all(text) if obj}
-    assert named == {"spreader", "spreader-ca"}
+    assert named == {"spreader", "spreader-ca", "spreadpolicies.evenspread.io"}
     assert "--name=spreader" in text
 
 

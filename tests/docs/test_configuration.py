@@ -18,6 +18,7 @@ from webhook.config.podtemplates import PodTemplateModel
 from webhook.config.project import PROJECT_FILE
 from webhook.config.projectfile import load_project
 from webhook.config.spread import ProfileModel, SpreadConfiguration
+from webhook.config.spreadpolicies import SPREAD_POLICY, read_spread_policies
 from webhook.config.validation import read_document
 
 PAGE = ROOT / "docs" / "configuration.md"
@@ -45,6 +46,8 @@ def test_examples_load(example: Block, tmp_path: Path) -> None:
     if kind == "SpreadProject":
         (tmp_path / PROJECT_FILE).write_text(example.text)
         load_project(str(tmp_path / PROJECT_FILE))
+    elif kind == SPREAD_POLICY.kind:
+        assert read_spread_policies([read_document(example.text, "example")])
     elif kind == "SpreadConfiguration":
         check(read_document(example.text, "example"), lambda _: SCHEDULER.read_text())
     elif kind == POLICY_EXCEPTION.kind:

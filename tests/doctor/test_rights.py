@@ -14,6 +14,7 @@ from webhook.doctor.rights import (
     certificate_mode,
     list_audit_rights,
     list_needed_rights,
+    list_policy_rights,
     list_scale_down_rights,
 )
 from webhook.policy.kinds import KindRow
@@ -81,7 +82,11 @@ def test_what_is_needed_is_what_the_chart_grants(
     helm: Helm, values: Json, args: tuple[Any, ...]
 ) -> None:
     name, *audits = args[0], *args[3:]
-    needed = [*list_needed_rights(*args[:3]), *list_audit_rights(name, *(audits or [{}]))]
+    needed = [
+        *list_needed_rights(*args[:3]),
+        *list_policy_rights({}),
+        *list_audit_rights(name, *(audits or [{}])),
+    ]
 
     assert len(set(needed)) == len(needed)
     assert set(needed) == granted(by_name(helm.objects(values)), name)
@@ -102,6 +107,10 @@ SCALED: dict[str, tuple[Json, Json]] = {
         },
         {"keeps_spread": True, "repairs": True, "settings": {"audit-interval": "10m"}},
     ),
+    "that ranks pods of SpreadPolicies": (
+        {"policies": {"keepSpread": True}},
+        {"keeps_spread": True},
+    ),
     "of which no profile keeps the spread": ({"config": {"profiles": [{"name": "a"}]}}, {}),
 }
 
@@ -112,6 +121,7 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     settings = needs.pop("settings")
     needed = {
         *list_needed_rights("evenspread", "self"),
+        *list_policy_rights({}),
         *list_audit_rights("evenspread", settings),
         *list_scale_down_rights("evenspread", **needs),
     }
@@ -119,12 +129,21 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     assert needed == granted(by_name(helm.objects(values)), "evenspread")
 
 
+def test_policies_that_are_not_used_need_nothing(helm: Helm) -> None:
+    chart = by_name(helm.objects({"policies": {"source": "file"}}))
+
+    assert [*list_policy_rights({"policies": "file"})] == []
+    assert set(list_needed_rights("evenspread", "self")) == granted(chart, "evenspread")
+
+
 def test_corrections_without_ranks_need_nothing() -> None:
     assert not [*list_scale_down_rights("evenspread", keeps_spread=False, repairs=True)]
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
-    assert set(list_needed_rights("evenspread", "self")) == granted(BASE, "evenspread")
+    needed = {*list_needed_rights("evenspread", "self"), *list_policy_rights({"policies": "both"})}
+
+    assert needed == granted(BASE, "evenspread")
 
 
 def test_a_review_names_the_account_as_its_token_does() -> None:

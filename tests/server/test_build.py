@@ -12,6 +12,7 @@ import pytest
 from tests.apiserver import listening, respond, write_kubeconfig
 from tests.server.serving import PATIENCE, server_context, settled
 from webhook.config.settings import Settings
+from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
@@ -69,14 +70,20 @@ async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path
     assert (server.events, server.leader) == (None, None)
 
 
+WITHOUT_VERSION = ["policies", "events", "registration", "election"]
+IN_CLUSTER = [*WITHOUT_VERSION, "version"]
+
 # settings -> background tasks besides those of every server
 TASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a cluster": ({}, ["events", "registration", "election", "version"]),
+    "a cluster": ({}, IN_CLUSTER),
     "a cluster whose version is set": (
         {"kube_version": "1.30"},
-        ["events", "registration", "election"],
+        WITHOUT_VERSION,
     ),
-    "audits": ({"audit_interval": "10m"}, ["events", "registration", "election", "version"]),
+    "audits": (
+        {"audit_interval": "10m"},
+        IN_CLUSTER,
+    ),
 }
 
 
@@ -87,6 +94,35 @@ async def test_a_server_in_a_cluster_has_further_tasks(
     async with built_in_cluster(tmp_path, **members) as server:
         assert [name for name, _ in server.background()] == ALWAYS + names
         assert isinstance(server.facts, LiveFacts)
+
+
+# setting -> whether SpreadPolicies are watched
+SOURCES = {"both": True, "resource": True, "file": False}
+
+
+@pytest.mark.parametrize(("source", "watched"), SOURCES.items())
+async def test_policies_are_watched_as_configured(
+    source: str, watched: bool, tmp_path: Path
+) -> None:
+    async with built_in_cluster(tmp_path, policies=source) as server:
+        assert ("policies" in dict(server.background())) == watched
+        assert ("cache SpreadPolicy.evenspread.io" in server.facts.check()) == watched
+
+
+async def test_the_policies_are_known_before_the_server_is_built(tmp_path: Path) -> None:
+    async with built_in_cluster(tmp_path) as server:
+        assert server.facts.check()["cache SpreadPolicy.evenspread.io"].ok
+        running_task = asyncio.ensure_future(dict(server.background())["policies"]())
+        await asyncio.sleep(0)
+        running_task.cancel()
+        with suppress(asyncio.CancelledError):
+            await running_task
+
+
+async def test_policies_alone_need_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--policies resource: needs a cluster"):
+        async with built(tmp_path, policies="resource"):
+            pass
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknowntemplates import describe_unknown, limit_notes
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
 from webhook.cli.projectoptions import report_unused
@@ -64,7 +65,7 @@ def audit(
 ) -> ExitCode:
     """Run the audit and write every output."""
     requested = apply_actions(read_policy(project=project, **policy_options), project)
-    configuration, policy = requested.configuration, requested.policy
+    configuration = requested.configuration
     known = baseline.load_baseline(since_baseline) if since_baseline else None
     if sources.live or snapshot:
         filename, sources = drop_project_files(project, filename, sources)
@@ -72,6 +73,8 @@ def audit(
     inputs = Inputs(filename, strict=strict, project=project, judged=judged)
     sources = sources.or_current_context((*filename, *filter(None, [snapshot])))
     collected = read_snapshot(inputs, sources, configuration, saved=snapshot, namespace=namespace)
+    requested = add_spread_policies(requested, inputs, sources.live)
+    configuration, policy = requested.configuration, requested.policy
     if save_snapshot:
         write_snapshot(collected, save_snapshot)
     require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))

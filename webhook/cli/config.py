@@ -1,6 +1,6 @@
 """``evenspread config check``: validate configuration files, and show their effect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,14 @@ from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config.project import Project
 from webhook.config.scheduler import SCHEDULER_KIND
 from webhook.config.spread import CONFIGURATION_KIND
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.config.summary import (
     ConfiguredRule,
     GateRow,
@@ -88,12 +90,13 @@ def check(
     **policy_options: Any,
 ) -> ExitCode:
     """Check the configuration and show its effect."""
-    requested = read_policy(project=project, **policy_options)
+    of_files = read_policy(project=project, **policy_options)
     inputs = Inputs(filename, strict=strict, unpack=unpack_recording, project=project)
     inside = resolve_namespace(namespace, sources)
     documents = list(put_into_namespace(inputs.objects(), inside))
-    owners = requested.configuration.owner_selectors
+    owners = of_files.configuration.owner_selectors
     facts = read_facts(sources, documents, owners, inputs, inside)
+    requested = add_spread_policies(of_files, inputs, sources.live)
     if sources.live is None:
         stored = (name for _, name in facts.namespace_store.iterate_keys())
         known = {*map(namespace_of, documents), *inputs.namespaces, *stored}
@@ -106,7 +109,7 @@ def check(
     policy = requested.policy
     example = _find_example(policy, facts, chosen)
     if example is None:
-        if filename:
+        if filename and not inputs.policies:
             inputs.report_nothing(describe_selected(POD.kind, selector))
         example = _build_example(policy, facts, inside)
     effect = requested, advise(policy, facts), example
@@ -164,6 +167,7 @@ def as_document(
             {
                 "name": profile.name,
                 "mode": str(requested.policy.mode_of(profile)),
+                **_describe_resource(profile.name, configuration.orders),
                 "pods": describe_pods(profile),
                 "merge": str(profile.merge),
                 "completeSelectors": profile.complete_selectors,
@@ -189,6 +193,11 @@ def as_document(
     }
 
 
+def _describe_resource(name: str, orders: Mapping[str, int]) -> dict[str, Any]:
+    """Describe the SpreadPolicy that a profile is; a profile of a file has none."""
+    return {"kind": SPREAD_POLICY.kind, "order": orders[name]} if name in orders else {}
+
+
 def show(
     requested: RequestedPolicy, advice: Sequence[str], example: ExamplePod, terminal: Terminal
 ) -> None:
@@ -197,7 +206,7 @@ def show(
     files = ", ".join(configuration.files) or "no file, so the defaults"
     repair = "; scaleDownRepair on" if configuration.scale_down_repair else ""
     terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}{repair}")
-    _show_profiles(requested.policy, terminal)
+    _show_profiles(requested.policy, configuration.orders, terminal)
     _show_kinds(configured_kinds(requested.policy), terminal)
     _show_rules(configured_rules(requested.policy), terminal)
     terminal.line()
@@ -214,13 +223,15 @@ def show(
     _show_constraints(example.constraints, terminal)
 
 
-def _show_profiles(policy: Policy, terminal: Terminal) -> None:
+def _show_profiles(policy: Policy, orders: Mapping[str, int], terminal: Terminal) -> None:
     if not policy.profiles:
         terminal.line("no profiles: no pod gets defaults")
     for number, profile in enumerate(policy.profiles, start=1):
         completes = ", completes null selectors" if profile.complete_selectors else ""
         terminal.line()
-        terminal.line((f"profile {number}: {profile.name}", Style.PLACE))
+        order = orders.get(profile.name)
+        resource = "" if order is None else f" (SpreadPolicy, order {order})"
+        terminal.line((f"profile {number}: {profile.name}", Style.PLACE), resource)
         terminal.line(f"  for     {describe_pods(profile)}")
         if profile.mode is Mode.RECOMMEND:
             terminal.line(f"  mode    {profile.mode}")

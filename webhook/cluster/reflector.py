@@ -170,7 +170,8 @@ class Reflector:
         """List if the version is unknown, then watch until the server ends the stream."""
         self._watching_since = None
         if isinstance(self.resource.key, GroupKind) and not self._version:
-            self.place = await locate_custom(self._server, self.resource.key)
+            key, version = self.resource.key, self.resource.version
+            self.place = await locate_custom(self._server, key, version)
         if self.place is None:  # the API server does not have the kind: empty the store
             await self._run_in_slices(self._begin_list())
             await self._run_in_slices(self._end_list())

@@ -52,6 +52,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: Paths of the files read, in reading order; the server watches them for changes.
+        orders: The ``order`` of each profile that is a SpreadPolicy, by name.
         pod_templates: Built-in, shipped and configured kinds.
         owner_selectors: Shipped and configured controllers.
         scheduler_defaults: Defaults of kube-scheduler itself: schedulerName -> constraints.
@@ -67,6 +68,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     mode: Mode = Mode.APPLY
     profiles: tuple[Profile, ...] = ()
+    orders: Mapping[str, int] = MappingProxyType({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
     pod_templates: Mapping[GroupKind, TemplatePlaces] = collect_templates(())

@@ -47,8 +47,8 @@ def _find_scale_downs(profiles: Iterable[Profile], *, repair: bool) -> Iterator[
     keeping = [profile for profile in profiles if profile.scale_down is ScaleDown.KEEP_SPREAD]
     if repair and not keeping:
         yield (
-            "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-            "add it to a profile, or remove scaleDownRepair"
+            "scaleDownRepair: has no effect unless a SpreadPolicy has scaleDown: KeepSpread, "
+            "as no profile has it; add it to a profile, or remove scaleDownRepair"
         )
     for profile in keeping:
         if profile.owner_kinds is not None and profile.owner_kinds.isdisjoint(_RANKED_OWNERS):

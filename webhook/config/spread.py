@@ -7,7 +7,7 @@ This module validates one file; it must not read the files it names or resolve f
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -81,33 +81,43 @@ class MatchModel(StrictModel):
         return names
 
 
-class ProfileModel(StrictModel):
-    """A set of default constraints, written here or in a kube-scheduler file."""
+DefaultConstraints: TypeAlias = Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)]
+"""A list of default constraints."""
 
-    name: str = Field(examples=["cluster"])
+
+class ProfileFields(StrictModel):
+    """The fields that a profile of a file and a ``SpreadPolicy`` have in common."""
+
     mode: Mode | None = None  # that of the configuration
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
     scale_down: ScaleDown = ScaleDown.NONE
     gangs: bool = False
-    default_constraints: (
-        Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)] | None
-    ) = None
-    scheduler_configuration: str | None = None
     rules: ProfileRuleSettings = Field({})
     exemptible: bool = True
+
+
+def find_name_problems(name: str) -> Iterator[str]:
+    """Find why a name is not a valid label value; metrics and annotations contain it."""
+    if not name:
+        yield "is empty: write a name, as `name: cluster`"
+    for problem in value_problems(name):
+        yield f"Invalid value: {format_value(name)}: {problem}"
+
+
+class ProfileModel(ProfileFields):
+    """A set of default constraints, written here or in a kube-scheduler file."""
+
+    name: str = Field(examples=["cluster"])
+    default_constraints: DefaultConstraints | None = None
+    scheduler_configuration: str | None = None
 
     @field_validator("name")
     @classmethod
     def check_name(cls, name: str) -> str:
-        """Reject a name that is not a valid label value; metrics and annotations contain it."""
-        if not name:
-            raise refusal("is empty: write a name, as `name: cluster`")
-        refuse(
-            ((), f"Invalid value: {format_value(name)}: {problem}")
-            for problem in value_problems(name)
-        )
+        """Reject an invalid name."""
+        refuse(((), problem) for problem in find_name_problems(name))
         return name
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
+from webhook.config.shadowedprofiles import find_shadowed
 from webhook.policy import selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
@@ -153,14 +154,14 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
     """
     Find defaults that do not have the effect that is intended.
 
-    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, or the nodes may not
-    satisfy DoNotSchedule defaults, so that pods stay Pending. Nodes are not judged if no
-    schedulable node is known.
+    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, a profile before
+    them fits all of their pods, or the nodes may not satisfy DoNotSchedule defaults, so that pods
+    stay Pending. Nodes are not judged if no schedulable node is known.
 
     Returns:
         Sentences without a final full stop.
     """
-    absent = [*find_absent_owners(policy), *find_absent_keys(policy)]
+    absent = [*find_absent_owners(policy), *find_absent_keys(policy), *find_shadowed(policy)]
     if not facts.schedulable_nodes():
         return absent
     return absent + [

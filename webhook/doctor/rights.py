@@ -1,13 +1,14 @@
 """
 The rights that the server needs, one row for each verb on a resource.
 
-``list_needed_rights``, ``list_audit_rights`` and ``list_scale_down_rights`` are the entry points;
-their results overlap. A test compares the rows with the roles of the chart.
+``list_needed_rights``, ``list_policy_rights``, ``list_audit_rights`` and ``list_scale_down_rights``
+are the entry points; their results overlap. A test compares the rows with the roles of the chart.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KIND_ROWS, KindRow
 
 WATCH_VERBS = ("list", "watch")
@@ -84,6 +85,18 @@ def list_needed_rights(
         for verb in writes:
             yield Right(verb, "", "secrets", f"{name}-ca", namespaced=True)
     yield Right("create", "", "events", namespaced=True)
+
+
+def list_policy_rights(settings: Mapping[str, str]) -> Iterator[Right]:
+    """
+    List the further rights of a server that watches SpreadPolicies; nothing without them.
+
+    Args:
+        settings: Settings of the server by flag name.
+    """
+    if settings.get("policies") != "file":
+        for verb in WATCH_VERBS:
+            yield Right(verb, SPREAD_POLICY.group, "spreadpolicies")
 
 
 def list_scale_down_rights(name: str, *, keeps_spread: bool, repairs: bool) -> Iterator[Right]:

@@ -9,7 +9,7 @@ import asyncio
 import ctypes
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,10 @@ from certs.serving import LiveContext
 from certs.source import CertificateSource
 from webhook import __version__
 from webhook.cluster.caches import Start
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
+from webhook.config.spreadpolicies import SpreadPolicy
+from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
@@ -28,11 +31,12 @@ from webhook.server.audits.schedule import build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
 from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
-from webhook.server.events import EventRecorder
+from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, WatchedKinds
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import build_leader
+from webhook.server.policies import PolicyWatcher
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.reviews import ReviewContext
@@ -46,6 +50,7 @@ class Server:
 
     Attributes:
         watcher: Watches the configuration files.
+        policies: Watches the SpreadPolicies; None without a cluster, or if they are not used.
         events: None without a cluster.
         leader: The task that does the work of one replica; None without a cluster, or outside of
             a pod without a namespace.
@@ -58,6 +63,7 @@ class Server:
     facts: FactsSource
     enforcement: Enforcement
     watcher: ConfigurationWatcher
+    policies: PolicyWatcher | None
     events: EventRecorder | None
     leader: Start | None
 
@@ -72,6 +78,8 @@ class Server:
         yield "memory", partial(return_memory, ctypes.CDLL(None), asyncio.sleep)
         lag, clock = self.context.metrics.event_loop_lag, time.monotonic
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
+        if self.policies is not None:
+            yield "policies", partial(self.policies.run, self.supervisor.run)
         if api is not None and self.events is not None:
             yield "events", self.events.run
             watcher = RegistrationWatcher(
@@ -97,7 +105,9 @@ class Server:
 
 async def build(context: ServerContext, readiness: Readiness) -> Server:
     """
-    Build a server; waits for the API server's version and for the first certificate.
+    Build a server.
+
+    It waits for the API server's version, for the first certificate, and for the SpreadPolicies.
 
     Args:
         readiness: Gets the check of each part as soon as the part is there.
@@ -117,8 +127,14 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     def use_current_facts() -> None:  # called only after the start, when ``enforcement`` is there
         enforcement.use_current_facts()
 
+    def use_policies(found: Iterable[SpreadPolicy]) -> None:
+        enforcement.use_policies(found)
+
     watched = WatchedKinds(configuration.owner_selectors, policy.keeps_spread)
-    facts = _build_facts(context, watched, sources.version, use_current_facts)
+    environment = _build_environment(context, sources.version)
+    observers = TaskObservers(context.metrics, context.log, events)
+    policies = _build_policies(context, environment, observers, use_policies)
+    facts = _build_facts(context, watched, environment, use_current_facts, policies)
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(
@@ -126,13 +142,18 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     )
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
-    audits = build_audits(context, lambda: watcher.sources, events)
+    audits = build_audits(
+        context, lambda: watcher.sources, lambda: admission.context.policy.profiles, events
+    )
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
     readiness.checks += check_configuration, partial(check_certificate, certificate)
     await certificate.start()
     readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
+    if policies is not None:
+        readiness.phase = Phase.LISTING
+        await policies.start()
     return Server(
         context=context,
         supervisor=supervisor,
@@ -141,6 +162,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         facts=facts,
         enforcement=enforcement,
         watcher=watcher,
+        policies=policies,
         events=events,
         leader=build_leader(
             context, audits, facts.find_ranks, events, lambda: enforcement.repairs_ranks
@@ -166,18 +188,39 @@ def _policy_sources(settings: Settings, version: Version) -> PolicySources:
     )
 
 
+def _build_environment(context: ServerContext, version: Version) -> ReflectorEnvironment | None:
+    if context.api is None:
+        return None
+    return build_reflector_environment(context.api, version, context.metrics, context.log)
+
+
+def _build_policies(
+    context: ServerContext,
+    environment: ReflectorEnvironment | None,
+    observers: TaskObservers,
+    enforce: Callable[[Iterable[SpreadPolicy]], None],
+) -> PolicyWatcher | None:
+    source = context.settings.policies
+    if environment is None and source == "resource":
+        raise ConfigError("needs a cluster: leave it out with --standalone", "--policies resource")
+    if environment is None or source == "file":
+        return None
+    return PolicyWatcher(environment, observers, enforce)
+
+
 def _build_facts(
     context: ServerContext,
     watched: WatchedKinds,
-    version: Version,
+    environment: ReflectorEnvironment | None,
     changed: Callable[[], None],
+    policies: PolicyWatcher | None,
 ) -> FactsSource:
     metrics, log = context.metrics, context.log
-    if context.api is None:
+    if environment is None:
         files = FactsFiles(context.settings.facts_paths, context.now)
         return FileFacts(files, watched, metrics, log, changed)
-    environment = build_reflector_environment(context.api, version, metrics, log)
-    return LiveFacts(watched, environment, metrics, changed)
+    others = () if policies is None else (policies.reflector,)
+    return LiveFacts(watched, environment, metrics, changed, others)
 
 
 def _build_admission(

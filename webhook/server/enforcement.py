@@ -1,20 +1,27 @@
 """
 Policies and facts in force: what the admission listener uses for its next review.
 
-``Enforcement`` swaps the listener's review context after a reload of the configuration, an upgrade
-of the API server, or a change of the facts' source, and reports each swap. It must not read files
-or call the API server.
+``Enforcement`` swaps the listener's review context after a reload of the configuration, a change of
+a SpreadPolicy, an upgrade of the API server, or a change of the facts' source, and reports each
+swap. It must not read files or call the API server.
 """
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
 
 from webhook import __version__
 from webhook.config.configuration import Configuration
+from webhook.config.spreadpolicies import SpreadPolicy, describe_unused, merge_profiles
 from webhook.config.summary import advise
 from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.server.admission import Admission
 from webhook.server.context import ServerContext
-from webhook.server.events import EventRecorder
+from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.facts import FactsSource, WatchedKinds
+
+PROFILES_NAMED = 64  # profiles in a line of the log, so that many policies do not fill it
 
 
 class Enforcement:
@@ -36,9 +43,15 @@ class Enforcement:
         self.repairs_ranks = False
         self._admission = admission
         self._facts = facts
+        self._uses_files = context.settings.policies != "resource"
+        self._of_files = context.configuration, admission.context.policy
+        self._policies: tuple[SpreadPolicy, ...] = ()
+        self._unused: tuple[str, ...] = ()
+        self._advice: list[str] = []
         self._metrics = context.metrics
         self._log = context.log
         self._events = events
+        self._observers = TaskObservers(context.metrics, context.log, events)
 
     def start(self, configuration: Configuration, policy: Policy) -> None:
         """Put the first policy in force, and log the notices of its configuration."""
@@ -48,14 +61,38 @@ class Enforcement:
             self._log.warning("configuration", message=message)
 
     def apply_policy(self, configuration: Configuration, policy: Policy) -> None:
-        """Put a policy in force, and watch the kinds that it needs."""
+        """Put the policy of a configuration in force, and watch the kinds that it needs."""
+        self._of_files = configuration, policy
+        self._apply()
+
+    def use_policies(self, policies: Iterable[SpreadPolicy]) -> None:
+        """Put other SpreadPolicies in force, behind the profiles of files."""
+        self._policies = tuple(policies)
+        self._apply()
+        profiles = self._admission.context.policy.profiles
+        names = [profile.name for profile in profiles[:PROFILES_NAMED]]
+        more = ["..."] if len(profiles) > PROFILES_NAMED else []
+        self._log.info("policies", number=len(self._policies), profiles=", ".join(names + more))
+
+    def _apply(self) -> None:
+        configuration, of_files = self._of_files
+        files = of_files.profiles if self._uses_files else ()
+        merged = merge_profiles(files, self._policies)
+        policy = replace(of_files, profiles=merged.profiles)
         self._admission.context = self._admission.context._replace(policy=policy)
         self.repairs_ranks = (
             configuration.scale_down_repair and policy.keeps_spread and policy.mode is Mode.APPLY
         )
         self._metrics.show_policy(__version__, policy)
         self._facts.follow(WatchedKinds(configuration.owner_selectors, policy.keeps_spread))
+        self._report_unused(merged.unused)
         self.advise()
+
+    def _report_unused(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name not in self._unused:
+                self._observers.warn("policy", "SpreadPolicyUnused", describe_unused(name))
+        self._unused = names
 
     def use_current_facts(self) -> None:
         """Use the facts that the source holds now."""
@@ -68,7 +105,9 @@ class Enforcement:
         advice = advise(self._admission.context.policy, self._facts.facts)
         self._metrics.config_advice.set(len(advice))
         for message in advice:
-            self._log.warning("advice", message=message)
+            if message not in self._advice:
+                self._log.warning("advice", message=message)
+        self._advice = advice
 
     def reload(self, configuration: Configuration, policy: Policy) -> None:
         """Put a changed configuration in force, and report it."""

@@ -176,13 +176,16 @@ class LiveFacts:
         environment: ReflectorEnvironment,
         metrics: Metrics,
         changed: Callable[[], object],
+        others: Sequence[Reflector] = (),
     ) -> None:
         """
         Start with empty caches.
 
         Args:
             changed: Called when ``facts`` becomes another object.
+            others: Caches that are no facts, to report them beside the facts.
         """
+        self._others = others
         self._environment = environment
         self.freeze: Freeze = environment.slicer.still
         self._metrics = metrics
@@ -206,8 +209,12 @@ class LiveFacts:
         """Report each cache: one that was filled once is ready, even if it is out of date."""
         return {
             f"cache {reflector.resource.kind}": _condition(reflector)
-            for reflector in self._now.caches.reflectors
+            for reflector in self._reported
         }
+
+    @property
+    def _reported(self) -> tuple[Reflector, ...]:
+        return (*self._now.caches.reflectors, *self._others)
 
     def find_ranks(self) -> PodStore | BindingResult:
         """Return the store that ranks pods, or why there is none."""
@@ -291,7 +298,7 @@ class LiveFacts:
         )
         for gauge, read in shown:
             gauge.clear()
-            for reflector in self._now.caches.reflectors:
+            for reflector in self._reported:
                 gauge.labels(reflector.resource.kind).set_function(partial(read, reflector))
 
 

@@ -34,9 +34,10 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- if $validates }}true{{ end -}}
 {{- end }}
 
-{{/* The profiles whose pods keep their spread when they are scaled down. */}}
+{{/* The profiles whose pods keep their spread when they are scaled down; a SpreadPolicy is any. */}}
 {{- define "evenspread.keepSpread" -}}
 {{- $found := list -}}
+{{- if .Values.policies.keepSpread }}{{ $found = list (dict) }}{{ end -}}
 {{- range .Values.config.profiles -}}
 {{- if eq (toString .scaleDown) "KeepSpread" }}{{ $found = append $found . }}{{ end -}}
 {{- end -}}

@@ -7,6 +7,8 @@ import pytest
 
 from webhook.cluster.protocol import ApiRequest
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Merge, Profile, ScaleDown
+from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 from webhook.server.audits.messages import (
     LENGTH,
     ApiResponse,
@@ -34,11 +36,29 @@ def test_a_message_of_the_process_is_decoded_as_sent(message: WorkerMessage) -> 
     assert decode_message(encode(message)) == message
 
 
+PROFILES = (
+    Profile(
+        name="all",
+        namespace_selector=LabelSelector({"tier": "prod"}),
+        object_selector=LabelSelector(
+            match_expressions=(LabelSelectorRequirement("app", "In", ("a", "b")),)
+        ),
+        owner_kinds=frozenset({"ReplicaSet", "StatefulSet"}),
+        merge=Merge.PER_TOPOLOGY_KEY,
+        scale_down=ScaleDown.KEEP_SPREAD,
+        constraints=SYSTEM_CONSTRAINTS,
+        system=True,
+    ),
+    Profile(name="none"),
+)
+
+
 def test_an_order_and_a_response_are_decoded_as_sent() -> None:
     order = AuditOrder(
         sources=PolicySources(
             version=NEWEST_VERSION, config="a", least_overlap=timedelta(seconds=9)
         ),
+        profiles=PROFILES,
         policy_reports="",
         memory=1,
     )

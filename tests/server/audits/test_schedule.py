@@ -18,6 +18,7 @@ from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.apiserver import connect_api_server
 from webhook.server.audits.messages import AuditFailure, AuditResult
 from webhook.server.audits.schedule import (
@@ -211,6 +212,7 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
 
 
 SOURCES = PolicySources(version=NEWEST_VERSION)
+PROFILES = (Profile(name="cluster"),)
 
 
 @asynccontextmanager
@@ -222,7 +224,7 @@ async def context_in_cluster(**settings: Any) -> AsyncGenerator[ServerContext]:
 
 async def test_settings_without_an_interval_require_no_audits() -> None:
     async with context_in_cluster() as context:
-        assert build_audits(context, lambda: SOURCES) is None
+        assert build_audits(context, lambda: SOURCES, lambda: PROFILES) is None
 
 
 # settings -> message
@@ -242,14 +244,14 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
 async def test_contradicting_settings_are_reported(settings: dict[str, Any], message: str) -> None:
     async with context_in_cluster(**settings) as context:
         with pytest.raises(ConfigError) as caught:
-            build_audits(context, lambda: SOURCES)
+            build_audits(context, lambda: SOURCES, lambda: PROFILES)
 
     assert str(caught.value) == message
 
 
 def test_audits_need_a_cluster() -> None:
     with pytest.raises(ConfigError, match="--audit-interval: needs a cluster"):
-        build_audits(server_context(audit_interval="10m"), lambda: SOURCES)
+        build_audits(server_context(audit_interval="10m"), lambda: SOURCES, lambda: PROFILES)
 
 
 async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
@@ -258,7 +260,9 @@ async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
         file = write_kubeconfig(tmp_path, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, audit_interval="10m", namespace="ns")
-            audits = build_audits(context, lambda: SOURCES, command=("/nowhere/python",))
+            audits = build_audits(
+                context, lambda: SOURCES, lambda: PROFILES, command=("/nowhere/python",)
+            )
             assert audits is not None
             task = asyncio.ensure_future(audits())
             await settled(lambda: "audit" in {line["event"] for line in logged(stream)})

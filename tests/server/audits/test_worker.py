@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from webhook.cluster.protocol import ApiRequest, Response
 from webhook.errors import ApiError, ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.audits.messages import (
     LENGTH,
     ApiResponse,
@@ -29,9 +30,10 @@ from webhook.server.audits.worker import PipeClient, audit
 from webhook.server.reload import PolicySources
 
 
-def order(config: str = "") -> AuditOrder:
+def order(config: str = "", profiles: tuple[Profile, ...] = ()) -> AuditOrder:
     return AuditOrder(
         sources=PolicySources(version=NEWEST_VERSION, config=config),
+        profiles=profiles,
         policy_reports="",
         memory=2**40,
     )

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.cluster.protocol import ApiRequest
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.reload import PolicySources
 
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
@@ -23,11 +24,14 @@ class AuditOrder(msgspec.Struct, frozen=True):
     The order to make an audit.
 
     Attributes:
+        sources: Of the policy, except for its profiles.
+        profiles: In force, also those of SpreadPolicies.
         policy_reports: The API group of the reports to write; empty for none.
         memory: Bytes of data that the process may allocate.
     """
 
     sources: PolicySources
+    profiles: tuple[Profile, ...]
     policy_reports: str
     memory: int
 

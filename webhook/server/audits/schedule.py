@@ -13,6 +13,7 @@ from typing import NoReturn, TypeAlias
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.findings import join_names
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.context import ServerContext
@@ -118,6 +119,7 @@ class AuditSchedule:
 def build_audits(
     context: ServerContext,
     sources: Callable[[], PolicySources],
+    profiles: Callable[[], tuple[Profile, ...]],
     events: EventRecorder | None = None,
     command: Sequence[str] = COMMAND,
 ) -> Work | None:
@@ -126,6 +128,7 @@ def build_audits(
 
     Args:
         sources: Gives the sources of the policy in force.
+        profiles: Gives its profiles, also those of SpreadPolicies.
         events: Records incomplete audits.
         command: Carries out an order.
 
@@ -150,7 +153,8 @@ def build_audits(
     group = "" if reports == "none" else reports
 
     async def audit() -> AuditResult | AuditFailure:
-        return await process.run(AuditOrder(sources(), group, settings.audit_bytes))
+        order = AuditOrder(sources(), profiles(), group, settings.audit_bytes)
+        return await process.run(order)
 
     observers = TaskObservers(context.metrics, context.log, events)
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)

@@ -11,6 +11,8 @@ import resource
 import sys
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
 from webhook.cluster.protocol import JSON, NO_QUERY, ApiRequest, Query, Response
@@ -107,7 +109,8 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     Raises:
         EvenspreadError: The audit is not possible.
     """
-    configuration, policy = read_policy(order.sources)
+    configuration, of_files = read_policy(order.sources)
+    policy = replace(of_files, profiles=order.profiles)
     sweep, gauges = ClusterSweep(server, configuration, AuditOptions(policy)), AuditGauges()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
