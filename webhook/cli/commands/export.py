@@ -1,0 +1,36 @@
+"""Options and help of ``evenspread export``; ``webhook.cli.export`` runs it."""
+
+import click
+
+from webhook.cli import options
+from webhook.cli.command import Command, ImportedFunction
+from webhook.cli.output import EXPORT_FORMS
+from webhook.cli.projectoptions import project_options
+
+command = Command(
+    "export",
+    callback=ImportedFunction("webhook.cli.export:export"),
+    params=[
+        click.Argument(["form"], type=click.Choice(EXPORT_FORMS), metavar="FORM"),
+        *options.POLICY,
+        *project_options(
+            "It names the facts, the configuration and the version.",
+            paths=False,
+        ),
+        *options.FACTS_SOURCES,
+        options.output("export", "yaml begins with comments about what the objects do not do"),
+    ],
+    help=(
+        "Write the policy of a configuration as objects that work without a webhook. FORM is map, "
+        "for MutatingAdmissionPolicies that add default constraints to new pods, or scheduler, for "
+        "a KubeSchedulerConfiguration with these defaults. What the objects do not do, and why, is "
+        "in comments, and with -o json on stderr. Facts of the cluster decide only about System "
+        "defaults, which need the Nodes."
+    ),
+    examples=(
+        "evenspread export map --config config.yaml",
+        "evenspread export map --config config.yaml --kube-version 1.36 | kubectl apply -f -",
+        "evenspread export scheduler --config config.yaml",
+        "evenspread export map --scheduler-config kube-scheduler.yaml --facts cluster/",
+    ),
+)
