@@ -76,6 +76,11 @@ def test_facts_that_cannot_be_read_are_reported(run: Run) -> None:
     [
         ("map", "1.33", "Kubernetes 1.33 has no MutatingAdmissionPolicy: write 1.34 or newer"),
         (
+            "vap",
+            "1.29",
+            "Kubernetes 1.29 has no ValidatingAdmissionPolicy: write 1.30 or newer",
+        ),
+        (
             "scheduler",
             "1.24",
             "Kubernetes 1.24 has no kubescheduler.config.k8s.io/v1: write 1.25 or newer",
@@ -90,6 +95,15 @@ def test_an_old_version_has_no_such_objects(run: Run, form: str, version: str, w
 
 
 @pytest.mark.usefixtures("configured")
+def test_the_rules_for_custom_kinds_are_written(run: Run) -> None:
+    ran = run("export", "vap", *CONFIG)
+
+    names = {one["metadata"]["name"] for one in yaml.safe_load_all(ran.out)}
+    assert ran.code == 0
+    assert names >= {"evenspread-fleet-example-io", "evenspread-rollout-argoproj-io"}
+
+
+@pytest.mark.usefixtures("configured")
 def test_the_defaults_of_a_scheduler_are_written(run: Run) -> None:
     ran = run("export", "scheduler", *CONFIG)
 
@@ -101,4 +115,4 @@ def test_a_form_is_required(run: Run) -> None:
     ran = run("export", "policies")
 
     assert ran.code == 2
-    assert "'policies' is not one of 'map', 'scheduler'" in ran.err
+    assert "'policies' is not one of 'map', 'vap', 'scheduler'" in ran.err

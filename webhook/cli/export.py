@@ -14,6 +14,7 @@ from webhook.errors import ConfigError
 from webhook.export.exported import Export, Manifest, Omission
 from webhook.export.mutating import MUTATING_SINCE, export_mutating
 from webhook.export.scheduler import SCHEDULER_SINCE, export_scheduler
+from webhook.export.validating import VALIDATING_SINCE, export_validating
 from webhook.policy.api.versions import Version
 from webhook.policy.facts import Facts
 
@@ -44,6 +45,11 @@ def _export_mutating(requested: RequestedPolicy, facts: Facts) -> Export:
     return export_mutating(requested.policy, facts)
 
 
+def _export_validating(requested: RequestedPolicy, _facts: Facts) -> Export:
+    _require(requested.gates.version, VALIDATING_SINCE, "ValidatingAdmissionPolicy")
+    return export_validating(requested.policy)
+
+
 def _export_scheduler(requested: RequestedPolicy, _facts: Facts) -> Export:
     _require(requested.gates.version, SCHEDULER_SINCE, "kubescheduler.config.k8s.io/v1")
     return export_scheduler(requested.policy)
@@ -58,6 +64,7 @@ def _require(version: Version, since: Version, feature: str) -> None:
 
 _FORMS: Mapping[str, Callable[[RequestedPolicy, Facts], Export]] = {
     "map": _export_mutating,
+    "vap": _export_validating,
     "scheduler": _export_scheduler,
 }
 """Form -> its function, in the order of ``EXPORT_FORMS``."""

@@ -1,6 +1,7 @@
 """
 Export of a policy to resources that work without a webhook.
 
-``mutating`` writes MutatingAdmissionPolicies. ``cel`` writes the expressions in them. Each export
-lists what the resources cannot do, as ``Omission`` values of ``exported``. No I/O.
+``mutating`` writes MutatingAdmissionPolicies, ``validating`` ValidatingAdmissionPolicies and
+``scheduler`` a configuration of kube-scheduler. ``cel``, ``apirules`` and ``constraintlists`` write
+expressions. Each export lists what the resources cannot do, as ``Omission`` values. No I/O.
 """

@@ -22,14 +22,16 @@ command = Command(
     ],
     help=(
         "Write the policy of a configuration as objects that work without a webhook. FORM is map, "
-        "for MutatingAdmissionPolicies that add default constraints to new pods, or scheduler, for "
-        "a KubeSchedulerConfiguration with these defaults. What the objects do not do, and why, is "
-        "in comments, and with -o json on stderr. Facts of the cluster decide only about System "
+        "for MutatingAdmissionPolicies that add default constraints to new pods; vap, for "
+        "ValidatingAdmissionPolicies that apply the API rules to custom kinds; or scheduler, for a "
+        "KubeSchedulerConfiguration with default constraints. What the objects do not do, and why, "
+        "is in comments, and with -o json on stderr. Facts of the cluster decide only about System "
         "defaults, which need the Nodes."
     ),
     examples=(
         "evenspread export map --config config.yaml",
         "evenspread export map --config config.yaml --kube-version 1.36 | kubectl apply -f -",
+        "evenspread export vap --config config.yaml",
         "evenspread export scheduler --config config.yaml",
         "evenspread export map --scheduler-config kube-scheduler.yaml --facts cluster/",
     ),
