@@ -115,4 +115,68 @@ def test_a_form_is_required(run: Run) -> None:
     ran = run("export", "policies")
 
     assert ran.code == 2
-    assert "'policies' is not one of 'map', 'vap', 'scheduler'" in ran.err
+    assert "'policies' is not one of 'map', 'vap', 'static', 'scheduler'" in ran.err
+
+
+@pytest.mark.usefixtures("configured")
+def test_files_for_the_api_server_are_written(run: Run, folder: Path) -> None:
+    ran = run("export", "static", *CONFIG, "--output-dir", "out/policies")
+
+    paths = sorted(str(path.relative_to(folder)) for path in (folder / "out").rglob("*.yaml"))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "out/policies/mutating/evenspread.yaml",
+        "out/policies/validating/evenspread.yaml",
+        "out/policies/admission-configuration.yaml",
+    ]
+    assert paths == sorted(ran.out.splitlines())
+    text = (folder / "out/policies/mutating/evenspread.yaml").read_text()
+    assert text.startswith("# Written by evenspread export.")
+    assert [one["kind"] for one in yaml.safe_load_all(text)] == [
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+    ]
+
+
+def test_no_files_are_written_without_policies(run: Run, folder: Path) -> None:
+    (folder / "config.yaml").write_text(
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nprofiles: []\n"
+        "featureGates: {EvenPodsSpread: false}\n"
+    )
+
+    ran = run(
+        *("export", "static", *CONFIG, "--output-dir", "out"),
+        "--allow-locked-gates",
+    )
+
+    assert (ran.code, ran.err) == (0, "nothing to export\n")
+    assert not (folder / "out").exists()
+
+
+def test_a_folder_that_cannot_be_created_is_an_error(run: Run, configured: Path) -> None:
+    (configured / "out").write_text("a file")
+
+    ran = run("export", "static", *CONFIG, "--output-dir", "out")
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: out/mutating: cannot be created")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("static",), "--output-dir: is missing: static writes several files, name their folder"),
+        (
+            ("map", "--output-dir", "out"),
+            "--output-dir: is for static: redirect the output of map to a file",
+        ),
+        (
+            ("static", "--output-dir", "out", "--kube-version", "1.35"),
+            "--kube-version: Kubernetes 1.35 has no policies in files: write 1.36 or newer",
+        ),
+    ],
+)
+def test_options_fit_the_form(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    ran = run("export", *arguments)
+
+    assert (ran.code, ran.err) == (2, f"error: {words}\n")

@@ -81,7 +81,7 @@ OUTPUT_FORMATS: Mapping[str, tuple[OutputFormat, ...]] = MappingProxyType(
 """Command -> its formats, the default first; ``audit`` and ``test`` write several outputs."""
 
 
-EXPORT_FORMS = ("map", "vap", "scheduler")
+EXPORT_FORMS = ("map", "vap", "static", "scheduler")
 """The forms of ``evenspread export``."""
 
 

@@ -19,6 +19,15 @@ VALIDATING_BINDING = GroupKind(ADMISSION_GROUP, "ValidatingAdmissionPolicyBindin
 MUTATING_BINDING = GroupKind(ADMISSION_GROUP, "MutatingAdmissionPolicyBinding")
 
 
+PLURALS = {
+    MUTATING_POLICY.kind: "mutatingadmissionpolicies",
+    MUTATING_BINDING.kind: "mutatingadmissionpolicybindings",
+    VALIDATING_POLICY.kind: "validatingadmissionpolicies",
+    VALIDATING_BINDING.kind: "validatingadmissionpolicybindings",
+}
+"""Kind -> its name in request paths."""
+
+
 class Omission(msgspec.Struct, frozen=True):
     """
     A part of the policy that exported objects do not do.

@@ -96,6 +96,11 @@ def _choose_constraints(profile: Profile, policy: Policy, facts: Facts) -> tuple
     return fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
 
 
+def mutating_version(version: Version) -> str:
+    """Return the newest version of the API group with the policies, of a Kubernetes version."""
+    return "v1" if version >= MUTATING_STABLE_SINCE else "v1beta1"
+
+
 def _write_objects(
     name: str,
     profile: Profile,
@@ -103,7 +108,7 @@ def _write_objects(
     constraints: tuple[Constraint, ...],
     policy: Policy,
 ) -> Iterator[Manifest]:
-    version = "v1" if policy.gates.version >= MUTATING_STABLE_SINCE else "v1beta1"
+    version = mutating_version(policy.gates.version)
     metadata = {"name": name, "labels": {EXPORT_LABEL: FORM}}
     yield {
         "apiVersion": f"{ADMISSION_GROUP}/{version}",

@@ -18,13 +18,21 @@ command = Command(
             paths=False,
         ),
         *options.FACTS_SOURCES,
+        click.Option(
+            ["--check"],
+            is_flag=True,
+            help="Compare the objects of map or vap with those of the cluster, and show a diff. "
+            "The exit code is 1 if they differ.",
+        ),
+        options.path(["--output-dir"], "DIR", "Folder to write the files of static into."),
         options.output("export", "yaml begins with comments about what the objects do not do"),
     ],
     help=(
         "Write the policy of a configuration as objects that work without a webhook. FORM is map, "
         "for MutatingAdmissionPolicies that add default constraints to new pods; vap, for "
-        "ValidatingAdmissionPolicies that apply the API rules to custom kinds; or scheduler, for a "
-        "KubeSchedulerConfiguration with default constraints. What the objects do not do, and why, "
+        "ValidatingAdmissionPolicies that apply the API rules to custom kinds; static, for both as "
+        "files that kube-apiserver reads; or scheduler, for a KubeSchedulerConfiguration with "
+        "default constraints. What the objects do not do, and why, "
         "is in comments, and with -o json on stderr. Facts of the cluster decide only about System "
         "defaults, which need the Nodes."
     ),
@@ -32,6 +40,8 @@ command = Command(
         "evenspread export map --config config.yaml",
         "evenspread export map --config config.yaml --kube-version 1.36 | kubectl apply -f -",
         "evenspread export vap --config config.yaml",
+        "evenspread export static --config config.yaml --output-dir policies",
+        "evenspread export map --config config.yaml --check --context prod",
         "evenspread export scheduler --config config.yaml",
         "evenspread export map --scheduler-config kube-scheduler.yaml --facts cluster/",
     ),
