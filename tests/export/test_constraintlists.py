@@ -1,11 +1,19 @@
 import pytest
 
-from webhook.export.constraintlists import in_all_lists, name_list, read_lists
+from webhook.export.constraintlists import (
+    in_all_lists,
+    in_all_templates,
+    name_list,
+    read_lists,
+    read_templates,
+)
 from webhook.policy.paths import LIST_NAME, TemplatePath
 
 LIST = f"spec.{LIST_NAME}"
 SELECT = f".?spec.?{LIST_NAME}.orValue([])"
 
+LABELS = ".?metadata.?labels.orValue({})"
+INNER = f"[entry1.?b{LABELS}].all(labels, [entry1.?b{SELECT}].all(items, C))"
 NESTED = "object.?a.orValue([])"
 
 
@@ -39,3 +47,30 @@ def test_all_lists_of_a_place_are_reached(
     assert name_list(place) == name
     assert in_all_lists(place, "C") == condition
     assert read_lists("object", place) == lists
+
+
+@pytest.mark.parametrize(
+    ("place", "condition", "templates"),
+    [
+        (
+            (),
+            f"[object{LABELS}].all(labels, [object{SELECT}].all(items, C))",
+            f"[object.?metadata.?labels, object.?spec.?{LIST_NAME}]",
+        ),
+        (
+            ("t",),
+            f"[object.?t{LABELS}].all(labels, [object.?t{SELECT}].all(items, C))",
+            "object.?t.orValue([])",
+        ),
+        (
+            ("a", "*", "*", "b"),
+            f"{NESTED}.all(entry0, entry0.all(entry1, {INNER}))",
+            f"{NESTED}.map(entry0, entry0.map(entry1, entry1.?b.orValue([])))",
+        ),
+    ],
+)
+def test_all_templates_of_a_place_are_reached(
+    place: TemplatePath, condition: str, templates: str
+) -> None:
+    assert in_all_templates(place, "C") == condition
+    assert read_templates("object", place) == templates

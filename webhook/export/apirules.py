@@ -2,9 +2,8 @@
 The API rules of constraints as CEL expressions.
 
 ``API_CONDITIONS`` is the entry point: a condition for each rule, true if a constraint satisfies it.
-In the expressions, ``c`` is the constraint and ``items`` the list that it is in. A member that is
-null counts as absent, and an absent member as its zero value, as in ``policy.model``. ``TYPES`` is
-the condition on the types of the members; for a wrong type, the others may be errors.
+In the expressions, ``c`` is the constraint and ``items`` the list that it is in. ``TYPES`` is the
+condition on the types of the members; for a wrong type, the others may be errors.
 
 Source: ``policy.api.rules``, whose results these conditions equal.
 """
@@ -13,6 +12,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from webhook.export import cel
+from webhook.export.members import (
+    EMPTY_TEXT,
+    EXPRESSION_KEY,
+    EXPRESSION_OPERATOR,
+    EXPRESSION_VALUES,
+    EXPRESSIONS,
+    HAS_SELECTOR,
+    LABEL_KEYS,
+    SELECTED_PAIRS,
+    is_given,
+    member,
+)
 from webhook.policy import selectors
 from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, NODE_POLICIES, UNSATISFIABLE_ACTIONS
@@ -32,16 +43,6 @@ _KEY_PATTERN = cel.text(f"^({_SUBDOMAIN}/)?{_NAME}$")
 _VALUE_PATTERN = cel.text(f"^({_NAME})?$")
 
 
-def _is_given(owner: str, name: str) -> str:
-    """Write that a member is neither absent nor null."""
-    return f"(has({owner}.{name}) && {owner}.{name} != null)"
-
-
-def _member(owner: str, name: str, default: str) -> str:
-    """Write a member, or a default if it is absent or null."""
-    return f"({_is_given(owner, name)} ? {owner}.{name} : {default})"
-
-
 def _is_key(value: str) -> str:
     return f'({value}.matches({_KEY_PATTERN}) && {value}.indexOf("/") <= {PREFIX_BYTES})'
 
@@ -50,35 +51,29 @@ def _is_value(value: str) -> str:
     return f"{value}.matches({_VALUE_PATTERN})"
 
 
-_EMPTY = cel.text("")
-_SKEW = _member("c", "maxSkew", "0")
-_TOPOLOGY = _member("c", "topologyKey", _EMPTY)
-_ACTION = _member("c", "whenUnsatisfiable", _EMPTY)
+_SKEW = member("c", "maxSkew", "0")
+_TOPOLOGY = member("c", "topologyKey", EMPTY_TEXT)
+_ACTION = member("c", "whenUnsatisfiable", EMPTY_TEXT)
 _SAME_PAIR = (
-    f"{_member('other', 'topologyKey', _EMPTY)} == {_TOPOLOGY} && "
-    f"{_member('other', 'whenUnsatisfiable', _EMPTY)} == {_ACTION}"
+    f"{member('other', 'topologyKey', EMPTY_TEXT)} == {_TOPOLOGY} && "
+    f"{member('other', 'whenUnsatisfiable', EMPTY_TEXT)} == {_ACTION}"
 )
 
-_HAS_SELECTOR = _is_given("c", "labelSelector")
-_PAIRS = _member("c.labelSelector", "matchLabels", "{}")
-_EXPRESSIONS = _member("c.labelSelector", "matchExpressions", "[]")
-_KEY = _member("e", "key", _EMPTY)
-_OPERATOR = _member("e", "operator", _EMPTY)
-_VALUES = _member("e", "values", "[]")
 _HAS_VALUES = (
-    f"{_OPERATOR} in {cel.texts((selectors.IN, selectors.NOT_IN))} ? size({_VALUES}) > 0 : "
-    f"{_OPERATOR} in {cel.texts((selectors.EXISTS, selectors.DOES_NOT_EXIST))} && "
-    f"size({_VALUES}) == 0"
+    f"{EXPRESSION_OPERATOR} in {cel.texts((selectors.IN, selectors.NOT_IN))} ? "
+    f"size({EXPRESSION_VALUES}) > 0 : "
+    f"{EXPRESSION_OPERATOR} in {cel.texts((selectors.EXISTS, selectors.DOES_NOT_EXIST))} && "
+    f"size({EXPRESSION_VALUES}) == 0"
 )
 _IS_SELECTOR = (
-    f"!{_HAS_SELECTOR} || ("
-    f"{_PAIRS}.all(k, {_is_key('k')} && ({_PAIRS}[k] == null || {_is_value(f'{_PAIRS}[k]')}))"
-    f" && {_EXPRESSIONS}.all(e, ({_HAS_VALUES}) && {_is_key(_KEY)}"
-    f" && {_VALUES}.all(v, v == null || {_is_value('v')})))"
+    f"!{HAS_SELECTOR} || ("
+    f"{SELECTED_PAIRS}.all(k, {_is_key('k')} && "
+    f"({SELECTED_PAIRS}[k] == null || {_is_value(f'{SELECTED_PAIRS}[k]')}))"
+    f" && {EXPRESSIONS}.all(e, ({_HAS_VALUES}) && {_is_key(EXPRESSION_KEY)}"
+    f" && {EXPRESSION_VALUES}.all(v, v == null || {_is_value('v')})))"
 )
 
-_LABEL_KEYS = _member("c", "matchLabelKeys", "[]")
-_EXPRESSED = f"{_EXPRESSIONS}.filter(e, {_KEY} == k).size()"
+_EXPRESSED = f"{EXPRESSIONS}.filter(e, {EXPRESSION_KEY} == k).size()"
 
 
 def _fit_selector(condition: str) -> str:
@@ -87,31 +82,31 @@ def _fit_selector(condition: str) -> str:
 
     prometheus-operator creates a selector; without one, the condition is an error, and no denial.
     """
-    keys = f"{_LABEL_KEYS}.all(k, {_is_key('k')} && {condition})"
-    selector = f"({_HAS_SELECTOR} || has(c.{OPERATOR_SELECTOR}))"
-    return f"size({_LABEL_KEYS}) == 0 || ({selector} && {keys})"
+    keys = f"{LABEL_KEYS}.all(k, {_is_key('k')} && {condition})"
+    selector = f"({HAS_SELECTOR} || has(c.{OPERATOR_SELECTOR}))"
+    return f"size({LABEL_KEYS}) == 0 || ({selector} && {keys})"
 
 
 API_CONDITIONS: Mapping[str, str] = MappingProxyType(
     {
         "TSC001": f"{_SKEW} > 0",
-        "TSC002": f"{_TOPOLOGY} != {_EMPTY}",
+        "TSC002": f"{_TOPOLOGY} != {EMPTY_TEXT}",
         "TSC003": f"{_ACTION} in {cel.texts(UNSATISFIABLE_ACTIONS)}",
         "TSC004": f"size(items) > {MOST_COMPARED} || items.filter(other, {_SAME_PAIR}).size() == 1",
-        "TSC005": f"{_member('c', 'minDomains', '1')} > 0",
-        "TSC006": f"!{_is_given('c', 'minDomains')} || {_ACTION} == {cel.text(DO_NOT_SCHEDULE)}",
+        "TSC005": f"{member('c', 'minDomains', '1')} > 0",
+        "TSC006": f"!{is_given('c', 'minDomains')} || {_ACTION} == {cel.text(DO_NOT_SCHEDULE)}",
         "TSC007": cel.all_of(
-            f"{_member('c', name, cel.text(HONOR))} in {cel.texts(NODE_POLICIES)}"
+            f"{member('c', name, cel.text(HONOR))} in {cel.texts(NODE_POLICIES)}"
             for name in ("nodeAffinityPolicy", "nodeTaintsPolicy")
         ),
-        "TSC008": _fit_selector(f"{_EXPRESSED} == 0 && !(k in {_PAIRS})"),
+        "TSC008": _fit_selector(f"{_EXPRESSED} == 0 && !(k in {SELECTED_PAIRS})"),
         "TSC009": _IS_SELECTOR,
     }
 )
 """Rule -> its condition on one constraint."""
 
 MERGED_KEYS_CONDITION = _fit_selector(
-    f"({_EXPRESSED} == 0 || ({_EXPRESSED} == 1 && !(k in {_PAIRS})))"
+    f"({_EXPRESSED} == 0 || ({_EXPRESSED} == 1 && !(k in {SELECTED_PAIRS})))"
 )
 """TSC008 if API servers merge the keys into the selector, where each then occurs once."""
 
@@ -128,7 +123,7 @@ RULE_OF_FIELD: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 def _has_type(owner: str, name: str, test: str) -> str:
     """Write that a member is absent, null, or passes a test, in which ``$`` is the member."""
-    return f"(!{_is_given(owner, name)} || ({test.replace('$', f'{owner}.{name}')}))"
+    return f"(!{is_given(owner, name)} || ({test.replace('$', f'{owner}.{name}')}))"
 
 
 _IS_TEXT = "type($) == string"

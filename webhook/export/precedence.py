@@ -13,7 +13,7 @@ from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
 from webhook.policy.kinds import BUILT_IN_OWNERS, KindRow
 from webhook.policy.selectors import SELECT_ALL
 
-_CONTROLLERS = "object.metadata.?ownerReferences.orValue([])"
+CONTROLLERS = "object.metadata.?ownerReferences.orValue([])"
 _SCHEDULER = f"object.spec.?schedulerName.orValue({cel.text(DEFAULT_SCHEDULER)})"
 
 
@@ -57,7 +57,7 @@ def controlled_by(rows: Iterable[KindRow]) -> str:
     """Write that an object of one of these kinds controls the pod."""
     kinds = sorted(f"{row.api_version}/{row.kind}" for row in rows)
     return (
-        f"{_CONTROLLERS}.exists(owner, owner.?controller.orValue(false) && "
+        f"{CONTROLLERS}.exists(owner, owner.?controller.orValue(false) && "
         f'owner.apiVersion + "/" + owner.kind in {cel.texts(kinds)})'
     )
 

@@ -1,16 +1,13 @@
 """
-ValidatingAdmissionPolicies that apply the API rules to constraints in custom kinds.
+ValidatingAdmissionPolicies: the API rules for custom kinds, and policy rules for all kinds.
 
-``export_validating`` is the entry point. kube-apiserver itself applies the rules to its own kinds.
-The plural of a custom kind is not known, so that a policy names its API group and compares the kind
-of the object. An error in a policy never refuses an object, because of ``failurePolicy: Ignore``.
-
-Source: k8s.io/api admissionregistration/v1 ``ValidatingAdmissionPolicySpec``; KEP-3488.
+``export_validating`` is the entry point. kube-apiserver itself applies the API rules to its own
+kinds. The policy rules are written by ``advising``.
 """
 
 from collections.abc import Iterator
 
-from webhook.export import cel
+from webhook.export.advising import export_advice
 from webhook.export.apirules import (
     API_CONDITIONS,
     MERGED_KEYS_CONDITION,
@@ -19,26 +16,19 @@ from webhook.export.apirules import (
     TYPES,
 )
 from webhook.export.constraintlists import in_all_lists, name_list, read_lists
-from webhook.export.exported import (
-    ADMISSION_GROUP,
-    EXPORT_LABEL,
-    VALIDATING_BINDING,
-    VALIDATING_POLICY,
-    Export,
-    Manifest,
-    Omission,
-)
+from webhook.export.exported import Export, Manifest, Omission
 from webhook.export.names import name_objects
+from webhook.export.validation import changed, validation_of, write_validating
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.versions import Version
-from webhook.policy.catalogue import CATALOGUE, TOO_MANY_CONSTRAINTS, TYPE_INVALID
+from webhook.policy.catalogue import TOO_MANY_CONSTRAINTS, TYPE_INVALID
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import TemplatePath
 from webhook.policy.places import TemplatePlaces, list_patterns
+from webhook.policy.rule_entry import Action
 
-VALIDATING_FORM = "vap"
 VALIDATING_SINCE = Version(1, 30)  # the first one with admissionregistration.k8s.io/v1
 
 
@@ -56,66 +46,35 @@ def export_validating(policy: Policy) -> Export:
     manifests = (
         manifest
         for name, (kind, places) in zip(names, custom.items(), strict=True)
-        for manifest in _write_objects(name, kind, places, policy)
+        for manifest in _write_rules(name, kind, places, policy)
     )
-    return Export(tuple(manifests), tuple(_describe(policy)))
+    advice = export_advice(policy)
+    omissions = (*_describe(policy), *advice.omissions)
+    return Export((*manifests, *advice.manifests), omissions)
 
 
-def _write_objects(
+def _write_rules(
     name: str, kind: GroupKind, places: TemplatePlaces, policy: Policy
 ) -> Iterator[Manifest]:
     patterns = list_patterns(places)
-    metadata = {"name": name, "labels": {EXPORT_LABEL: VALIDATING_FORM}}
-    yield {
-        "apiVersion": f"{ADMISSION_GROUP}/v1",
-        "kind": VALIDATING_POLICY.kind,
-        "metadata": metadata,
-        "spec": {
-            "failurePolicy": "Ignore",
-            "matchConstraints": {"resourceRules": [_rule(kind)]},
-            "matchConditions": list(_match_conditions(kind, patterns)),
-            "validations": [
-                validation for place in patterns for validation in _validate(place, policy)
-            ],
-        },
-    }
-    action = "Deny" if policy.mode is Mode.APPLY else "Warn"
-    yield {
-        "apiVersion": f"{ADMISSION_GROUP}/v1",
-        "kind": VALIDATING_BINDING.kind,
-        "metadata": metadata,
-        "spec": {"policyName": name, "validationActions": [action]},
-    }
-
-
-def _rule(kind: GroupKind) -> Manifest:
-    return {
-        "apiGroups": [kind.group],
-        "apiVersions": ["*"],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": ["*"],
-    }
-
-
-def _match_conditions(kind: GroupKind, places: tuple[TemplatePath, ...]) -> Iterator[Manifest]:
-    """Match objects of the kind, unless an update leaves all of their constraints as they were."""
-    yield {"name": "kind", "expression": f"object.kind == {cel.text(kind.kind)}"}
     changes = " || ".join(
-        f"{read_lists('object', place)} != {read_lists('oldObject', place)}" for place in places
+        f"{read_lists('object', place)} != {read_lists('oldObject', place)}" for place in patterns
     )
-    yield {"name": "changed", "expression": f'request.operation == "CREATE" || {changes}'}
+    validations = [validation for place in patterns for validation in _validate(place, policy)]
+    action = Action.DENY if policy.mode is Mode.APPLY else Action.WARN
+    yield from write_validating(name, kind, (changed(changes),), validations, action)
 
 
 def _validate(place: TemplatePath, policy: Policy) -> Iterator[Manifest]:
     """Write a validation for each rule, the types first."""
     where = name_list(place)
     is_list = f"items == null || (type(items) == list && items.all(c, {TYPES}))"
-    yield _validation(TYPE_INVALID, where, in_all_lists(place, is_list))
+    yield validation_of(TYPE_INVALID, where, in_all_lists(place, is_list))
     few = f"size(items) <= {MOST_COMPARED}"
     message = f"{where}: a list has at most {MOST_COMPARED} constraints ({TOO_MANY_CONSTRAINTS})"
     yield {"expression": in_all_lists(place, few), "message": message, "reason": "Invalid"}
     for rule, condition in _conditions(policy).items():
-        yield _validation(rule, where, in_all_lists(place, f"items.all(c, {condition})"))
+        yield validation_of(rule, where, in_all_lists(place, f"items.all(c, {condition})"))
 
 
 def _conditions(policy: Policy) -> dict[str, str]:
@@ -127,20 +86,9 @@ def _conditions(policy: Policy) -> dict[str, str]:
     return conditions
 
 
-def _validation(rule: str, where: str, expression: str) -> Manifest:
-    entry = CATALOGUE[rule]
-    message = f"{where}: {entry.title}; {entry.fix} ({rule})"
-    return {"expression": expression, "message": message, "reason": "Invalid"}
-
-
 def _describe(policy: Policy) -> Iterator[Omission]:
     if policy.mode is Mode.RECOMMEND:
         yield Omission("mode recommend", "the bindings warn, and deny nothing")
-    yield Omission(
-        "rules",
-        "no policy rule (TSC101 and higher) is exported. A message names the rule and the list, "
-        "and neither the constraint nor its value",
-    )
     yield Omission(
         "long lists",
         f"a list of more than {MOST_COMPARED} constraints is denied; evenspread "

@@ -30,11 +30,10 @@ command = Command(
     help=(
         "Write the policy of a configuration as objects that work without a webhook. FORM is map, "
         "for MutatingAdmissionPolicies that add default constraints to new pods; vap, for "
-        "ValidatingAdmissionPolicies that apply the API rules to custom kinds; static, for both as "
-        "files that kube-apiserver reads; or scheduler, for a KubeSchedulerConfiguration with "
-        "default constraints. What the objects do not do, and why, "
-        "is in comments, and with -o json on stderr. Facts of the cluster decide only about System "
-        "defaults, which need the Nodes."
+        "ValidatingAdmissionPolicies of the rules that need no facts; static, for both as files "
+        "that kube-apiserver reads; or scheduler, for a KubeSchedulerConfiguration with default "
+        "constraints. What the objects do not do, and why, is in comments, and with -o json on "
+        "stderr. Facts of the cluster decide only about System defaults, which need the Nodes."
     ),
     examples=(
         "evenspread export map --config config.yaml",
