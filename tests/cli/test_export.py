@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.apiserver import ApiServer, Json
 from tests.cli import files
 from tests.cli.conftest import Run
 
@@ -180,3 +181,30 @@ def test_options_fit_the_form(run: Run, arguments: tuple[str, ...], words: str) 
     ran = run("export", *arguments)
 
     assert (ran.code, ran.err) == (2, f"error: {words}\n")
+
+
+@pytest.mark.parametrize("form", ["static", "scheduler"])
+def test_files_are_not_compared(run: Run, form: str) -> None:
+    ran = run("export", form, "--check")
+
+    assert ran.code == 2
+    assert ran.err == (f"error: --check: compares objects of the API: {form} writes files\n")
+
+
+def test_system_defaults_are_compared_by_the_nodes_of_the_cluster(
+    run: Run, api: ApiServer, folder: Path
+) -> None:
+    (folder / "scheduler.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    node: Json = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {}}
+    api.add(node)
+
+    ran = run(
+        *("export", "map", "--scheduler-config", "scheduler.yaml"),
+        *("--kubeconfig", "kubeconfig", "--check"),
+    )
+
+    assert ran.code == 1
+    assert "kubernetes.io/hostname" in ran.out
+    assert "topology.kubernetes.io/zone" not in ran.out

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.build import FakeFacts
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
+from tests.docs.markdown import ROOT, blocks
 from tests.e2e.customkinds import define, definition
 from tests.e2e.exported import CASE, PROFILES, applied, is_denied, requested_policy
 from tests.e2e.objects import constraints, workload
@@ -27,6 +29,7 @@ from webhook.policy.defaulting.profiles import Policy
 
 ALONE = {"controllers": False, "scheduler": False, "service_accounts": False}
 VERSION = Version(1, 36)
+MIGRATION = ROOT / "docs/migrate.md"
 
 
 @pytest.fixture
@@ -91,3 +94,28 @@ def test_policies_in_files_are_in_force(
 
     assert found["labelSelector"] == {"matchLabels": {"app": "a"}}
     assert stored(plane, "map") == stored(plane, "vap") == []
+
+
+def test_the_policy_of_the_page_about_migration_works(new_control_plane: NewControlPlane) -> None:
+    plane = new_control_plane(**ALONE)
+    (block,) = (
+        block
+        for block in blocks(MIGRATION)
+        if block.language == "yaml" and "kind: MutatingAdmissionPolicy" in block.text
+    )
+    made = yaml.safe_load(block.text)
+    name = made["metadata"]["name"]
+    binding = {
+        "apiVersion": made["apiVersion"],
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name},
+    }
+    pod = workload("Pod", "web", "default", {"app": "web"})
+
+    with applied(plane, [made, binding]):
+        (found,) = until(
+            lambda: constraints(plane.api.create(pod, dryRun="All")), "the policy to be in force"
+        )
+
+    assert found["labelSelector"] == {"matchLabels": {"app": "web"}}
