@@ -113,3 +113,10 @@ def test_other_rules_are_named(actions: Any, words: str) -> None:
 
     assert [one.subject for one in omissions] == ["rules", "TSC101"]
     assert omissions[0].reason.startswith(words)
+
+
+def test_kinds_of_similar_groups_have_policies_of_their_own() -> None:
+    groups = ("a-b.io", "a.b.io")
+    manifests = export({GroupKind(group, "Fleet"): ("spec", "pod") for group in groups})
+
+    assert len({one["metadata"]["name"] for one in manifests}) == len(groups)

@@ -33,10 +33,11 @@ def export_advice(policy: Policy) -> Export:
     if Gate.ADVICE not in policy.gates:
         reason = f"no policy rule is exported, because {Gate.ADVICE} is off"
         return Export((), (Omission("rules", reason),))
+    names = name_objects(f"advice-{kind}" for kind in policy.pod_templates)
     manifests = [
         manifest
-        for kind, places in policy.pod_templates.items()
-        for manifest in _write_kind(kind, _templates(list_patterns(places)), policy)
+        for name, (kind, places) in zip(names, policy.pod_templates.items(), strict=True)
+        for manifest in _write_kind(name, kind, _templates(list_patterns(places)), policy)
     ]
     return Export(tuple(manifests), tuple(_describe(policy)))
 
@@ -46,7 +47,9 @@ def _templates(patterns: tuple[TemplatePath, ...]) -> list[TemplatePath]:
     return [place for place in patterns if not is_constraint_list(place)]
 
 
-def _write_kind(kind: GroupKind, places: list[TemplatePath], policy: Policy) -> Iterator[Manifest]:
+def _write_kind(
+    name: str, kind: GroupKind, places: list[TemplatePath], policy: Policy
+) -> Iterator[Manifest]:
     rules: defaultdict[Action, list[str]] = defaultdict(list)
     for rule in ADVICE_RULES:
         rules[_limit_action(policy.actions[rule], policy)].append(rule)
@@ -56,14 +59,13 @@ def _write_kind(kind: GroupKind, places: list[TemplatePath], policy: Policy) -> 
     )
     for action in (Action.DENY, Action.WARN, Action.AUDIT):
         if rules[action] and places:
-            (name,) = name_objects([f"advice-{kind}-{action}"])
             conditions = (_NO_CONTROLLER, changed(changes))
             validations = [
                 validation
                 for place in places
                 for validation in _validate(kind, place, rules[action], policy)
             ]
-            yield from write_validating(name, kind, conditions, validations, action)
+            yield from write_validating(f"{name}-{action}", kind, conditions, validations, action)
 
 
 def _limit_action(action: Action, policy: Policy) -> Action:
