@@ -25,6 +25,7 @@ ELSEWHERE = (
     "audit --context",
     "explain deploy -l app=web --context",  # see test_explain_facts
     "scaledown",  # needs a cluster; see test_scaledown
+    "export map --config config.yaml --check",  # needs a cluster; see test_policydrift
     "rebalance",  # needs pods; see test_rebalance
     "doctor",  # needs a cluster; see test_doctor
     "validate -f manifests/ -n shop -o name",  # prints nothing without findings

@@ -24,7 +24,6 @@ from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config.project import Project
-from webhook.config.scheduler import SCHEDULER_KIND
 from webhook.config.spread import CONFIGURATION_KIND
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.config.summary import (
@@ -42,6 +41,7 @@ from webhook.config.summary import (
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document, format_yaml
 from webhook.policy import render
+from webhook.policy.api.schedulerargs import SCHEDULER_KIND
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.facts import Facts

@@ -79,6 +79,10 @@ COMMANDS = {
         "Plan the fewest evictions after which constraints hold again.",
         "evenspread rebalance deploy/web -n shop --facts cluster/",
     ),
+    "export": CommandRow(
+        "Write the policy as objects that work without a webhook.",
+        "evenspread export map --config config.yaml",
+    ),
     "completion": CommandRow(
         "Print the completion script of a shell.",
         "source <(evenspread completion bash)",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from webhook.config import models, scheduler, spread
+from webhook.config import models, spread
 from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
 from webhook.config.models import OwnerSelector
 from webhook.config.podtemplates import collect_templates
@@ -24,6 +24,7 @@ from webhook.config.spread import SpreadConfiguration
 from webhook.config.validation import DocumentValidation
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.schedulerargs import ARGS, SCHEDULER_KIND
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import (
     DEFAULT_SCHEDULER,
@@ -98,7 +99,7 @@ def check(
     """
     reading = DocumentValidation(document)
     kind = document.kind
-    if kind in (scheduler.SCHEDULER_KIND, scheduler.ARGS):
+    if kind in (SCHEDULER_KIND, ARGS):
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
     context = {spread.LEAST_OVERLAP: least_overlap}

@@ -36,6 +36,7 @@ FACTS_BY_DEFAULT: Mapping[str, str] = {
     "config check": "the files of `-f`",
     "scaledown": "the current context, all namespaces",
     "rebalance": "the current context, all namespaces",
+    "export": "none",
 }
 """Command -> the facts that it uses if no source is named."""
 

@@ -31,7 +31,7 @@ SKIP_LABEL = "evenspread.io/skip"
 
 CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods at one time
 
-_GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
+DEFAULTING_GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # no defaults without both
 
 Constraints: TypeAlias = tuple[Constraint, ...]
 
@@ -134,7 +134,7 @@ def is_mirror(pod: PodTemplate) -> bool:
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> SkipReason:
     """Find why the constraints of a pod must not be changed, regardless of the profiles."""
-    if not policy.gates.on.issuperset(_GATES):
+    if not policy.gates.on.issuperset(DEFAULTING_GATES):
         return SkipReason.GATE_OFF
     if namespace in policy.exempt_namespaces:
         return SkipReason.EXEMPT_NAMESPACE
@@ -229,7 +229,7 @@ def _inject_beside(
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
         return _skip(SkipReason.NO_SELECTOR, source)
-    left_out = _find_left_out(constraints, facts) if profile.system else ""
+    left_out = find_left_out(constraints, facts) if profile.system else ""
     if left_out:
         constraints = tuple(
             constraint for constraint in constraints if constraint.topology_key != left_out
@@ -251,7 +251,7 @@ def _skip(reason: SkipReason, source: _Source = _NO_PROFILE) -> Injection:
     )
 
 
-def _find_left_out(constraints: Constraints, facts: Facts) -> str:
+def find_left_out(constraints: Constraints, facts: Facts) -> str:
     """
     Return the topology key whose System constraint must be omitted: the zone's, or an empty one.
 

@@ -1,0 +1,77 @@
+"""``evenspread export --check``: compare exported policies with those of a cluster."""
+
+from collections.abc import Sequence
+from difflib import unified_diff
+
+import msgspec
+
+from webhook.cli.inputs import apiserver
+from webhook.cli.inputs.apiserver import ServerOptions
+from webhook.cli.terminal import Terminal
+from webhook.cli.views.diffs import style_of
+from webhook.cluster.lists import list_pages
+from webhook.cluster.protocol import ApiClient
+from webhook.export.drift import PolicyDrift, find_policy_drift
+from webhook.export.exported import ADMISSION_GROUP, PLURALS, Manifest
+from webhook.export.mutating import mutating_version
+from webhook.manifests import format_yaml
+from webhook.policy.api.versions import Version
+
+KINDS_OF_FORM = {
+    "map": ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+    "vap": ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+}
+
+
+def show_policy_drift(
+    form: str, exported: Sequence[Manifest], version: Version, server: ServerOptions
+) -> bool:
+    """
+    Write the differences as a diff from the cluster to the export.
+
+    Args:
+        version: Of the cluster; it decides the version of the API.
+
+    Returns:
+        Whether there are any.
+
+    Raises:
+        ApiError: The cluster cannot be read.
+    """
+    api_version = mutating_version(version) if form == "map" else "v1"
+
+    async def read(client: ApiClient) -> list[Manifest]:
+        return [
+            manifest
+            for kind in KINDS_OF_FORM[form]
+            for manifest in await _list(client, kind, api_version)
+        ]
+
+    found = list(find_policy_drift(exported, apiserver.call(server, read), form))
+    terminal = Terminal()
+    for drift in found:
+        _show(drift, terminal)
+    if not found:
+        terminal.line(f"no drift: the cluster has the {len(exported)} exported objects")
+    return bool(found)
+
+
+async def _list(client: ApiClient, kind: str, version: str) -> list[Manifest]:
+    """List the objects of a kind; API servers leave out the kind of the entries of a list."""
+    path = f"/apis/{ADMISSION_GROUP}/{version}/{PLURALS[kind]}"
+    return [
+        {**msgspec.json.decode(item), "kind": kind}
+        async for page in list_pages(client, path)
+        for item in page
+    ]
+
+
+def _show(drift: PolicyDrift, terminal: Terminal) -> None:
+    subject = f"{drift.kind}/{drift.name}"
+    old, new = (
+        [] if specification is None else format_yaml(specification).splitlines()
+        for specification in (drift.stored, drift.exported)
+    )
+    heads = (f"{subject} in the cluster", f"{subject} as exported")
+    for line in unified_diff(old, new, *heads, lineterm=""):
+        terminal.line((line, style_of(line)))
