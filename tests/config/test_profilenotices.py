@@ -52,37 +52,3 @@ MODES: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize(("text", "notices"), MODES.values(), ids=MODES.keys())
 def test_a_notice_names_a_mode_without_effect(text: str, notices: list[str]) -> None:
     assert list(check(text).notices) == notices
-
-
-TWO = (
-    "profiles:\n"
-    "- {name: all, defaultConstraints: []}\n"
-    "- {name: b, match: {%s}, defaultConstraints: []}\n"
-)
-WITHOUT_A = "{key: a, operator: DoesNotExist}"
-EFFECTS: dict[str, tuple[str, list[str]]] = {
-    "another scheduler": ("schedulerNames: [batch]", []),
-    "fewer pods": (
-        "objectSelector: {matchLabels: {a: b}}",
-        [
-            (
-                "profile 'b' applies to no pod, as profile 'all' before it fits every pod that it "
-                "fits: move it before, or remove it"
-            )
-        ],
-    ),
-    "no pods": (
-        f"objectSelector: {{matchLabels: {{a: b}}, matchExpressions: [{WITHOUT_A}]}}",
-        [
-            (
-                "profile 'b' applies to no pod, as no labels satisfy match.objectSelector: "
-                "correct the selector, or remove the profile"
-            )
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize(("match", "notices"), EFFECTS.values(), ids=EFFECTS.keys())
-def test_a_notice_names_a_profile_without_effect(match: str, notices: list[str]) -> None:
-    assert list(check(TWO % match).notices) == notices

@@ -7,17 +7,18 @@ from tests.config.configs import HARD, HEAD, SOFT, check, errors_of, one_default
 from webhook.config.configuration import Configuration
 from webhook.config.spread import ProfileFields, ProfileModel
 from webhook.config.spreadpolicies import (
+    PolicyNotice,
     SpreadPolicy,
     SpreadPolicySpec,
     add_policies,
     check_spread_policy,
-    describe_unused,
     merge_profiles,
     read_spread_policies,
 )
 from webhook.errors import CombinedConfigError
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.rule_entry import Action
 
 POLICY = """
 apiVersion: evenspread.io/v1alpha1
@@ -73,9 +74,16 @@ ERRORS = {
         one_policy("schedulerConfiguration: kube-scheduler.yaml\n  defaultConstraints: []"),
         [
             (
-                "6: spec.schedulerConfiguration: no such key: keys here: match, merge, "
-                "completeSelectors, scaleDown, gangs, order, defaultConstraints"
+                "6: spec.schedulerConfiguration: no such key: keys here: mode, match, merge, "
+                "completeSelectors, scaleDown, gangs, rules, exemptible, order, defaultConstraints"
             )
+        ],
+    ),
+    "the action of a rule alone": (
+        one_policy("rules: {TSC101: deny, TSC102: off}\n  defaultConstraints: []"),
+        [
+            '6: spec.rules.TSC101: must be an object: write {action: "deny"}',
+            '6: spec.rules.TSC102: must be an object: write {action: "off"}',
         ],
     ),
     "an order of 33 bits": (
@@ -114,6 +122,9 @@ FIELDS = f"""match:
   completeSelectors: true
   scaleDown: KeepSpread
   gangs: true
+  mode: recommend
+  rules: {{TSC101: {{action: deny, exemptible: false}}, TSC102: {{action: "off"}}}}
+  exemptible: false
   defaultConstraints: [{SOFT}]"""
 
 
@@ -195,11 +206,11 @@ def test_policies_follow_the_profiles_of_files_by_order_and_name() -> None:
         for order, name in [(0, "b"), (0, "a"), (-1, "y"), (7, "taken"), (2**31 - 1, "c")]
     ]
 
-    profiles, unused = merge_profiles(files, policies)
+    merged = merge_profiles(files, policies)
 
-    assert [profile.name for profile in profiles] == ["z", "taken", "y", "a", "b", "c"]
-    assert unused == ("taken",)
-    assert profiles[1] is files[1]
+    assert [one.name for one in merged.profiles] == ["z", "taken", "y", "a", "b", "c"]
+    assert merged.unused == ("taken",)
+    assert merged.profiles[1] is files[1]
 
 
 def test_a_configuration_gets_the_policies_and_a_notice_of_each_that_is_not_used() -> None:
@@ -210,8 +221,42 @@ def test_a_configuration_gets_the_policies_and_a_notice_of_each_that_is_not_used
 
     assert [profile.name for profile in found.profiles] == ["taken", "web"]
     assert found.orders == {"web": 7}
-    assert found.notices == ("before", describe_unused("taken"))
-    assert describe_unused("taken").startswith("SpreadPolicy 'taken' is not used: ")
+    assert found.notices == ("before", UNUSED.message)
+
+
+UNUSED = PolicyNotice(
+    "SpreadPolicyUnused",
+    "SpreadPolicy 'taken' is not used: a profile of the configuration has its name; rename one of "
+    "the two",
+)
+UNENFORCED = PolicyNotice(
+    "SpreadPolicyUnenforced",
+    "SpreadPolicy 'strict' denies by TSC101, TSC102, but not new pods, since the validating "
+    "webhook does not receive them; set validatePods: true in the values of the chart",
+)
+DENYING = {"TSC101": Action.DENY, "TSC102": Action.DENY, "TSC103": Action.WARN}
+
+
+@pytest.mark.parametrize(
+    ("validates_pods", "notices"), [(False, [UNUSED, UNENFORCED]), (True, [UNUSED])]
+)
+def test_a_notice_names_what_a_policy_does_not_get(
+    validates_pods: bool, notices: list[PolicyNotice]
+) -> None:
+    files = [Profile(name="taken", actions=DENYING)]
+    profiles = Profile(name="taken"), Profile(name="strict", actions=DENYING), Profile(name="a")
+
+    merged = merge_profiles(files, [SpreadPolicy(0, profile) for profile in profiles])
+
+    assert merged.list_notices(validates_pods=validates_pods) == notices
+
+
+def test_a_rule_of_the_file_that_denies_sends_pods_to_the_webhook() -> None:
+    policies = {"strict": SpreadPolicy(0, Profile(name="strict", actions=DENYING))}
+    denying = Configuration(profiles=(Profile(name="a", actions=DENYING),))
+
+    assert add_policies(Configuration(), policies).notices == (UNENFORCED.message,)
+    assert add_policies(denying, policies).notices == ()
 
 
 def test_of_two_policies_with_the_same_name_the_first_one_counts() -> None:

@@ -1,5 +1,6 @@
 """The CustomResourceDefinition has the fields that evenspread reads."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from tests.deploy.manifests import Helm, Json, by_name
 from webhook.config.constraints import DefaultConstraint
 from webhook.config.models import RequirementModel, SelectorModel
+from webhook.config.rulesettings import ProfileRuleSetting
 from webhook.config.spread import MatchModel
 from webhook.config.spreadpolicies import (
     POLICY_VERSION,
@@ -19,8 +21,10 @@ from webhook.config.spreadpolicies import (
     read_spread_policies,
 )
 from webhook.manifests import Document, read_documents
-from webhook.policy.defaulting.profiles import Merge, ScaleDown
+from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.profiles import Merge, Mode, ScaleDown
 from webhook.policy.model import NODE_POLICIES, UNSATISFIABLE_ACTIONS, GroupKind
+from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import OPERATORS
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +82,7 @@ def test_its_fields_are_those_of_the_model(
 
 ENUMS: dict[tuple[str, ...], Any] = {
     ("merge",): Merge,
+    ("mode",): Mode,
     ("scaleDown",): ScaleDown,
     (*SELECTOR, "matchExpressions", "items", "operator"): OPERATORS,
     ("defaultConstraints", "items", "whenUnsatisfiable"): UNSATISFIABLE_ACTIONS,
@@ -98,12 +103,24 @@ def test_its_defaults_are_those_of_the_model(spec: Json) -> None:
     defaults = {name: schema["default"] for name, schema in properties if "default" in schema}
     model = SpreadPolicySpec(defaultConstraints=())
 
-    assert defaults.keys() == spec["properties"].keys() - {"match", "defaultConstraints"}
+    without = {"match", "defaultConstraints", "mode", "rules"}
+    assert defaults.keys() == spec["properties"].keys() - without
     assert defaults == {
         field.alias: getattr(model, name)
         for name, field in SpreadPolicySpec.model_fields.items()
         if field.alias in defaults
     }
+
+
+def test_its_rules_are_those_that_a_profile_can_set(spec: Json) -> None:
+    rules = spec["properties"]["rules"]
+    (validation,) = rules["x-kubernetes-validations"]
+    setting = rules["additionalProperties"]["properties"]
+
+    assert setting.keys() == ProfileRuleSetting.model_fields.keys()
+    assert set(setting["action"]["enum"]) == set(Action)
+    assert re.findall(r"'(\w+)'", validation["rule"]) == list(DEFAULT_ACTIONS)
+    assert validation["message"].endswith(", ".join(DEFAULT_ACTIONS))
 
 
 def test_both_selectors_have_the_same_schema(spec: Json) -> None:

@@ -113,6 +113,27 @@ REFUSED: dict[str, tuple[Json, list[str]]] = {
         ['spec.merge: Unsupported value: "Always": supported values: "IfEmpty", "PerTopologyKey"'],
     ),
     "an unknown scaleDown": ({"scaleDown": "keepSpread"}, ["spec.scaleDown: Unsupported value"]),
+    "an unknown mode": (
+        {"mode": "Apply"},
+        ['spec.mode: Unsupported value: "Apply": supported values: "apply", "recommend"'],
+    ),
+    "the action of a rule alone": (
+        {"rules": {"TSC101": "deny"}},
+        ["spec.rules.TSC101", 'must be of type object: "string"'],
+    ),
+    "an unknown action": (
+        {"rules": {"TSC101": {"action": "refuse"}}},
+        ['spec.rules.TSC101.action: Unsupported value: "refuse": supported values: "off", "audit"'],
+    ),
+    "an unknown rule": (
+        {"rules": {"TSC999": {"action": "warn"}}},
+        ["spec.rules: Invalid value", "has a key that is no policy rule", "write some of TSC101,"],
+    ),
+    "a rule of files": (
+        {"rules": {"TSC011": {"exemptible": False}}},
+        ["spec.rules: Invalid value", "has a key that is no policy rule for a profile"],
+    ),
+    "a text for exemptible": ({"exemptible": "no"}, ["spec.exemptible", "of type boolean"]),
     "a text for gangs": ({"gangs": "yes"}, ["spec.gangs", "must be of type boolean"]),
     "an order of 33 bits": ({"order": 2**31}, ["integer with format int32 in spec.order"]),
     "no kinds of owners": (
@@ -236,6 +257,13 @@ ACCEPTED: dict[str, Json] = {
         "completeSelectors": True,
         "scaleDown": "KeepSpread",
         "gangs": True,
+        "mode": "recommend",
+        "rules": {
+            "TSC101": {"action": "deny", "exemptible": False},
+            "TSC102": {"action": "off"},
+            "TSC121": {},
+        },
+        "exemptible": False,
     },
 }
 

@@ -8,7 +8,7 @@ from tests import strategies
 from tests.build import requirement, selector
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import matches, selected_keys
-from webhook.policy.selectorsubsets import PRESENT, is_contradictory, is_subset
+from webhook.policy.selectorsubsets import PRESENT, find_allowed, is_contradictory, is_subset
 
 IN_AB = selector(requirement("app", "In", "a", "b"))
 HAS_APP = selector(requirement("app", "Exists"))
@@ -45,13 +45,15 @@ SUBSETS: dict[str, tuple[LabelSelector | None, LabelSelector | None, bool]] = {
 def test_a_selector_is_a_subset(
     narrow: LabelSelector | None, wide: LabelSelector | None, subset: bool
 ) -> None:
-    assert is_subset(narrow, wide) is subset
+    assert is_subset(find_allowed(narrow), find_allowed(wide)) is subset
 
 
 def test_what_is_known_of_all_labels_counts() -> None:
-    assert not is_subset(None, HAS_APP)
-    assert is_subset(None, HAS_APP, {"app": PRESENT})
-    assert not is_subset(None, selector(app="a"), {"app": PRESENT})
+    known = find_allowed(None, {"app": PRESENT})
+
+    assert not is_subset(find_allowed(None), find_allowed(HAS_APP))
+    assert is_subset(known, find_allowed(HAS_APP))
+    assert not is_subset(known, find_allowed(selector(app="a")))
 
 
 def label_sets(*selectors: LabelSelector) -> Iterator[dict[str, str]]:
@@ -70,5 +72,7 @@ def label_sets(*selectors: LabelSelector) -> Iterator[dict[str, str]]:
 def test_subsets_are_exact(narrow: LabelSelector, wide: LabelSelector) -> None:
     selected = [labels for labels in label_sets(narrow, wide) if matches(narrow, labels)]
 
-    assert is_subset(narrow, wide) == all(matches(wide, labels) for labels in selected)
-    assert is_contradictory(narrow) == (not selected)
+    allowed = find_allowed(narrow)
+
+    assert is_subset(allowed, find_allowed(wide)) == all(matches(wide, one) for one in selected)
+    assert is_contradictory(allowed) == (not selected)

@@ -1,5 +1,5 @@
 """
-Notices about profiles, and settings of profiles, that are valid and have no effect.
+Notices about settings of profiles that are valid and have no effect.
 
 ``find_notices`` is the entry point. A setting may lose its effect when another one changes, so it
 is no error.
@@ -8,7 +8,6 @@ is no error.
 from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.config.spread import SpreadConfiguration
-from webhook.policy.defaulting.effective import IneffectiveProfile, find_ineffective
 from webhook.policy.defaulting.profiles import Mode, Profile, ScaleDown
 from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 
@@ -22,16 +21,8 @@ def find_notices(written: SpreadConfiguration, profiles: Sequence[Profile]) -> I
     Args:
         profiles: The profiles that ``written`` contains, complete.
     """
-    for one in find_ineffective(profiles):
-        yield f"profile {one.name!r} {one.reason}: {_suggest(one)}"
     yield from _find_modes(written)
     yield from _find_scale_downs(profiles, repair=written.scale_down_repair)
-
-
-def _suggest(ineffective: IneffectiveProfile) -> str:
-    if ineffective.selector:
-        return "correct the selector, or remove the profile"
-    return "move it before, or remove it"
 
 
 def _find_modes(written: SpreadConfiguration) -> Iterator[str]:

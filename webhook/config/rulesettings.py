@@ -1,9 +1,10 @@
 """
 Schema of the settings of rules: in the configuration, in a profile, and in a project file.
 
-``RuleSettings`` and ``ProfileRuleSettings`` are the types of the fields.
+``RuleSettings``, ``ProfileRuleSettings`` and ``PolicyRuleSettings`` are the types of the fields.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeAlias
 
@@ -34,6 +35,13 @@ class ProfileRuleSetting(StrictModel):
 
     action: Annotated[Action | None, BeforeValidator(read_action)] = None
     exemptible: bool | None = None
+
+
+def _refuse_word(value: Any) -> Any:
+    if isinstance(value, str | bool):
+        word = read_action(value)
+        raise refusal(f"must be an object: write {{action: {json.dumps(word)}}}")
+    return value
 
 
 def _in_full(value: Any) -> Any:
@@ -78,8 +86,15 @@ RuleSettings: TypeAlias = Annotated[
 ]
 """The rules of the configuration, by id."""
 
+ProfileRuleId: TypeAlias = Annotated[str, AfterValidator(_check_profile_rule)]
+
 ProfileRuleSettings: TypeAlias = dict[
-    Annotated[str, AfterValidator(_check_profile_rule)],
-    Annotated[ProfileRuleSetting, BeforeValidator(_in_full)],
+    ProfileRuleId, Annotated[ProfileRuleSetting, BeforeValidator(_in_full)]
 ]
 """The rules of a profile, by id."""
+
+PolicyRuleSettings: TypeAlias = dict[
+    ProfileRuleId,
+    Annotated[ProfileRuleSetting, BeforeValidator(_in_full), BeforeValidator(_refuse_word)],
+]
+"""The rules of a SpreadPolicy, by id; a schema of kube-apiserver allows objects only."""

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from pydantic import Field
 
-from webhook.config.configuration import Configuration
+from webhook.config.configuration import Configuration, list_denying_rules
 from webhook.config.messages import format_place, suggest_choice
 from webhook.config.models import Int32
 from webhook.config.profiles import build_profile
+from webhook.config.rulesettings import PolicyRuleSettings
 from webhook.config.spread import DefaultConstraints, ProfileFields, find_name_problems
 from webhook.config.validation import DocumentValidation
 from webhook.errors import CombinedConfigError, ConfigError
@@ -23,6 +24,7 @@ from webhook.manifests.positions import DocumentText
 from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, find_value, without_nulls
+from webhook.policy.rule_entry import Action
 
 SPREAD_POLICY = GroupKind("evenspread.io", "SpreadPolicy")
 POLICY_VERSION = "v1alpha1"
@@ -40,6 +42,7 @@ class SpreadPolicySpec(ProfileFields):
 
     order: Int32 = 0
     default_constraints: DefaultConstraints = Field(examples=["[]"])
+    rules: PolicyRuleSettings = Field({})
 
 
 class SpreadPolicy(NamedTuple):
@@ -134,17 +137,50 @@ def read_spread_policies(documents: Iterable[Document]) -> dict[str, SpreadPolic
     return found
 
 
-class MergedProfiles(NamedTuple):
+class PolicyNotice(NamedTuple):
     """
-    Profiles of files and of SpreadPolicies in their order.
+    What a SpreadPolicy asks for and does not get.
 
     Attributes:
-        profiles: The first one that fits a pod applies.
+        reason: Word for Events, such as ``SpreadPolicyUnused``.
+        message: A sentence without a final full stop.
+    """
+
+    reason: str
+    message: str
+
+
+class MergedProfiles(NamedTuple):
+    """
+    Profiles of files and of SpreadPolicies.
+
+    Attributes:
+        files: Those of files, in their order.
+        used: Those of SpreadPolicies that follow, in their order.
         unused: Names of the SpreadPolicies that are left out, as a profile of a file has the name.
     """
 
-    profiles: tuple[Profile, ...]
-    unused: tuple[str, ...] = ()
+    files: tuple[Profile, ...]
+    used: tuple[Profile, ...]
+    unused: tuple[str, ...]
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """All profiles in their order: the first one that fits a pod applies."""
+        return self.files + self.used
+
+    def list_notices(self, *, validates_pods: bool) -> list[PolicyNotice]:
+        """
+        List what SpreadPolicies ask for and do not get.
+
+        Args:
+            validates_pods: Whether the validating webhook receives new pods.
+        """
+        unused = [_describe_unused(name) for name in self.unused]
+        if validates_pods:
+            return unused
+        denying = ((one.name, _list_denying(one)) for one in self.used)
+        return unused + [_describe_unenforced(name, rules) for name, rules in denying if rules]
 
 
 def merge_profiles(files: Sequence[Profile], policies: Iterable[SpreadPolicy]) -> MergedProfiles:
@@ -158,15 +194,25 @@ def merge_profiles(files: Sequence[Profile], policies: Iterable[SpreadPolicy]) -
     ordered = sorted(policies, key=lambda policy: (policy.order, policy.name))
     used = (policy.profile for policy in ordered if policy.name not in taken)
     unused = (policy.name for policy in ordered if policy.name in taken)
-    return MergedProfiles((*files, *used), tuple(unused))
+    return MergedProfiles(tuple(files), tuple(used), tuple(unused))
 
 
-def describe_unused(name: str) -> str:
-    """Describe a SpreadPolicy that is left out, in a sentence without a final full stop."""
-    return (
-        f"SpreadPolicy {name!r} is not used: a profile of the configuration has its name; "
-        "rename one of the two"
+def _describe_unused(name: str) -> PolicyNotice:
+    problem = "a profile of the configuration has its name; rename one of the two"
+    return PolicyNotice("SpreadPolicyUnused", f"SpreadPolicy {name!r} is not used: {problem}")
+
+
+def _list_denying(profile: Profile) -> list[str]:
+    return [rule for rule, action in profile.actions.items() if action is Action.DENY]
+
+
+def _describe_unenforced(name: str, rules: Sequence[str]) -> PolicyNotice:
+    """Describe a SpreadPolicy that denies pods, which the webhook does not receive."""
+    problem = (
+        f"denies by {', '.join(rules)}, but not new pods, since the validating webhook does not "
+        "receive them; set validatePods: true in the values of the chart"
     )
+    return PolicyNotice("SpreadPolicyUnenforced", f"SpreadPolicy {name!r} {problem}")
 
 
 def add_policies(
@@ -175,9 +221,10 @@ def add_policies(
     """Add SpreadPolicies, by name, to the profiles of a configuration."""
     merged = merge_profiles(configuration.profiles, policies.values())
     used = policies.keys() - set(merged.unused)
+    notices = merged.list_notices(validates_pods=any(list_denying_rules(configuration)))
     return replace(
         configuration,
         profiles=merged.profiles,
         orders={name: policies[name].order for name in used},
-        notices=(*configuration.notices, *map(describe_unused, merged.unused)),
+        notices=(*configuration.notices, *(notice.message for notice in notices)),
     )

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
-from webhook.config.shadowedprofiles import find_shadowed
 from webhook.policy import selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting import inject
+from webhook.policy.defaulting.effective import describe_ineffective
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, ServiceSelector
@@ -154,14 +154,15 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
     """
     Find defaults that do not have the effect that is intended.
 
-    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, a profile before
-    them fits all of their pods, or the nodes may not satisfy DoNotSchedule defaults, so that pods
+    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, profiles before
+    them fit all of their pods, or the nodes may not satisfy DoNotSchedule defaults, so that pods
     stay Pending. Nodes are not judged if no schedulable node is known.
 
     Returns:
         Sentences without a final full stop.
     """
-    absent = [*find_absent_owners(policy), *find_absent_keys(policy), *find_shadowed(policy)]
+    ineffective = describe_ineffective(policy.profiles)
+    absent = [*find_absent_owners(policy), *find_absent_keys(policy), *ineffective]
     if not facts.schedulable_nodes():
         return absent
     return absent + [

@@ -1,9 +1,10 @@
 """
 Comparison of label selectors: whether one selects only what another one selects.
 
-``is_subset`` and ``is_contradictory`` are the entry points. The requirements of a selector on one
-key allow a set of values, and the absence of the label or not; requirements on different keys are
-independent of each other, so that selectors are compared key by key, and exactly.
+``find_allowed``, ``is_subset`` and ``is_contradictory`` are the entry points. The requirements of a
+selector on one key allow a set of values, and the absence of the label or not; requirements on
+different keys are independent of each other, so that selectors are compared key by key, and
+exactly.
 """
 
 from collections.abc import Iterator, Mapping
@@ -56,38 +57,32 @@ PRESENT = AllowedValues(is_absent_allowed=False)
 _NOTHING = AllowedValues(is_complement=False, is_absent_allowed=False)
 
 
-def is_subset(
-    narrow: LabelSelector | None,
-    wide: LabelSelector | None,
-    known: Mapping[str, AllowedValues] | None = None,
-) -> bool:
+def find_allowed(
+    selector: LabelSelector | None, known: Mapping[str, AllowedValues] | None = None
+) -> dict[str, AllowedValues]:
     """
-    Whether ``wide`` selects every object that ``narrow`` selects.
+    Find what a selector allows, by key; keys that it does not name allow anything.
 
     Args:
-        narrow: None is the same as empty, as for profiles: it selects everything.
-        wide: Likewise.
+        selector: None is the same as empty, as for profiles: it selects everything.
         known: What is known of the labels of all objects, by key.
     """
-    allowed = _collect(narrow, known or {})
-    if any(one.is_nothing for one in allowed.values()):
-        return True
-    return all(allowed.get(key, _ANY) <= one for key, one in _collect(wide, {}).items())
-
-
-def is_contradictory(selector: LabelSelector | None) -> bool:
-    """Whether the requirements of a selector exclude each other, so that it selects nothing."""
-    return any(one.is_nothing for one in _collect(selector, {}).values())
-
-
-def _collect(
-    selector: LabelSelector | None, known: Mapping[str, AllowedValues]
-) -> dict[str, AllowedValues]:
-    """Collect what a selector allows, by key; keys that it does not name allow anything."""
-    allowed = dict(known)
+    allowed = dict(known or {})
     for key, one in _list_requirements(selector or LabelSelector()):
         allowed[key] = allowed.get(key, _ANY) & one
     return allowed
+
+
+def is_contradictory(allowed: Mapping[str, AllowedValues]) -> bool:
+    """Whether the requirements of a selector exclude each other, so that it selects nothing."""
+    return any(one.is_nothing for one in allowed.values())
+
+
+def is_subset(narrow: Mapping[str, AllowedValues], wide: Mapping[str, AllowedValues]) -> bool:
+    """Whether ``wide`` selects every object that ``narrow`` selects, by what they allow."""
+    return is_contradictory(narrow) or all(
+        narrow.get(key, _ANY) <= one for key, one in wide.items()
+    )
 
 
 def _list_requirements(selector: LabelSelector) -> Iterator[tuple[str, AllowedValues]]:

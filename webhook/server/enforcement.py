@@ -6,13 +6,13 @@ a SpreadPolicy, an upgrade of the API server, or a change of the facts' source, 
 swap. It must not read files or call the API server.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from webhook import __version__
 from webhook.config.configuration import Configuration
-from webhook.config.spreadpolicies import SpreadPolicy, describe_unused, merge_profiles
+from webhook.config.spreadpolicies import PolicyNotice, SpreadPolicy, merge_profiles
 from webhook.config.summary import advise
 from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -46,7 +46,7 @@ class Enforcement:
         self._uses_files = context.settings.policies != "resource"
         self._of_files = context.configuration, admission.context.policy
         self._policies: tuple[SpreadPolicy, ...] = ()
-        self._unused: tuple[str, ...] = ()
+        self._notices: Sequence[PolicyNotice] = ()
         self._advice: list[str] = []
         self._metrics = context.metrics
         self._log = context.log
@@ -85,14 +85,14 @@ class Enforcement:
         )
         self._metrics.show_policy(__version__, policy)
         self._facts.follow(WatchedKinds(configuration.owner_selectors, policy.keeps_spread))
-        self._report_unused(merged.unused)
+        self._report(merged.list_notices(validates_pods=policy.validates_pods))
         self.advise()
 
-    def _report_unused(self, names: tuple[str, ...]) -> None:
-        for name in names:
-            if name not in self._unused:
-                self._observers.warn("policy", "SpreadPolicyUnused", describe_unused(name))
-        self._unused = names
+    def _report(self, notices: Sequence[PolicyNotice]) -> None:
+        for notice in notices:
+            if notice not in self._notices:
+                self._observers.warn("policy", *notice)
+        self._notices = notices
 
     def use_current_facts(self) -> None:
         """Use the facts that the source holds now."""

@@ -16,7 +16,11 @@ from tests.build import (
     selector,
     template,
 )
-from webhook.policy.defaulting.effective import IneffectiveProfile, find_ineffective
+from webhook.policy.defaulting.effective import (
+    IneffectiveProfile,
+    describe_ineffective,
+    find_ineffective,
+)
 from webhook.policy.defaulting.inject import profile_of
 from webhook.policy.defaulting.profiles import Mode, Profile
 from webhook.policy.model import NAME_LABEL
@@ -66,6 +70,14 @@ ORDERS: dict[str, tuple[list[Profile], list[IneffectiveProfile]]] = {
         [ALL, replace(NOWHERE, namespace_selector=NOWHERE.object_selector)],
         [IneffectiveProfile("nowhere", (), "namespaceSelector")],
     ),
+    "some values of several": (
+        [replace(WEB, object_selector=selector(requirement("app", "In", "web", "api"))), WEB],
+        [IneffectiveProfile("web", ("web",))],
+    ),
+    "each of two that are equal to the first": (
+        [WEB, replace(WEB, name="w"), replace(WEB, name="x")],
+        [IneffectiveProfile("w", ("web",)), IneffectiveProfile("x", ("web",))],
+    ),
     "every namespace by its name": ([NAMED, ALL], [IneffectiveProfile("all", ("named",))]),
 }
 
@@ -95,6 +107,19 @@ def test_the_reason_names_the_earlier_profiles(
     ineffective: IneffectiveProfile, reason: str
 ) -> None:
     assert ineffective.reason == reason
+
+
+def test_each_sentence_says_what_to_write_instead() -> None:
+    assert describe_ineffective([WEB, WEB_IN_PROD, NOWHERE]) == [
+        (
+            "profile 'web-in-prod' applies to no pod, as profile 'web' before it fits every pod "
+            "that it fits: move it before, or remove it"
+        ),
+        (
+            "profile 'nowhere' applies to no pod, as no labels satisfy match.objectSelector: "
+            "correct the selector, or remove the profile"
+        ),
+    ]
 
 
 owners = st.none() | st.sets(st.sampled_from(["ReplicaSet", "StatefulSet"]), min_size=1)
