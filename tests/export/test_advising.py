@@ -111,8 +111,17 @@ def test_a_gate_switches_the_rules_off() -> None:
 def test_other_rules_are_named(actions: Any, words: str) -> None:
     omissions = export_advice(policy(actions=actions)).omissions
 
-    assert [one.subject for one in omissions] == ["rules", "TSC101"]
+    assert [one.subject for one in omissions] == ["rules", "exceptions", "TSC101"]
     assert omissions[0].reason.startswith(words)
+
+
+def test_the_rules_of_profiles_are_named() -> None:
+    described = profile(actions={"TSC102": Action.DENY}, exemptible={"TSC101": False})
+
+    found = export_advice(policy(described)).omissions[1]
+
+    assert found.subject == "profile 'cluster'"
+    assert found.reason.startswith("its settings of TSC101, TSC102 are not exported")
 
 
 def test_kinds_of_similar_groups_have_policies_of_their_own() -> None:

@@ -12,6 +12,7 @@ from webhook.policy.defaulting.profiles import (
     SYSTEM_CONSTRAINTS,
     Merge,
     Mode,
+    Policy,
     Profile,
 )
 from webhook.policy.model import HOSTNAME, ZONE, Node
@@ -189,8 +190,13 @@ def test_the_version_decides_the_version_of_the_api(version: Version, written: s
     }
 
 
-def test_recommend_mode_has_no_bindings() -> None:
-    export = export_mutating(policy(profile(), mode=Mode.RECOMMEND), NO_FACTS)
+@pytest.mark.parametrize(
+    "recommending",
+    [policy(profile(), mode=Mode.RECOMMEND), policy(profile(mode=Mode.RECOMMEND))],
+    ids=["all", "one"],
+)
+def test_recommend_mode_has_no_bindings(recommending: Policy) -> None:
+    export = export_mutating(recommending, NO_FACTS)
 
     assert [one["kind"] for one in export.manifests] == ["MutatingAdmissionPolicy"]
 

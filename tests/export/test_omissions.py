@@ -15,7 +15,7 @@ from webhook.policy.model import ZONE, Node
 
 ZONED = Node("a", {ZONE: "z"})
 SYSTEM = profile(constraints=SYSTEM_CONSTRAINTS, system=True)
-ALWAYS = ["pods of other controllers", "selectors", "provenance"]
+ALWAYS = ["pods of other controllers", "selectors", "exceptions", "provenance"]
 QUIET = FieldDefaults.NONE
 
 
@@ -23,6 +23,7 @@ QUIET = FieldDefaults.NONE
     ("described", "nodes", "words"),
     [
         (profile(), (), ()),
+        (profile(mode=Mode.RECOMMEND), (), ("mode recommend: has no binding",)),
         (profile(complete_selectors=True), (), ("completeSelectors has no effect",)),
         (profile(scale_down=ScaleDown.KEEP_SPREAD), (), ("KeepSpread has no effect",)),
         (profile(owner_kinds=frozenset({"Job"})), (), ("has no policy: match.ownerKinds names",)),
@@ -53,7 +54,7 @@ def test_a_hidden_profile_has_no_policy() -> None:
     ("described", "subjects"),
     [
         (policy(field_defaults=QUIET), ALWAYS),
-        (policy(field_defaults=FieldDefaults.ALL), [*ALWAYS[:2], "fieldDefaults all", ALWAYS[2]]),
+        (policy(field_defaults=FieldDefaults.ALL), [*ALWAYS[:3], "fieldDefaults all", ALWAYS[3]]),
         (policy(field_defaults=QUIET, mode=Mode.RECOMMEND), ["mode recommend", *ALWAYS]),
         (policy(field_defaults=QUIET, gates=gates(Version(1, 35))), ["Kubernetes 1.35", *ALWAYS]),
     ],

@@ -132,6 +132,7 @@ def test_system_defaults_whose_gate_is_off_are_an_empty_list() -> None:
 @pytest.mark.parametrize(
     ("described", "word"),
     [
+        (profile(gangs=True, mode=Mode.RECOMMEND), "mode recommend:"),
         (profile(gangs=True, merge=Merge.PER_TOPOLOGY_KEY), "merge:"),
         (profile(gangs=True, complete_selectors=True), "completeSelectors:"),
         (profile(gangs=True, scale_down=ScaleDown.KEEP_SPREAD), "scaleDown:"),

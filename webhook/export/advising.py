@@ -96,6 +96,15 @@ def _describe(policy: Policy) -> Iterator[Omission]:
         "of the controllers. A message names the rule and the list, and neither the constraint nor "
         "its value",
     )
+    for profile in policy.profiles:
+        rules = sorted({*profile.actions, *profile.exemptible})
+        if rules:
+            reason = (
+                f"its settings of {', '.join(rules)} are not exported, but those of the "
+                "configuration: a policy cannot find the profile of a workload"
+            )
+            yield Omission(f"profile {profile.name!r}", reason)
+    yield Omission("exceptions", "SpreadPolicyExceptions exempt from no rule: a policy reads none")
     yield Omission(
         "TSC101",
         "a label of a selector that the controller of a custom kind may add is no violation",

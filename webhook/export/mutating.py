@@ -128,7 +128,7 @@ def _write_objects(
             ],
         },
     }
-    if policy.mode is Mode.APPLY:
+    if policy.mode_of(profile) is Mode.APPLY:
         yield {
             "apiVersion": f"{ADMISSION_GROUP}/{version}",
             "kind": MUTATING_BINDING.kind,

@@ -25,6 +25,10 @@ _RANKS = (
     "scaleDown: KeepSpread has no effect: the rank of a pod depends on its node and on the other "
     "pods of its workload, and a policy reads neither"
 )
+_NO_BINDING = (
+    "mode recommend: has no binding, so that it changes no pod; a policy cannot warn of what it "
+    "would change"
+)
 _COMPLETION = "completeSelectors has no effect: null selectors of a pod's own constraints stay null"
 
 
@@ -43,6 +47,8 @@ def describe_profile(profile: Profile, hidden_by: str, facts: Facts) -> Iterator
         return
     if profile.system:
         yield Omission(subject, _describe_zone(facts))
+    if profile.mode is Mode.RECOMMEND:
+        yield Omission(subject, _NO_BINDING)
     if profile.complete_selectors:
         yield Omission(subject, _COMPLETION)
     if profile.scale_down is ScaleDown.KEEP_SPREAD:
@@ -104,6 +110,7 @@ def describe_policy(policy: Policy, *, is_exported: bool) -> Iterator[Omission]:
             "what it would change",
         )
     yield from _describe_selectors()
+    yield Omission("exceptions", "SpreadPolicyExceptions exempt no pod: a policy reads none")
     if policy.field_defaults is not FieldDefaults.NONE:
         yield Omission(
             f"fieldDefaults {policy.field_defaults}",

@@ -89,6 +89,8 @@ def _describe_profile(profile: Profile, *, is_chosen: bool) -> Iterator[Omission
             reason = "kube-scheduler has the same defaults for all pods of a scheduler"
         yield Omission(subject, f"is left out: {reason}")
         return
+    if profile.mode is Mode.RECOMMEND:
+        yield Omission(subject, "mode recommend: the file applies the defaults")
     if profile.merge is Merge.PER_TOPOLOGY_KEY:
         yield Omission(subject, "merge: a pod with a constraint of its own gets no defaults")
     if any(constraint.match_label_keys for constraint in profile.constraints):
