@@ -104,7 +104,9 @@ def _describe(policy: Policy) -> Iterator[Omission]:
                 "configuration: a policy cannot find the profile of a workload"
             )
             yield Omission(f"profile {profile.name!r}", reason)
-    yield Omission("exceptions", "SpreadPolicyExceptions exempt from no rule: a policy reads none")
+    yield Omission(
+        "exceptions from rules", "SpreadPolicyExceptions exempt from no rule: a policy reads none"
+    )
     yield Omission(
         "TSC101",
         "a label of a selector that the controller of a custom kind may add is no violation",
