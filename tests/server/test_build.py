@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.apiserver import listening, respond, write_kubeconfig
+from tests.config.configs import HEAD, one_profile
 from tests.server.serving import PATIENCE, server_context, settled
 from webhook.config.settings import Settings
-from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
@@ -119,10 +119,32 @@ async def test_the_policies_are_known_before_the_server_is_built(tmp_path: Path)
             await running_task
 
 
-async def test_policies_alone_need_a_cluster(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--policies resource: needs a cluster"):
-        async with built(tmp_path, policies="resource"):
-            pass
+POLICY = """
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: web}
+spec: {defaultConstraints: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [("both", ["a", "web"]), ("file", ["a"]), ("resource", ["web"])],
+)
+async def test_policies_of_files_are_in_force_without_a_cluster(
+    source: str, names: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "policies.yaml").write_text(POLICY)
+    config = tmp_path / "config.yaml"
+    config.write_text(HEAD + one_profile("defaultConstraints: []"))
+
+    async with built(
+        tmp_path,
+        policies=source,
+        facts=str(tmp_path / "policies.yaml"),
+        config=str(config),
+    ) as (server, _):
+        assert [one.name for one in server.admission.context.policy.profiles] == names
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from webhook.cluster.caches import Start
 from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
 from webhook.config.spreadpolicies import SpreadPolicy
-from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
@@ -36,7 +35,7 @@ from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, 
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import build_leader
-from webhook.server.policies import PolicyWatcher
+from webhook.server.policies import PolicyWatcher, read_policy_files
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.reviews import ReviewContext
@@ -154,6 +153,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     if policies is not None:
         readiness.phase = Phase.LISTING
         await policies.start()
+    elif settings.policies != "file":
+        enforcement.use_policies(read_policy_files(settings.facts_paths))
     return Server(
         context=context,
         supervisor=supervisor,
@@ -200,10 +201,7 @@ def _build_policies(
     observers: TaskObservers,
     enforce: Callable[[Iterable[SpreadPolicy]], None],
 ) -> PolicyWatcher | None:
-    source = context.settings.policies
-    if environment is None and source == "resource":
-        raise ConfigError("needs a cluster: leave it out with --standalone", "--policies resource")
-    if environment is None or source == "file":
+    if environment is None or context.settings.policies == "file":
         return None
     return PolicyWatcher(environment, observers, enforce)
 

@@ -2,7 +2,8 @@
 SpreadPolicies of the cluster, followed by a watch.
 
 ``PolicyWatcher`` passes each change on, to be put in force, and reports policies that cannot be
-read. It decides nothing: ``server.enforcement`` merges policies with the profiles of files.
+read; without a cluster, ``read_policy_files`` reads policies once. The watcher decides nothing:
+``server.enforcement`` merges policies with the profiles of files.
 """
 
 import asyncio
@@ -13,10 +14,25 @@ from webhook.cluster.caches import Supervise
 from webhook.cluster.discovery import describe_policies
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.cluster.spreadpolicies import SpreadPolicyStore
-from webhook.config.spreadpolicies import SpreadPolicy
+from webhook.config.spreadpolicies import SpreadPolicy, read_spread_policies
+from webhook.manifests import Document, read_documents
 from webhook.server.events import TaskObservers
 
 UNREADABLE = "shape"  # the reason of such objects in evenspread_objects_skipped_total
+
+
+def read_policy_files(paths: Iterable[str]) -> list[SpreadPolicy]:
+    """
+    Read the SpreadPolicies among the manifests of a server without a cluster.
+
+    Args:
+        paths: Files and folders.
+
+    Raises:
+        CombinedConfigError: All errors in the policies.
+    """
+    documents = (item for item in read_documents(paths) if isinstance(item, Document))
+    return list(read_spread_policies(documents).values())
 
 
 class PolicyWatcher:

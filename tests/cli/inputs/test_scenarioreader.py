@@ -20,6 +20,7 @@ from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.subjects import find_in_manifests
 from webhook.cli.inputs.targets import TargetBuilder
+from webhook.config.spreadpolicies import add_policies, check_spread_policy
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 
@@ -31,6 +32,7 @@ profiles:
   defaultConstraints:
   - {maxSkew: 7, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}
 """
+ZONES = {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
 SCHEDULER = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: PodTopologySpreadArgs
@@ -142,3 +144,19 @@ def test_the_new_pods_of_a_rollout_have_constraints_of_their_own() -> None:
     foreseen = plan.revisions.new(0)
     assert foreseen.pod.labels == {"app": "web", "pod-template-hash": "new"}
     assert [spread.max_skew for spread in foreseen.spreads.soft] == [3, 5]
+
+
+def test_spread_policies_alone_have_a_server_too() -> None:
+    policy = check_spread_policy(
+        {
+            "apiVersion": "evenspread.io/v1alpha1",
+            "kind": "SpreadPolicy",
+            "metadata": {"name": "zones"},
+            "spec": {"defaultConstraints": [{**ZONES, "maxSkew": 6}]},
+        }
+    )
+    configuration = add_policies(PLAIN.configuration, {"zones": policy})
+
+    target = build("deploy/web", WEB, PLAIN._replace(configuration=configuration))
+
+    assert skews(target) == [6]

@@ -49,7 +49,8 @@ class ScenarioReader:
         self.scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._cluster = cluster
         self._constraints = ConstraintResolver(requested.policy, replaces=replaces)
-        has_server = bool(requested.configuration.files) and not replaces
+        configuration = requested.configuration
+        has_server = bool(configuration.files or configuration.orders) and not replaces
         self.server = ServerAdmission(requested.policy if has_server else None)
 
     def create_pod(
