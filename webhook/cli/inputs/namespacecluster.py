@@ -60,12 +60,13 @@ class NamespaceCluster:
     def list_owned(self, kind: GroupKind, owner: _Owner) -> list[Json]:
         """List the objects of a kind that a controller owns, and those that none owns."""
         if kind not in self._owned:
-            index = self._owned[kind] = defaultdict(list)
+            index = defaultdict[_Owner, list[Json]](list)
             for value in self.list_objects_of(kind):
                 found = controller_of(value)
                 index[(found.kind, found.name) if found else _NO_OWNER].append(value)
-        index = self._owned[kind]
-        return [*index.get(owner, ()), *index.get(_NO_OWNER, ())]
+            self._owned[kind] = index
+        known = self._owned[kind]
+        return [*known.get(owner, ()), *known.get(_NO_OWNER, ())]
 
     @cached_property
     def _by_label(self) -> dict[tuple[str, str], list[ObservedPod]]:

@@ -78,6 +78,12 @@ def observe_workload(
     )
 
 
+def observe_bare_pod(subject: subjects.ExplainSubject) -> ObservedWorkload:
+    """Return a Pod that does not exist yet as a workload of one pod, the next one."""
+    revision, volumes = NextRevision(subject), SetVolumes()
+    return ObservedWorkload(subject, "", [], [], [], None, 0, revision, volumes, ScaledReplicas(1))
+
+
 def _read_replicas(
     subject: subjects.ExplainSubject,
     written: int | None,

@@ -30,7 +30,7 @@ from webhook.policy.paths import without_nulls
 
 REMOVE = "--remove"
 
-_TAKEN = f"{SPREAD_POLICY.kind}s or a {CONFIGURATION_KIND}"
+_TAKEN = f"SpreadPolicies or a {CONFIGURATION_KIND}"
 
 
 class GateOptions(NamedTuple):
