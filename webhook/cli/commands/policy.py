@@ -1,7 +1,10 @@
 """Options and help of ``evenspread policy``; ``webhook.cli.policydiff`` runs it."""
 
+import click
+
 from webhook.cli import options
 from webhook.cli.command import Command, CommandGroup, ImportedFunction
+from webhook.cli.completers import complete_policies
 from webhook.cli.inputs.filepaths import file_options
 from webhook.cli.inputs.labelselectors import selector_option
 from webhook.cli.projectoptions import project_options
@@ -19,7 +22,13 @@ command = CommandGroup(
                     "that of --config",
                     required=False,
                 ),
-                options.repeated("--remove", "NAME", "SpreadPolicy to remove."),
+                click.Option(
+                    ["--remove"],
+                    multiple=True,
+                    metavar="NAME",
+                    shell_complete=complete_policies,
+                    help="SpreadPolicy to remove. May be repeated.",
+                ),
                 *options.POLICY,
                 *project_options(
                     "It names what to leave out of folders, the facts, the configuration in force "
