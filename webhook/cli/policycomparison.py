@@ -30,7 +30,7 @@ from webhook.cli.inputs.subjects import ExplainSubject, controller_of, list_subj
 from webhook.cli.workloadchanges import (
     WorkloadChange,
     WorkloadEffect,
-    WorkloadName,
+    WorkloadTemplateName,
     compare_workload,
 )
 from webhook.cluster.protocol import FailureReason
@@ -189,7 +189,7 @@ class PolicyComparison:
             return found
 
         subject = workload.subject
-        name = WorkloadName(
+        name = WorkloadTemplateName(
             subject.kind.kind, subject.kind.group, subject.namespace, subject.name, path
         )
         before, after = (

@@ -103,7 +103,7 @@ class WorkloadChange(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 _SHOWN = frozenset({Action.WARN, Action.DENY})
 
 
-class WorkloadName(msgspec.Struct, frozen=True):
+class WorkloadTemplateName(msgspec.Struct, frozen=True):
     """The names of a workload, and of its template, as in ``WorkloadChange``."""
 
     kind: str
@@ -121,7 +121,10 @@ class WorkloadEffect(msgspec.Struct, frozen=True):
 
 
 def compare_workload(
-    name: WorkloadName, before: WorkloadEffect, after: WorkloadEffect, find_failure: FindFailure
+    name: WorkloadTemplateName,
+    before: WorkloadEffect,
+    after: WorkloadEffect,
+    find_failure: FindFailure,
 ) -> WorkloadChange | None:
     """
     Compare the effects of two policies.

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from webhook.admission.apply_patch import apply_patch
 from webhook.admission.offline import answer_in_turn, build_creation
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.cli.views.diffs import REASONS
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.errors import ReviewError, SourceError
 from webhook.explain.explanation import Refusal
@@ -22,7 +21,7 @@ from webhook.manifests import Document
 from webhook.manifests.positions import DocumentText
 from webhook.policy import render
 from webhook.policy.advice.advise import NO_ADVICE
-from webhook.policy.defaulting.inject import Injection
+from webhook.policy.defaulting.inject import Injection, SkipReason
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import BUILT_IN_KINDS, POD
@@ -67,7 +66,7 @@ class PodEffect(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         profile: The profile that applies; empty if none does.
-        reason: Why it gets no defaults; empty if it gets some.
+        skip: Why it gets no defaults; empty if it gets some.
         labels: Those with ``OWN_PREFIX``.
         annotations: Likewise.
         constraints: Its constraints, as the server leaves them.
@@ -76,7 +75,7 @@ class PodEffect(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """
 
     profile: str = ""
-    reason: str = ""
+    skip: SkipReason = SkipReason.NONE
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     constraints: tuple[dict[str, Any], ...] = ()
@@ -189,7 +188,7 @@ def _describe_pod(pod: ApiPod, verdict: Verdict, denied: tuple[Refusal, ...]) ->
     annotations = pod.metadata.annotations if pod.metadata else {}
     return PodEffect(
         profile=injection.profile if injection else "",
-        reason=REASONS.get(injection.skip, "") if injection else "",
+        skip=injection.skip if injection else SkipReason.NONE,
         labels=_select_own(pod.labels),
         annotations=_select_own(annotations),
         constraints=tuple(map(_render, pod.constraints or ())),

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.diffs import show_yaml_diff
+from webhook.cli.views.diffs import REASONS, show_yaml_diff
 from webhook.cli.views.findings import name_of
 from webhook.cli.workloadchanges import ChangeCounts, FindingChange, WorkloadChange, WorkloadState
 from webhook.config.profilechanges import ProfileChange, ProfileEdit, SettingsChange
@@ -84,7 +84,7 @@ def _describe_profile(change: WorkloadChange) -> str:
     before, after = change.before.pod, change.after.pod
     names = [one.profile or "none" for one in (before, after)]
     which = names[0] if names[0] == names[1] else f"{names[0]} -> {names[1]}"
-    reason = f"; no defaults: {after.reason}" if after.reason else ""
+    reason = f"; no defaults: {REASONS[after.skip]}" if after.skip else ""
     return f" (profile {which}{reason})"
 
 
@@ -139,8 +139,9 @@ def summarize_policy_diff(diff: PolicyDiff) -> str:
         policies += ", settings changed"
     if not counts.changed:
         return f"{policies}; nothing changes for {every}"
+    verb = "changes" if counts.changed == 1 else "change"
     return (
-        f"{policies}; {counts.changed} of {every} change: {count_of(counts.pods, 'next pod')} "
+        f"{policies}; {counts.changed} of {every} {verb}: {count_of(counts.pods, 'next pod')} "
         f"changed, {counts.pending} Pending and {counts.denied} denied by the change"
     )
 
