@@ -1,5 +1,5 @@
 """
-``policy diff`` against the real control plane: what it says is what happens after the change.
+``policy diff`` against the real control plane: what it predicts happens after the change.
 
 Workloads without pods are compared while one policy is in force. Then the proposed ones are
 applied, and the workloads are scaled up. Their pods are created by the real controllers, changed by

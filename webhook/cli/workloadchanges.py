@@ -40,9 +40,9 @@ class WorkloadState(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     Attributes:
         pod: What the server makes of the pod.
-        failed_scheduling: Why the pod finds no node, as the event FailedScheduling says it; empty
-            if it finds one; None if it was not placed, since its constraints stay as they are, it
-            is denied, or no node is known.
+        failed_scheduling: Why the pod finds no node, the message of the event FailedScheduling;
+            empty if it finds one; None if it was not placed, since its constraints stay as they
+            are, it is denied, or no node is known.
         denied: Why the workload itself is denied if it is created, or its pod template changes.
     """
 

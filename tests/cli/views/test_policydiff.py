@@ -148,7 +148,9 @@ def test_consequences(
     assert found == expected
 
 
-def test_a_denied_pod_is_told_from_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_denied_pod_is_distinguished_from_its_workload(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     after = WorkloadState(pod=PodEffect(denied=(OF_API,)))
 
     found = lines(diff_of(change(state(), after)), capsys)
