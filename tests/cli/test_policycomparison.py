@@ -141,13 +141,16 @@ def test_a_pod_of_a_manifest_is_a_workload() -> None:
     assert (change.kind, change.is_pending) == ("Pod", True)
 
 
-def test_a_finished_job_creates_no_pod() -> None:
-    job = named("web", "Job", "batch/v1")
-    done = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
-    job["metadata"]["uid"] = "1"
-    job["status"] = done
+COMPLETE = {"conditions": [{"type": "Complete", "status": "True"}], "succeeded": 1}
 
-    assert compare(cluster_of(job, node("n1")))[1] == []
+
+@pytest.mark.parametrize(("status", "found"), [({}, ["Job/web"]), (COMPLETE, [])])
+def test_a_finished_job_creates_no_pod(status: Any, found: list[str]) -> None:
+    job = {**named("web", "Job", "batch/v1"), "status": status}
+    job["spec"]["template"]["spec"]["containers"] = [{"name": "main"}]
+    objects = (job, service("web", app="web"), node("n1"))
+
+    assert names(compare(cluster_of(*objects))[1]) == found
 
 
 def test_each_template_of_a_workload_is_compared() -> None:
@@ -227,9 +230,12 @@ def test_a_kind_that_may_not_be_listed_is_one_problem(api: ApiServer) -> None:
     assert len(comparison.problems) == 1
 
 
-def test_a_server_that_fails_is_an_error(api: ApiServer) -> None:
+@pytest.mark.parametrize(
+    "path", ["/apis/batch/v1/namespaces/shop/jobs", "/api/v1/namespaces/shop/services"]
+)
+def test_a_server_that_fails_is_an_error(path: str, api: ApiServer) -> None:
     live(api, named("web"), node("n1"))
-    api.answers["GET /apis/batch/v1/namespaces/shop/jobs"] = refuse("no", 500)
+    api.answers[f"GET {path}"] = refuse("no", 500)
 
     with open_cluster(LIVE, cluster_of(), ()) as cluster, pytest.raises(ApiError):
         compare(cluster)

@@ -89,7 +89,8 @@ class PolicyComparison:
             ApiError: The cluster cannot be read.
         """
         inside = NamespaceCluster(self._cluster, namespace)
-        found = [one for kind in self._templates for one in self._list_objects(kind, inside)]
+        listed = (one for kind in self._templates for one in self._list_objects(kind, inside))
+        found = [subjects for subjects in listed if subjects]  # not bare lists of constraints
         advance(len(found), 0)
         for subjects in found:
             self.workloads += 1
@@ -123,9 +124,7 @@ class PolicyComparison:
         for value in values:
             if selects(self._labels, value) and self._creates_pods(kind, value):
                 places = self._templates[kind]
-                subjects = list_subjects(kind, places, inside.namespace, value, exists=True)
-                if found := list(subjects):
-                    yield found
+                yield list(list_subjects(kind, places, inside.namespace, value, exists=True))
 
     def _creates_pods(self, kind: GroupKind, value: Json) -> bool:
         """Whether pods will be created of an object; nothing creates an existing Pod again."""
