@@ -55,6 +55,8 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
             "completeSelectors": False,
             "scaleDown": "None",
             "gangs": False,
+            "exemptible": True,
+            "system": False,
             "constraints": [
                 {
                     "maxSkew": 1,

@@ -38,6 +38,19 @@ async def test_only_objects_that_matter_to_a_namespace_are_listed() -> None:
     }
 
 
+async def test_all_namespaces_are_one_list_of_each_kind() -> None:
+    far = {**service("far", "web"), "metadata": {"name": "far", "namespace": "ops"}}
+    server, cluster = ApiServer(NODE, NAMESPACE, service("web", "web"), far), Cluster()
+
+    await fill_once(server, cluster, [""])
+
+    for namespace, name in (("shop", "web"), ("ops", "far")):
+        found = cluster.services(namespace, {"app": "web"})
+        assert [service.name for service in found] == [name]
+    assert cluster.namespace_labels("shop") == {"team": "x"}
+    assert {"/api/v1/namespaces", "/api/v1/services"} <= set(server.paths)
+
+
 async def test_an_object_that_is_no_utf8_is_left_out() -> None:
     items = b'{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"\xff"}}]}'
     server, cluster = ApiServer(answers={"GET /api/v1/nodes": Response(200, items)}), Cluster()

@@ -100,6 +100,19 @@ def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
     )
 
 
+def test_the_description_of_a_spread_policy_has_its_order() -> None:
+    in_force = policy(one_profile("defaultConstraints: []"))
+    (profile,) = in_force.profiles
+
+    described = summary.describe_profile(in_force, profile, {"a": 7})
+
+    assert (described["kind"], described["order"]) == ("SpreadPolicy", 7)
+    assert described.keys() - summary.describe_profile(in_force, profile, {}).keys() == {
+        "kind",
+        "order",
+    }
+
+
 def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
     selector = "{matchExpressions: [{key: tier, operator: DoesNotExist}]}"
     match = f"match: {{namespaceSelector: {selector}}}"

@@ -25,7 +25,6 @@ from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config.project import Project
 from webhook.config.spread import CONFIGURATION_KIND
-from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.config.summary import (
     ConfiguredRule,
     GateRow,
@@ -34,6 +33,7 @@ from webhook.config.summary import (
     configured_kinds,
     configured_rules,
     describe_pods,
+    describe_profile,
     gate_table,
     inject_example,
     profile_rules,
@@ -164,18 +164,7 @@ def as_document(
         "kubernetes": str(gates.version),
         "scaleDownRepair": configuration.scale_down_repair,
         "profiles": [
-            {
-                "name": profile.name,
-                "mode": str(requested.policy.mode_of(profile)),
-                **_describe_resource(profile.name, configuration.orders),
-                "pods": describe_pods(profile),
-                "merge": str(profile.merge),
-                "completeSelectors": profile.complete_selectors,
-                "scaleDown": str(profile.scale_down),
-                "gangs": profile.gangs,
-                "constraints": list(map(render.constraint, profile.constraints)),
-                "rules": [row._asdict() for row in profile_rules(requested.policy, profile)],
-            }
+            describe_profile(requested.policy, profile, configuration.orders)
             for profile in requested.policy.profiles
         ],
         "kinds": [row._asdict() for row in configured_kinds(requested.policy)],
@@ -191,11 +180,6 @@ def as_document(
             "constraints": example.constraints,
         },
     }
-
-
-def _describe_resource(name: str, orders: Mapping[str, int]) -> dict[str, Any]:
-    """Describe the SpreadPolicy that a profile is; a profile of a file has none."""
-    return {"kind": SPREAD_POLICY.kind, "order": orders[name]} if name in orders else {}
 
 
 def show(

@@ -71,6 +71,12 @@ OUTPUT_FORMATS: Mapping[str, tuple[OutputFormat, ...]] = MappingProxyType(
             OutputFormat.MARKDOWN,
         ),
         "config check": _DOCUMENTS,
+        "policy diff": (
+            OutputFormat.TABLE,
+            OutputFormat.NAME,
+            OutputFormat.JSON,
+            OutputFormat.YAML,
+        ),
         "certs": _DOCUMENTS,
         "doctor": _DOCUMENTS,
         "scaledown": _DOCUMENTS,

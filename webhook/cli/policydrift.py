@@ -1,20 +1,18 @@
 """``evenspread export --check``: compare exported policies with those of a cluster."""
 
 from collections.abc import Sequence
-from difflib import unified_diff
 
 import msgspec
 
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.terminal import Terminal
-from webhook.cli.views.diffs import style_of
+from webhook.cli.views.diffs import show_yaml_diff
 from webhook.cluster.lists import list_pages
 from webhook.cluster.protocol import ApiClient
 from webhook.export.drift import PolicyDrift, find_policy_drift
 from webhook.export.exported import ADMISSION_GROUP, PLURALS, Manifest
 from webhook.export.mutating import mutating_version
-from webhook.manifests import format_yaml
 from webhook.policy.api.versions import Version
 
 KINDS_OF_FORM = {
@@ -68,10 +66,5 @@ async def _list(client: ApiClient, kind: str, version: str) -> list[Manifest]:
 
 def _show(drift: PolicyDrift, terminal: Terminal) -> None:
     subject = f"{drift.kind}/{drift.name}"
-    old, new = (
-        [] if specification is None else format_yaml(specification).splitlines()
-        for specification in (drift.stored, drift.exported)
-    )
     heads = (f"{subject} in the cluster", f"{subject} as exported")
-    for line in unified_diff(old, new, *heads, lineterm=""):
-        terminal.line((line, style_of(line)))
+    show_yaml_diff(drift.stored, drift.exported, heads, terminal)

@@ -63,6 +63,10 @@ COMMANDS = {
         "Check configuration files, and show their effect.",
         "evenspread config check --config config.yaml",
     ),
+    "policy": CommandRow(
+        "Try changes of policies before they are applied.",
+        "evenspread policy diff -f new.yaml --facts cluster/",
+    ),
     "certs": CommandRow(
         "Show served and trusted certificates, and request new ones.",
         "evenspread certs --state .evenspread",

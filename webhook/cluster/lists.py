@@ -146,6 +146,9 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[
     These are all Nodes, the Namespaces themselves, and their Services and controllers. An object
     that cannot be decoded counts as absent.
 
+    Args:
+        namespaces: An empty one stands for all, each kind of which is read in one list.
+
     Raises:
         ApiError: A kind cannot be listed.
     """
@@ -160,7 +163,7 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[
 
 
 async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:
-    if resource.kind == "Namespace":
+    if resource.kind == "Namespace" and namespace:
         found = await read_object(source, place, "", namespace)
         if found is not None:
             resource.store.put(resource.decode(found))

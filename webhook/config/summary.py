@@ -5,11 +5,12 @@ Summaries of the configuration in force: profiles, feature gates, an example, an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
-from webhook.policy import selectors
+from webhook.config.spreadpolicies import SPREAD_POLICY
+from webhook.policy import render, selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting import inject
@@ -130,6 +131,32 @@ def profile_rules(policy: Policy, profile: Profile) -> list[ConfiguredRule]:
         for rule in DEFAULT_ACTIONS
         if rule in profile.actions or rule in profile.exemptible
     ]
+
+
+def describe_profile(policy: Policy, profile: Profile, orders: Mapping[str, int]) -> dict[str, Any]:
+    """
+    Describe a profile for programs.
+
+    Args:
+        policy: The policy in force, with the profile.
+        orders: The ``order`` of each profile that is a SpreadPolicy, by name.
+    """
+    name = profile.name
+    resource = {"kind": SPREAD_POLICY.kind, "order": orders[name]} if name in orders else {}
+    return {
+        "name": name,
+        "mode": str(policy.mode_of(profile)),
+        **resource,
+        "pods": describe_pods(profile),
+        "merge": str(profile.merge),
+        "completeSelectors": profile.complete_selectors,
+        "scaleDown": str(profile.scale_down),
+        "gangs": profile.gangs,
+        "exemptible": profile.allows_exceptions,
+        "system": profile.system,
+        "constraints": list(map(render.constraint, profile.constraints)),
+        "rules": [row._asdict() for row in profile_rules(policy, profile)],
+    }
 
 
 def describe_pods(profile: Profile) -> str:

@@ -277,3 +277,26 @@ def test_an_object_without_metadata_has_no_name(api: ApiServer) -> None:
 
     with open_cluster(SERVER, manifest_cluster(nameless)[0], ()) as cluster:
         assert len(cluster.decode_objects(POD, ApiPod) or ()) == 2
+
+
+def test_facts_of_all_namespaces_are_read_at_once(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(OBJECTS))
+    own = "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
+
+    with open_cluster(SERVER, manifest_cluster(own)[0], OWNERS, everywhere=True) as cluster:
+        facts = cluster.facts("shop")
+
+        assert cluster.facts("ops") is facts
+    assert sorted(node.name for node in facts.node_store) == ["n1", "n2"]
+    assert [service.name for service in facts.services("shop", {"app": "web"})] == ["web"]
+    assert api.paths.count("/api/v1/services") == 1
+
+
+def test_the_path_of_a_custom_kind_is_looked_up_once(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(OBJECTS))
+
+    with open_cluster(SERVER, manifest_cluster("")[0], OWNERS) as cluster:
+        for _ in range(3):
+            assert len(cluster.list_objects_of(FLEET, "shop")) == 1
+
+    assert api.paths.count("/apis") == 1

@@ -62,6 +62,12 @@ def test_namespaces_are_those_of_objects_and_namespaces() -> None:
     assert [node.name for node in cluster.facts("ops").node_store] == ["n1"]
 
 
+def test_a_spread_policy_is_in_no_namespace() -> None:
+    policy = "---\napiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: a}\n"
+
+    assert manifest_cluster(policy)[0].namespaces() == set()
+
+
 EXCEPTION = """\
 ---
 apiVersion: evenspread.io/v1alpha1

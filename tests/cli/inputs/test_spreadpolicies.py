@@ -8,7 +8,7 @@ from tests.cli.conftest import Run
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
-from webhook.cli.inputs.spreadpolicies import add_spread_policies
+from webhook.cli.inputs.spreadpolicies import add_spread_policies, find_spread_policies
 from webhook.errors import ApiError, CombinedConfigError
 
 LIVE = ServerOptions(kubeconfig="kubeconfig")
@@ -91,6 +91,15 @@ def test_a_manifest_replaces_a_policy_of_the_cluster(
 
     assert names(found) == ["cluster", "b", "a"]
     assert found.configuration.orders == {"a": 7, "b": 6}
+
+
+def test_policies_of_both_are_found_by_their_names(folder: Path, api: ApiServer) -> None:
+    api.add(policy("a", 5), policy("b", 6))
+    (folder / "a.yaml").write_text(POLICY % ("a", 7))
+
+    found = find_spread_policies(read("a.yaml"), LIVE)
+
+    assert {name: one.order for name, one in found.items()} == {"a": 7, "b": 6}
 
 
 def test_a_cluster_without_the_kind_has_no_policies(

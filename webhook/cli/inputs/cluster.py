@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Protocol
 
 import msgspec
 
@@ -43,24 +43,88 @@ PLACES: Mapping[GroupKind, ResourcePath] = {
 """API path of each built-in kind with a pod template, and of that with its revisions."""
 
 
+class ClusterReader(Protocol):
+    """
+    Objects of a cluster at one moment; an API server is read on demand.
+
+    Its methods are those of ``LayeredCluster``.
+    """
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are no objects of a kind if none is found."""
+        ...
+
+    def facts(self, namespace: str) -> Cluster:
+        """Read what decides about the constraints of the pods of a namespace."""
+        ...
+
+    def pods(self, namespace: str) -> list[ObservedPod]:
+        """Read the pods of a namespace."""
+        ...
+
+    def decode_objects(
+        self, kind: GroupKind, model: type[Model], namespace: str = ""
+    ) -> list[Model] | None:
+        """Decode the objects of a kind; None if the user may not list them."""
+        ...
+
+    def find(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
+        """Read an object."""
+        ...
+
+    def find_replaced(self, kind: GroupKind, namespace: str, name: str) -> Json | None:
+        """Read the object of this name that a manifest replaces; None if there is none."""
+        ...
+
+    def list_objects_of(self, kind: GroupKind, namespace: str) -> list[Json]:
+        """Read all objects of a kind in a namespace, or in all namespaces if it is empty."""
+        ...
+
+    def namespaces(self) -> set[str]:
+        """List the names of all namespaces; empty if the user may not list them."""
+        ...
+
+    def namespaces_of(self, kind: GroupKind, name: str) -> list[str]:
+        """List the namespaces in which manifests have an object of this name, sorted."""
+        ...
+
+
 class LiveCluster:
     """A cluster behind an API server; facts of a namespace are read once."""
 
     def __init__(
-        self, source: WatchClient, owners: Iterable[OwnerSelector], runner: asyncio.Runner
+        self,
+        source: WatchClient,
+        owners: Iterable[OwnerSelector],
+        runner: asyncio.Runner,
+        *,
+        everywhere: bool = False,
     ) -> None:
-        """Store the connection; methods read through it, on the event loop of ``runner``."""
+        """
+        Store the connection; methods read through it, on the event loop of ``runner``.
+
+        Args:
+            everywhere: Whether the facts of all namespaces are read at once.
+        """
         self._source, self._run = source, runner.run
         self._owners = tuple(owners)
+        self._everywhere = everywhere
         self._clusters: dict[str, Cluster] = {}
+        self._places: dict[GroupKind, ResourcePath | None] = dict(PLACES)
 
     def facts(self, namespace: str) -> Cluster:
         """Read nodes, and the Services and controllers of a namespace."""
-        known = self._clusters.get(namespace)
+        inside = self.scope_of(namespace)
+        known = self._clusters.get(inside)
         if known is None:
-            known = self._clusters[namespace] = Cluster(self._owners)
-            self._run(fill_once(self._source, known, [namespace]))
+            known = self._clusters[inside] = Cluster(self._owners)
+            self._run(fill_once(self._source, known, [inside]))
         return known
+
+    def scope_of(self, namespace: str) -> str:
+        """Return the namespace whose facts are read with those of a namespace; empty for all."""
+        return "" if self._everywhere else namespace
 
     def pods(self, namespace: str) -> list[ObservedPod]:
         """Read the pods of a namespace."""
@@ -116,7 +180,9 @@ class LiveCluster:
         return place and await read_object(self._source, place, namespace, name)
 
     async def _locate(self, kind: GroupKind) -> ResourcePath | None:
-        return PLACES.get(kind) or await locate_custom(self._source, kind)
+        if kind not in self._places:
+            self._places[kind] = await locate_custom(self._source, kind)
+        return self._places[kind]
 
 
 class LayeredCluster:
@@ -136,8 +202,9 @@ class LayeredCluster:
     def facts(self, namespace: str) -> Cluster:
         """Read the facts of a namespace, and put those of the manifests over them."""
         cluster = self._live.facts(namespace)
-        if namespace not in self._complete:
-            self._complete.add(namespace)
+        scope = self._live.scope_of(namespace)
+        if scope not in self._complete:
+            self._complete.add(scope)
             fill(cluster, self._manifests.documents, namespace=self._manifests.namespace)
         return cluster
 
@@ -200,13 +267,18 @@ class LayeredCluster:
 
 @contextmanager
 def open_cluster(
-    server: ServerOptions | None, manifests: ManifestCluster, owners: Iterable[OwnerSelector]
+    server: ServerOptions | None,
+    manifests: ManifestCluster,
+    owners: Iterable[OwnerSelector],
+    *,
+    everywhere: bool = False,
 ) -> Generator[ManifestCluster | LayeredCluster]:
     """
     Open the union of manifests and a live cluster for the duration of a context.
 
     Args:
         server: The live cluster; None for manifests alone. The first request connects.
+        everywhere: As in ``LiveCluster``.
     """
     if server is None:
         yield manifests
@@ -214,13 +286,9 @@ def open_cluster(
     with asyncio.Runner() as runner:
         api = apiserver.client(server)
         try:
-            yield LayeredCluster(manifests, LiveCluster(api, owners, runner))
+            yield LayeredCluster(manifests, LiveCluster(api, owners, runner, everywhere=everywhere))
         finally:
             runner.run(api.__aexit__())
-
-
-ClusterReader: TypeAlias = ManifestCluster | LayeredCluster
-"""Objects of a cluster at one moment."""
 
 
 def _identify(kind: GroupKind, found: NamedManifest) -> tuple[str, str]:

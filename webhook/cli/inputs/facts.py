@@ -34,6 +34,7 @@ FACTS_BY_DEFAULT: Mapping[str, str] = {
     "review": "the files of `-f`",
     "fix": "the files of `-f`",
     "config check": "the files of `-f`",
+    "policy diff": "the current context, all namespaces",
     "scaledown": "the current context, all namespaces",
     "rebalance": "the current context, all namespaces",
     "export": "none",

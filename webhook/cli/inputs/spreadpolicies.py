@@ -38,9 +38,14 @@ def add_spread_policies(
         ConfigError: A policy of a manifest is invalid.
         ApiError: The policies of the live cluster cannot be listed.
     """
-    found = {} if live is None else _read_live(live)
-    found |= read_spread_policies(inputs.policies)
+    found = find_spread_policies(inputs, live)
     return requested._replace(configuration=add_policies(requested.configuration, found))
+
+
+def find_spread_policies(inputs: Inputs, live: ServerOptions | None) -> dict[str, SpreadPolicy]:
+    """Find the same SpreadPolicies, by name; arguments and errors as above."""
+    found = {} if live is None else _read_live(live)
+    return found | read_spread_policies(inputs.policies)
 
 
 def _read_live(live: ServerOptions) -> dict[str, SpreadPolicy]:
