@@ -15,6 +15,13 @@ import msgspec
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import SELECT_ALL, matches
 
+MOST_EXCEPTIONS = 100
+"""
+Exceptions of a namespace that count, the first ones by name, also expired ones.
+
+Every review of a pod tries all of them, which takes 1.6 ms with the largest selectors.
+"""
+
 
 class PolicyException(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
