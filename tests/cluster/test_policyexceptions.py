@@ -67,6 +67,14 @@ INVALID: dict[str, tuple[dict[str, Any], str]] = {
     "a long reason": ({"reason": "x" * 201}, "length <= 200"),
     "a day": ({"expires": "2027-01-31"}, "Invalid RFC3339"),
     "a time without a zone": ({"expires": "2027-01-31T00:00:00"}, "timezone"),
+    "an unknown operator": (
+        {"selector": {"matchExpressions": [{"key": "app", "operator": "Is"}]}},
+        r'"Is": not a valid selector operator - at `\$.*.matchExpressions\[0\].operator`',
+    ),
+    "an invalid value of a label": (
+        {"selector": {"matchLabels": {"app": "x" * 9999}}},
+        r'^Invalid value: "x{1,300}\.\.\.": must be no more than 63 bytes',
+    ),
     "a list": ({"rules": "TSC101"}, "Expected `array`"),
 }
 

@@ -15,9 +15,12 @@ from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, NamespaceSizeError, selector_size
 from webhook.cluster.store import UNLIMITED, Store
 from webhook.policy.advice.findings import quote_value
+from webhook.policy.api.fielderrors import LONGEST_VALUE
+from webhook.policy.api.rules import selector_errors
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
+from webhook.policy.selectors import SELECT_ALL
 
 POLICY_EXCEPTION = GroupKind("evenspread.io", "SpreadPolicyException")
 
@@ -58,7 +61,7 @@ def decode_exception(data: bytes | msgspec.Raw) -> PolicyException:
 
     Raises:
         msgspec.DecodeError: A value has the wrong type, a rule is none that can be exempted from,
-            nothing is exempted from, or the reason is blank.
+            nothing is exempted from, the reason is blank, or the selector is invalid.
     """
     found = _decode(data)
     spec = found.spec
@@ -71,7 +74,7 @@ def decode_exception(data: bytes | msgspec.Raw) -> PolicyException:
         reason=spec.reason,
         rules=spec.rules,
         defaults=spec.defaults,
-        selector=spec.selector or LabelSelector(),
+        selector=spec.selector or SELECT_ALL,
         expires=spec.expires,
     )
 
@@ -86,6 +89,8 @@ def _find_problem(spec: _ExceptionSpec) -> str:
         if rule not in DEFAULT_ACTIONS:
             known = f"write some of {', '.join(DEFAULT_ACTIONS)}"
             return f"{quote_value(rule)} is no policy rule: {known} - at `$.spec.rules[{index}]`"
+    for error in selector_errors(spec.selector or SELECT_ALL, "spec.selector"):
+        return f"{error.words(LONGEST_VALUE)} - at `$.{error.field}`"
     return ""
 
 
