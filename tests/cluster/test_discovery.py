@@ -345,6 +345,16 @@ async def test_custom_kinds_are_found_where_they_exist() -> None:
     assert problems == []
 
 
+async def test_of_our_own_kinds_the_known_version_is_found() -> None:
+    server = ApiServer()
+    for version in ("v2", "v1alpha1"):
+        server.define(f"evenspread.io/{version}", "SpreadPolicyException")
+
+    (found,) = await find_custom_kinds(server, [POLICY_EXCEPTION], [])
+
+    assert found.api_version == "evenspread.io/v1alpha1"
+
+
 async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:
     problems: list[SourceError] = []
     error = ApiError("https://api", "is broken", "unreachable")

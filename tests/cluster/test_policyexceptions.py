@@ -85,6 +85,13 @@ def test_an_invalid_exception_is_refused(spec: dict[str, Any], message: str) -> 
         decode_exception(written(**spec))
 
 
+def test_an_exception_of_another_version_is_refused() -> None:
+    text = written().replace(b"v1alpha1", b"v2")
+
+    with pytest.raises(msgspec.ValidationError, match=r'"evenspread.io/v2": write evenspread'):
+        decode_exception(text)
+
+
 def names(store: PolicyExceptionStore, namespace: str = NAMESPACE) -> list[str]:
     return [exception.name for exception in store.in_force(namespace)]
 

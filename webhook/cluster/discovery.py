@@ -332,8 +332,9 @@ async def find_custom_kinds(
     """
     found: list[KindRow] = []
     for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
+        version = POLICY_VERSION if kind.group == SPREAD_POLICY.group else ""
         try:
-            place = await locate_custom(source, kind)
+            place = await locate_custom(source, kind, version)
         except ApiError as error:
             problems.append(error)
             continue

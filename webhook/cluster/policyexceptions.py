@@ -14,6 +14,7 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, NamespaceSizeError, selector_size
 from webhook.cluster.store import UNLIMITED, Store
+from webhook.config.spreadpolicies import POLICY_API_VERSION
 from webhook.policy.advice.findings import quote_value
 from webhook.policy.api.fielderrors import LONGEST_VALUE
 from webhook.policy.api.rules import selector_errors
@@ -46,9 +47,10 @@ class _ExceptionSpec(msgspec.Struct, frozen=True, gc=False):
     expires: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class PolicyExceptionObject(wire.NamedObject, frozen=True, kw_only=True, gc=False):
+class PolicyExceptionObject(wire.NamedObject, frozen=True, kw_only=True, rename="camel", gc=False):
     """A SpreadPolicyException as an API server or a file has it."""
 
+    api_version: str = POLICY_API_VERSION
     spec: _ExceptionSpec
 
 
@@ -61,11 +63,15 @@ def decode_exception(data: bytes | msgspec.Raw) -> PolicyException:
 
     Raises:
         msgspec.DecodeError: A value has the wrong type, a rule is none that can be exempted from,
-            nothing is exempted from, the reason is blank, or the selector is invalid.
+            nothing is exempted from, the reason is blank, or the version or the selector is
+            invalid.
     """
     found = _decode(data)
     spec = found.spec
     problem = _find_problem(spec)
+    if found.api_version != POLICY_API_VERSION:
+        written = quote_value(found.api_version)
+        problem = f"cannot be {written}: write {POLICY_API_VERSION} - at `$.apiVersion`"
     if problem:
         raise msgspec.ValidationError(problem)
     return PolicyException(

@@ -17,6 +17,7 @@ import msgspec
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.manifestcluster import Json, ManifestCluster, Model, NamedManifest
+from webhook.cli.inputs.policyexceptions import read_exceptions
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
@@ -55,11 +56,12 @@ class LiveCluster:
         self._clusters: dict[str, Cluster] = {}
 
     def facts(self, namespace: str) -> Cluster:
-        """Read nodes, and the Services and controllers of a namespace."""
+        """Read nodes, and the Services, controllers and exceptions of a namespace."""
         known = self._clusters.get(namespace)
         if known is None:
             known = self._clusters[namespace] = Cluster(self._owners)
             self._run(fill_once(self._source, known, [namespace]))
+            self._run(read_exceptions(self._source, known, [namespace]))
         return known
 
     def pods(self, namespace: str) -> list[ObservedPod]:
