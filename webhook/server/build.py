@@ -147,7 +147,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     environment = _build_environment(context, sources.version)
     observers = TaskObservers(context.metrics, context.log, events)
     policies = _build_policies(context, environment, observers, use_policies)
-    exceptions = environment and ExceptionWatcher(environment, context.now, events)
+    exceptions = _build_exceptions(context, environment, events)
     shared = _share_caches(policies, exceptions)
     facts = _build_facts(context, watched, environment, use_current_facts, shared)
     admission = _build_admission(context, policy, facts, live)
@@ -226,12 +226,20 @@ def _build_policies(
     return PolicyWatcher(environment, observers, enforce)
 
 
+def _build_exceptions(
+    context: ServerContext, environment: ReflectorEnvironment | None, events: EventRecorder | None
+) -> ExceptionWatcher | None:
+    if environment is None:
+        return None
+    return ExceptionWatcher(environment, context.now, events)
+
+
 def _share_caches(
     policies: PolicyWatcher | None, exceptions: ExceptionWatcher | None
 ) -> SharedCaches:
     watchers = [watcher for watcher in (policies, exceptions) if watcher is not None]
     reflectors = tuple(watcher.reflector for watcher in watchers)
-    return SharedCaches(exceptions and exceptions.store, reflectors)
+    return SharedCaches(None if exceptions is None else exceptions.store, reflectors)
 
 
 def _build_facts(
