@@ -4,11 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apiserver import ApiServer, page
+from tests.apiserver import ApiServer, Json, page
 from tests.build import service
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.facts import Cluster
-from webhook.cluster.lists import PageReader, fill_once, list_objects, list_pages, read_object
+from webhook.cluster.lists import (
+    PageReader,
+    fill_exceptions,
+    fill_once,
+    list_objects,
+    list_pages,
+    read_object,
+)
 from webhook.cluster.protocol import METADATA_LIST, Response
 from webhook.errors import ApiError, SourceError
 
@@ -173,3 +180,33 @@ async def test_other_failures_are_not_repeated() -> None:
         await PageReader(server, SERVICES).read("")
 
     assert len(server.requests) == 1
+
+
+def policy_exception(name: str, namespace: str = "shop", **spec: object) -> Json:
+    return {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "SpreadPolicyException",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"defaults": True, "reason": "old", **spec},
+    }
+
+
+async def test_exceptions_of_namespaces_are_listed_without_those_that_cannot_be_read() -> None:
+    broken = policy_exception("broken", reason=7)
+    server, cluster = (
+        ApiServer(policy_exception("a"), policy_exception("b", "other"), broken),
+        Cluster(),
+    )
+
+    await fill_exceptions(server, cluster, ["shop"])
+
+    assert [one.name for one in cluster.exceptions("shop")] == ["a"]
+    assert len(cluster.exception_store) == 1
+
+
+async def test_without_the_kind_there_are_no_exceptions() -> None:
+    server, cluster = ApiServer(), Cluster()
+
+    await fill_exceptions(server, cluster, ["shop"])
+
+    assert (server.paths, len(cluster.exception_store)) == (["/apis"], 0)

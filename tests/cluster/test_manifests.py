@@ -172,8 +172,8 @@ WRONG: dict[str, tuple[str, str]] = {
             "metadata: {name: a}\nspec:\n  reason: b\n  rules: [TSC100]"
         ),
         (
-            "stdin:6: SpreadPolicyException/a: spec.rules: 'TSC100' is no policy rule: write some "
-            f"of {', '.join(DEFAULT_ACTIONS)}"
+            'stdin:6: SpreadPolicyException/a: spec.rules[0]: "TSC100" is no policy rule: write '
+            f"some of {', '.join(DEFAULT_ACTIONS)}"
         ),
     ),
     "an exception without a reason": (

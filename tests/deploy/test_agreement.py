@@ -14,6 +14,7 @@ from webhook import __version__
 from webhook.__main__ import main
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.config.files import load
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
@@ -141,6 +142,7 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         if (place := resource.place) is not None
     } | {(owner.kind.group, f"{owner.kind.kind.lower()}s") for owner in SHIPPED_OWNERS}
     followed.add((SPREAD_POLICY.group, "spreadpolicies"))
+    followed.add((POLICY_EXCEPTION.group, "spreadpolicyexceptions"))
 
     rules = objects["ClusterRole/evenspread"]["rules"]
     assert {

@@ -34,7 +34,7 @@ NAME = "CustomResourceDefinition/spreadpolicies.evenspread.io"
 
 @pytest.fixture(scope="module")
 def definition() -> Json:
-    made: Json = yaml.safe_load(CRD.read_text())
+    made: Json = next(yaml.safe_load_all(CRD.read_text()))
     return made
 
 

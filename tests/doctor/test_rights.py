@@ -6,6 +6,7 @@ import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.installations import BASE
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.doctor.rights import (
     READ_VERBS,
     ROLLOUTS,
@@ -127,6 +128,17 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     }
 
     assert needed == granted(by_name(helm.objects(values)), "evenspread")
+
+
+def test_every_server_needs_to_watch_exceptions_and_nothing_else_of_them() -> None:
+    needed = (
+        right
+        for right in list_needed_rights("evenspread", "files")
+        if right.group == POLICY_EXCEPTION.group
+    )
+    assert [*map(str, needed)] == [
+        f"{verb} on spreadpolicyexceptions.evenspread.io" for verb in ("list", "watch")
+    ]
 
 
 def test_policies_that_are_not_used_need_nothing(helm: Helm) -> None:

@@ -19,12 +19,12 @@ SOFT = {
     "whenUnsatisfiable": "ScheduleAnyway",
 }
 
-_CRD = Path(__file__).parents[2] / "deploy" / "kustomize" / "base" / "crds.yaml"
+CRD = Path(__file__).parents[2] / "deploy" / "kustomize" / "base" / "crds.yaml"
 
 
 def definition() -> Json:
     """The CustomResourceDefinition that the chart installs."""
-    made: Json = yaml.safe_load(_CRD.read_text())
+    made: Json = next(yaml.safe_load_all(CRD.read_text()))
     return made
 
 

@@ -6,8 +6,8 @@ import pytest
 from tests.build import NAMESPACE, requirement, selector
 from webhook.policy.policyexceptions import (
     PolicyException,
+    find_default_exception,
     find_exceptions,
-    is_exempt_from_defaults,
 )
 
 END = datetime(2027, 1, 31, tzinfo=UTC)
@@ -58,5 +58,13 @@ def test_the_first_exception_from_a_rule_counts() -> None:
     ],
 )
 def test_pods_are_exempt_from_defaults(changes: dict[str, Any], exempt: bool) -> None:
-    assert is_exempt_from_defaults([exception(**changes)], WEB) is exempt
-    assert not is_exempt_from_defaults([], WEB)
+    made = exception(**changes)
+
+    assert find_default_exception([made], WEB) == (made if exempt else None)
+    assert find_default_exception([], WEB) is None
+
+
+def test_the_first_exception_from_defaults_counts() -> None:
+    rules, first, second = (exception(name, defaults=name != "a") for name in "abc")
+
+    assert find_default_exception([rules, first, second], WEB) == first

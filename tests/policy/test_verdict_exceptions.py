@@ -66,6 +66,7 @@ def test_an_exempt_pod_gets_no_defaults(known: FakeFacts, one: Profile, exempt: 
     assert verdict.injection is not None
     assert verdict.injection.skip is (SkipReason.EXCEPTION if exempt else SkipReason.NONE)
     assert verdict.injection.profile == "cluster"
+    assert verdict.injection.exception == ("legacy" if exempt else "")
 
 
 # object, change of the profile

@@ -14,6 +14,7 @@ from tests.config.configs import HEAD, one_profile
 from tests.server.serving import PATIENCE, server_context, settled
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
+from webhook.policy.policyexceptions import PolicyException
 from webhook.server.apiserver import connect_api_server
 from webhook.server.build import Server, build
 from webhook.server.facts import LiveFacts, WatchedKinds
@@ -70,7 +71,7 @@ async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path
     assert (server.events, server.leader) == (None, None)
 
 
-WITHOUT_VERSION = ["policies", "events", "registration", "election"]
+WITHOUT_VERSION = ["policies", "exceptions", "events", "registration", "election"]
 IN_CLUSTER = [*WITHOUT_VERSION, "version"]
 
 # settings -> background tasks besides those of every server
@@ -145,6 +146,17 @@ async def test_policies_of_files_are_in_force_without_a_cluster(
         config=str(config),
     ) as (server, _):
         assert [one.name for one in server.admission.context.policy.profiles] == names
+
+
+@pytest.mark.parametrize("source", SOURCES)
+async def test_exceptions_are_watched_in_every_cluster(source: str, tmp_path: Path) -> None:
+    async with built_in_cluster(tmp_path, policies=source) as server:
+        assert "exceptions" in dict(server.background())
+        assert server.facts.check()["cache SpreadPolicyException.evenspread.io"].ok
+        assert server.exceptions is not None
+        store = server.exceptions.store
+        store.put(PolicyException(namespace="shop", name="a", reason="a", defaults=True))
+        assert [one.name for one in server.facts.facts.exceptions("shop")] == ["a"]
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

@@ -17,12 +17,23 @@ from tests.build import owned_by, pod, request, service
 from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, POLICY, settled
 from webhook.cluster.caches import Supervise
+from webhook.cluster.discovery import describe_exceptions
+from webhook.cluster.policyexceptions import PolicyExceptionStore
 from webhook.cluster.protocol import Response
+from webhook.cluster.reflector import Reflector
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ConfigError, NotSyncedError
 from webhook.policy.model import GroupKind, OwnerReference
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest
-from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import (
+    FactsFiles,
+    FactsSource,
+    FileFacts,
+    LiveFacts,
+    SharedCaches,
+    WatchedKinds,
+)
 from webhook.server.health import ReadinessCondition
 from webhook.server.supervisor import Supervisor
 from webhook.telemetry.line_writer import LineWriter
@@ -113,6 +124,25 @@ async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
         await changed.wait()
         await asyncio.sleep(0)
         assert value(metrics, "objects", "Fleet.example.io") is None
+
+
+async def test_other_caches_have_the_same_exceptions() -> None:
+    store, changed = PolicyExceptionStore(lambda: NOW), asyncio.Event()
+    environment = reflector_environment(cluster())
+    watched = Reflector(describe_exceptions(store), environment)
+    shared = SharedCaches(store, (watched,))
+    live = LiveFacts(NOTHING, environment, Metrics(), changed.set, shared)
+    store.put(PolicyException(namespace="shop", name="legacy", reason="old", defaults=True))
+    async with run(live):
+        await live.complete()
+        old = live.facts
+        live.follow(WatchedKinds((FLEET,)))
+        await changed.wait()
+
+    assert live.facts is not old
+    for facts in (old, live.facts):
+        assert [one.name for one in facts.exceptions("shop")] == ["legacy"]
+    assert "cache SpreadPolicyException.evenspread.io" in live.check()
 
 
 async def test_the_same_owners_change_nothing() -> None:

@@ -93,6 +93,9 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     if injection is not None and verdict.labelled:
         annotations["profile"] = injection.profile
         annotations["labelled"] = KEEP_SPREAD
+    exempted = _list_exempted(verdict)
+    if exempted:
+        annotations["exempted"] = ",".join(dict.fromkeys(exempted))
     if verdict.held:
         annotations["mode"] = Mode.RECOMMEND
     if verdict.drops:
@@ -102,6 +105,18 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
             dict.fromkeys(finding.rule for finding in verdict.findings)
         )
     return annotations
+
+
+def _list_exempted(verdict: Verdict) -> list[str]:
+    """List the rules and defaults that an object is exempted from, each with its exception."""
+    advice, injection = verdict.advice, verdict.injection
+    exempted = [
+        f"{one.finding.rule}={one.exception}" if one.exception else one.finding.rule
+        for one in (advice.exempted if advice is not None else ())
+    ]
+    if injection is not None and injection.exception:
+        exempted.append(f"defaults={injection.exception}")
+    return exempted
 
 
 def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:

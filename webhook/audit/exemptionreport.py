@@ -5,13 +5,14 @@ Exemptions in reports: where they are written, and the exceptions of the audited
 remove them or to solve what they were for.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
 import msgspec
 
-from webhook.policy.policyexceptions import PolicyException
+from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
 
 
 class ExemptionSource(StrEnum):
@@ -33,6 +34,7 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         expires: When it ends, as RFC 3339 writes it; empty if it does not.
         is_expired: Whether it has ended, so that it has no effect.
         exempted: Number of findings that it exempts.
+        is_ignored: Whether it has no effect, since its namespace has too many before it by name.
     """
 
     namespace: str
@@ -43,6 +45,7 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     expires: str
     is_expired: bool = msgspec.field(name="expired")
     exempted: int
+    is_ignored: bool = msgspec.field(name="ignored", default=False)
 
     @property
     def scope(self) -> str:
@@ -51,15 +54,21 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     @property
     def term(self) -> str:
-        """How long it is in force."""
+        """How long it is in force, or why it is not."""
+        if self.is_ignored:
+            return f"without effect, behind the first {MOST_EXCEPTIONS} of its namespace"
         if not self.expires:
             return "without end"
         return f"expired {self.expires}" if self.is_expired else f"until {self.expires}"
 
 
 def _format_time(time: datetime) -> str:
-    """Format an aware time as RFC 3339 and Kubernetes write it in UTC."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    """Format an aware time as RFC 3339 and Kubernetes write it, in UTC."""
+    try:
+        time = time.astimezone(UTC)
+    except OverflowError:  # before the year 1 or after 9999 in UTC: keep its own zone
+        return time.isoformat()
+    return time.isoformat().replace("+00:00", "Z")
 
 
 def report_exceptions(
@@ -74,8 +83,11 @@ def report_exceptions(
         exempted: Namespace and name of an exception -> findings that it exempts.
         now: The time of the audit; aware.
     """
-    return tuple(
-        ExceptionReport(
+    numbers = Counter[str]()
+    reports: list[ExceptionReport] = []
+    for one in sorted(exceptions, key=lambda one: (one.namespace, one.name)):
+        numbers[one.namespace] += 1
+        report = ExceptionReport(
             namespace=one.namespace,
             name=one.name,
             rules=one.rules,
@@ -84,6 +96,7 @@ def report_exceptions(
             expires=_format_time(one.expires) if one.expires else "",
             is_expired=one.is_expired(now),
             exempted=exempted.get((one.namespace, one.name), 0),
+            is_ignored=numbers[one.namespace] > MOST_EXCEPTIONS,
         )
-        for one in sorted(exceptions, key=lambda one: (one.namespace, one.name))
-    )
+        reports.append(report)
+    return tuple(reports)

@@ -7,6 +7,7 @@ replaces the template.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from webhook.audit.templates import (
 )
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
+from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.scaling import Autoscaler, find_range
@@ -260,7 +262,8 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
     for node in snapshot.nodes:
         cluster.node_store.put(node)
     for exception in snapshot.exceptions:
-        cluster.exception_store.put(exception)
+        with suppress(NamespaceSizeError):  # the report says which exceptions do not count
+            cluster.exception_store.put(exception)
     for service in snapshot.services:
         cluster.service_store.put(service)
     for owner in snapshot.owners:

@@ -26,10 +26,10 @@ from webhook.audit.snapshot import (
 )
 from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
-from webhook.cluster.discovery import list_resources
+from webhook.cluster.discovery import describe_exceptions, list_resources
 from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.podgroups import decode_pod_group
-from webhook.cluster.policyexceptions import POLICY_EXCEPTION, decode_exception
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
@@ -59,6 +59,7 @@ from webhook.policy.nextrevision import (
 )
 from webhook.policy.paths import FieldPath
 from webhook.policy.places import find_places
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.unknown_fields import find_unknown_in_object, select_findings
 
 
@@ -80,6 +81,11 @@ class WorkloadSource(NamedTuple):
 
 
 FROM_SERVER = WorkloadSource()
+
+_FACTS = (
+    wire.NodeObject, wire.NamespaceObject, wire.ServiceObject, PolicyException, type(None)
+)  # fmt: skip
+"""Types of objects that are facts of a snapshot as they are decoded; others are owners."""
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
@@ -103,8 +109,11 @@ class ObjectReader:
         """Prepare the decoders, also for the custom kinds that the configuration names."""
         self.templates = configuration.pod_templates
         cluster = Cluster(configuration.owner_selectors)
-        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS | {POD_GROUP}
-        self._decoders = {item.key: item.decode for item in list_resources(cluster)}
+        known = AUTOSCALERS | {POD_GROUP, POLICY_EXCEPTION}
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | known
+        exceptions = describe_exceptions(cluster.exception_store)
+        resources = (*list_resources(cluster), exceptions)
+        self._decoders = {item.key: item.decode for item in resources}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
@@ -147,12 +156,10 @@ class ObjectReader:
             return decode_storage_class(data)
         if group_kind == POD_GROUP:
             return decode_pod_group(data)
-        if group_kind == POLICY_EXCEPTION:
-            return decode_exception(data)
         custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None
-        if isinstance(found, wire.NodeObject | wire.NamespaceObject | wire.ServiceObject | None):
+        if isinstance(found, _FACTS):
             return found
         api_version, kind = version_kind
         return SnapshotOwner(

@@ -13,6 +13,11 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.policyexceptions import (
+    POLICY_EXCEPTION,
+    PolicyExceptionStore,
+    decode_exception,
+)
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, Query, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
@@ -47,7 +52,7 @@ class SkippedObject(NamedTuple):
 
     Attributes:
         reason: ``shape`` for type errors, ``selector-size``, ``namespace-size`` or ``object-size``.
-        message: The error; never contains text of the object.
+        message: The error; contains at most short, escaped values of the object.
     """
 
     namespace: str
@@ -113,6 +118,8 @@ class Resource:
         required: Whether admission waits until its objects have been listed once.
         version: The version of a custom kind to read if the API server has it; empty for the
             preferred one.
+        keeps_last: Whether an object that can no longer be decoded leaves the version before it in
+            the store; otherwise the object counts as absent.
     """
 
     kind: str
@@ -124,6 +131,7 @@ class Resource:
     find_selector: ObjectDecoder | None = None
     required: bool = True
     version: str = ""
+    keeps_last: bool = False
 
     def decode(self, data: bytes | msgspec.Raw) -> Any:
         """
@@ -202,6 +210,19 @@ def _list_pods(store: Store[Any]) -> Resource:
 def describe_policies(store: SpreadPolicyStore) -> Resource:
     """Build the resource of SpreadPolicies, which are no facts of a cluster."""
     return Resource(str(SPREAD_POLICY), store, decode_policy, SPREAD_POLICY, version=POLICY_VERSION)
+
+
+def describe_exceptions(store: PolicyExceptionStore) -> Resource:
+    """Build the resource of SpreadPolicyExceptions, which one store has for all sets of caches."""
+    return Resource(
+        str(POLICY_EXCEPTION),
+        store,
+        decode_exception,
+        POLICY_EXCEPTION,
+        find_selector=_value_decoder(("spec", "selector"), msgspec.Raw),
+        version=POLICY_VERSION,
+        keeps_last=True,
+    )
 
 
 _decode_object = msgspec.json.Decoder(wire.NamedObject).decode
@@ -311,8 +332,9 @@ async def find_custom_kinds(
     """
     found: list[KindRow] = []
     for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
+        version = POLICY_VERSION if kind.group == SPREAD_POLICY.group else ""
         try:
-            place = await locate_custom(source, kind)
+            place = await locate_custom(source, kind, version)
         except ApiError as error:
             problems.append(error)
             continue

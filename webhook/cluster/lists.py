@@ -10,9 +10,16 @@ from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate_custom
+from webhook.cluster.discovery import (
+    Resource,
+    ResourcePath,
+    describe_exceptions,
+    list_resources,
+    locate_custom,
+)
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
@@ -160,6 +167,20 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[
             # Nodes are in no namespace.
             for namespace in ("",) if resource.kind == "Node" else namespaces:
                 await _fill(source, resource, place, namespace)
+
+
+async def fill_exceptions(source: ApiClient, cluster: Cluster, namespaces: Collection[str]) -> None:
+    """
+    Fill the store of SpreadPolicyExceptions for some namespaces; no exception without the kind.
+
+    Raises:
+        ApiError: They cannot be listed.
+    """
+    resource = describe_exceptions(cluster.exception_store)
+    place = await locate_custom(source, POLICY_EXCEPTION, resource.version)
+    if place is not None:
+        for namespace in namespaces:
+            await _fill(source, resource, place, namespace)
 
 
 async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:

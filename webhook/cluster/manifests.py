@@ -5,14 +5,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
-from webhook.cluster.discovery import Resource, list_resources
+from webhook.cluster.discovery import Resource, describe_exceptions, list_resources
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.policyexceptions import (
-    POLICY_EXCEPTION,
-    Clock,
-    decode_exception,
-    end_of_time,
-)
+from webhook.cluster.policyexceptions import Clock, end_of_time
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
@@ -93,9 +88,7 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
 
 
 def _index_resources(cluster: Cluster) -> Resources:
-    exceptions = Resource(
-        str(POLICY_EXCEPTION), cluster.exception_store, decode_exception, POLICY_EXCEPTION
-    )
+    exceptions = describe_exceptions(cluster.exception_store)
     return {resource.key: resource for resource in (*list_resources(cluster), exceptions)}
 
 

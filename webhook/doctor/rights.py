@@ -8,6 +8,7 @@ are the entry points; their results overlap. A test compares the rows with the r
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KIND_ROWS, KindRow
 
@@ -50,6 +51,8 @@ _CACHED = tuple(
     if row.watched
 )
 
+_EXCEPTIONS = (POLICY_EXCEPTION.group, "spreadpolicyexceptions", WATCH_VERBS)
+
 _AUDITED = tuple((row.group, row.plural) for row in KIND_ROWS if row.audited and not row.watched)
 """Listed by audits alone; the rights of the caches cover the other audited kinds."""
 
@@ -74,7 +77,7 @@ def list_needed_rights(
         owners: Custom controllers that the server watches.
     """
     custom = ((owner.group, owner.plural, READ_VERBS) for owner in owners)
-    for group, resource, verbs in (*_CACHED, *custom):
+    for group, resource, verbs in (*_CACHED, _EXCEPTIONS, *custom):
         for verb in verbs:
             yield Right(verb, group, resource)
     writes = ("get", "patch") if mode == "self" else ("get",)

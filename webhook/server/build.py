@@ -31,11 +31,19 @@ from webhook.server.certificate import admitted_clients, build_certificate, chec
 from webhook.server.context import ServerContext
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder, TaskObservers
-from webhook.server.facts import FactsFiles, FactsSource, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import (
+    FactsFiles,
+    FactsSource,
+    FileFacts,
+    LiveFacts,
+    SharedCaches,
+    WatchedKinds,
+)
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import build_leader
 from webhook.server.policies import PolicyWatcher, read_policy_files
+from webhook.server.policyexceptions import ExceptionWatcher
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.reviews import ReviewContext
@@ -50,6 +58,7 @@ class Server:
     Attributes:
         watcher: Watches the configuration files.
         policies: Watches the SpreadPolicies; None without a cluster, or if they are not used.
+        exceptions: Watches the SpreadPolicyExceptions; None without a cluster.
         events: None without a cluster.
         leader: The task that does the work of one replica; None without a cluster, or outside of
             a pod without a namespace.
@@ -63,6 +72,7 @@ class Server:
     enforcement: Enforcement
     watcher: ConfigurationWatcher
     policies: PolicyWatcher | None
+    exceptions: ExceptionWatcher | None
     events: EventRecorder | None
     leader: Start | None
 
@@ -79,6 +89,8 @@ class Server:
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
         if self.policies is not None:
             yield "policies", partial(self.policies.run, self.supervisor.run)
+        if self.exceptions is not None:
+            yield "exceptions", self.exceptions.reflector.run
         if api is not None and self.events is not None:
             yield "events", self.events.run
             watcher = RegistrationWatcher(
@@ -106,7 +118,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     """
     Build a server.
 
-    It waits for the API server's version, for the first certificate, and for the SpreadPolicies.
+    It waits for the API server's version, for the first certificate, and for the SpreadPolicies and
+    their exceptions.
 
     Args:
         readiness: Gets the check of each part as soon as the part is there.
@@ -133,7 +146,9 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     environment = _build_environment(context, sources.version)
     observers = TaskObservers(context.metrics, context.log, events)
     policies = _build_policies(context, environment, observers, use_policies)
-    facts = _build_facts(context, watched, environment, use_current_facts, policies)
+    exceptions = _build_exceptions(context, environment, events)
+    shared = _share_caches(policies, exceptions)
+    facts = _build_facts(context, watched, environment, use_current_facts, shared)
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(
@@ -150,8 +165,10 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     await certificate.start()
     readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
+    readiness.phase = Phase.LISTING
+    if exceptions is not None:
+        await exceptions.reflector.run_until_synced()
     if policies is not None:
-        readiness.phase = Phase.LISTING
         await policies.start()
     elif settings.policies != "file":
         enforcement.use_policies(read_policy_files(settings.facts_paths))
@@ -164,6 +181,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         enforcement=enforcement,
         watcher=watcher,
         policies=policies,
+        exceptions=exceptions,
         events=events,
         leader=build_leader(
             context, audits, facts.find_ranks, events, lambda: enforcement.repairs_ranks
@@ -206,19 +224,34 @@ def _build_policies(
     return PolicyWatcher(environment, observers, enforce)
 
 
+def _build_exceptions(
+    context: ServerContext, environment: ReflectorEnvironment | None, events: EventRecorder | None
+) -> ExceptionWatcher | None:
+    if environment is None:
+        return None
+    return ExceptionWatcher(environment, context.now, events)
+
+
+def _share_caches(
+    policies: PolicyWatcher | None, exceptions: ExceptionWatcher | None
+) -> SharedCaches:
+    watchers = [watcher for watcher in (policies, exceptions) if watcher is not None]
+    reflectors = tuple(watcher.reflector for watcher in watchers)
+    return SharedCaches(None if exceptions is None else exceptions.store, reflectors)
+
+
 def _build_facts(
     context: ServerContext,
     watched: WatchedKinds,
     environment: ReflectorEnvironment | None,
     changed: Callable[[], None],
-    policies: PolicyWatcher | None,
+    shared: SharedCaches,
 ) -> FactsSource:
     metrics, log = context.metrics, context.log
     if environment is None:
         files = FactsFiles(context.settings.facts_paths, context.now)
         return FileFacts(files, watched, metrics, log, changed)
-    others = () if policies is None else (policies.reflector,)
-    return LiveFacts(watched, environment, metrics, changed, others)
+    return LiveFacts(watched, environment, metrics, changed, shared)
 
 
 def _build_admission(

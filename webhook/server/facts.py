@@ -23,7 +23,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.manifests import load_cluster
 from webhook.cluster.pods import PodStore
-from webhook.cluster.policyexceptions import Clock, end_of_time
+from webhook.cluster.policyexceptions import Clock, PolicyExceptionStore, end_of_time
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
 from webhook.config.models import OwnerSelector
@@ -49,6 +49,22 @@ class WatchedKinds:
 
     owners: Sequence[OwnerSelector]
     pods: bool = False
+
+
+class SharedCaches(NamedTuple):
+    """
+    Caches that stay when the set of caches is replaced.
+
+    Attributes:
+        exceptions: The store of SpreadPolicyExceptions; None if there are none.
+        reflectors: The caches, to report them beside the facts; some are no facts.
+    """
+
+    exceptions: PolicyExceptionStore | None = None
+    reflectors: tuple[Reflector, ...] = ()
+
+
+NOT_SHARED = SharedCaches()  # each set of caches has its own
 
 
 class FactsFiles(NamedTuple):
@@ -176,16 +192,16 @@ class LiveFacts:
         environment: ReflectorEnvironment,
         metrics: Metrics,
         changed: Callable[[], object],
-        others: Sequence[Reflector] = (),
+        shared: SharedCaches = NOT_SHARED,
     ) -> None:
         """
         Start with empty caches.
 
         Args:
             changed: Called when ``facts`` becomes another object.
-            others: Caches that are no facts, to report them beside the facts.
+            shared: Caches that other tasks keep current.
         """
-        self._others = others
+        self._shared = shared
         self._environment = environment
         self.freeze: Freeze = environment.slicer.still
         self._metrics = metrics
@@ -214,7 +230,7 @@ class LiveFacts:
 
     @property
     def _reported(self) -> tuple[Reflector, ...]:
-        return (*self._now.caches.reflectors, *self._others)
+        return (*self._now.caches.reflectors, *self._shared.reflectors)
 
     def find_ranks(self) -> PodStore | BindingResult:
         """Return the store that ranks pods, or why there is none."""
@@ -277,7 +293,10 @@ class LiveFacts:
 
     def _prepare(self, watched: WatchedKinds) -> _CacheSet:
         pod_clock = self._environment.clock if watched.pods else None
-        cluster = Cluster(watched.owners, NamespaceQuota(), pod_clock=pod_clock)
+        exceptions = self._shared.exceptions
+        cluster = Cluster(
+            watched.owners, NamespaceQuota(), pod_clock=pod_clock, exceptions=exceptions
+        )
         caches = Caches(cluster, self._environment)
         looked_up = self._metrics.lookups
         fallback = OwnerFallback(

@@ -68,16 +68,7 @@ class PolicyWatcher:
 
         No pod may miss its defaults because it is created before the policies are known.
         """
-        listing = asyncio.create_task(self.reflector.run(), name="first list of SpreadPolicies")
-        listed = asyncio.create_task(self.reflector.synced.wait())
-        try:
-            await asyncio.wait((listing, listed), return_when=asyncio.FIRST_COMPLETED)
-            if listing.done():
-                listing.result()  # a bug
-        finally:
-            for task in (listing, listed):
-                task.cancel()
-            await asyncio.gather(listing, listed, return_exceptions=True)
+        await self.reflector.run_until_synced()
         self._apply()
 
     async def run(self, supervise: Supervise) -> NoReturn:

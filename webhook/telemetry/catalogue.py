@@ -72,7 +72,7 @@ ZONE_LEFT_OUT = _counter(
 )
 FINDINGS = _counter(
     "evenspread_rule_findings_total",
-    "Violations of rules; action is deny, would_deny, warn or audit.",
+    "Violations of rules; action is deny, would_deny, warn, audit or exempt.",
     ("rule", "action"),
 )
 DROPPED = _counter(

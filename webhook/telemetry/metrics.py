@@ -248,6 +248,8 @@ class Metrics:
                 self._findings.count(warned.rule, "warn")
             for audited in verdict.advice.audited:
                 self._findings.count(audited.rule, "audit")
+            for exempted in verdict.advice.exempted:
+                self._findings.count(exempted.finding.rule, "exempt")
         for drop in verdict.drops:
             self._dropped.count(drop.gate)
 

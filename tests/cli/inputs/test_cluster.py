@@ -69,6 +69,26 @@ def test_facts_are_nodes_services_and_owners(cluster: ClusterReader) -> None:
     assert [service.name for service in facts.services("shop", {"app": "web"})] == ["web"]
 
 
+EXCEPTION = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {defaults: true, reason: old, expires: '%s-01-31T00:00:00Z'}
+---
+"""
+
+
+def test_exceptions_of_manifests_and_of_the_cluster_count_until_their_end(api: ApiServer) -> None:
+    live = (
+        EXCEPTION % ("over", "2020") + EXCEPTION % ("live", "9000") + EXCEPTION % ("both", "9000")
+    )
+    api.add(*filter(None, yaml.safe_load_all(live)))
+    manifests, _ = manifest_cluster(EXCEPTION % ("both", "2020") + EXCEPTION % ("own", "9000"))
+
+    with open_cluster(SERVER, manifests, OWNERS) as cluster:
+        assert [one.name for one in cluster.facts("shop").exceptions("shop")] == ["live", "own"]
+
+
 def test_pods_are_those_of_a_namespace(cluster: ClusterReader) -> None:
     (pod,) = cluster.pods("shop")
 

@@ -195,3 +195,14 @@ def test_exceptions_expire_by_the_clock_of_the_command() -> None:
     cluster = read_facts(FactsSources(), own, (), Inputs([]))
 
     assert [one.name for one in cluster.exceptions("default")] == ["valid"]
+
+
+def test_exceptions_of_the_live_cluster_count(api: ApiServer) -> None:
+    both = documents(EXCEPTION % ("over", "2020") + EXCEPTION % ("live", "9000"))
+    for document in both:
+        document.value["metadata"]["namespace"] = "default"
+        api.add(document.value)
+
+    cluster = read_facts(LIVE, documents(EXCEPTION % ("own", "9000")), (), Inputs([]))
+
+    assert [one.name for one in cluster.exceptions("default")] == ["live", "own"]

@@ -23,6 +23,7 @@ from webhook.policy.defaulting.inject import (
     Injection,
     SkipReason,
     inject,
+    is_excepted,
     is_mirror,
     profile_of,
     reason_to_leave_alone,
@@ -192,6 +193,15 @@ def test_the_profile_is(profiles: tuple[Profile, ...], known: FakeFacts, name: s
     found = profile_of(template(pod()), NAMESPACE, policy(*profiles), known)
 
     assert (found.name if found else None) == name
+
+
+def test_an_injection_names_the_exception_that_is_why() -> None:
+    exempt = inject(template(pod()), NAMESPACE, DEFAULTS, EXEMPT)
+
+    assert (exempt.skip, exempt.exception) == (SkipReason.EXCEPTION, "legacy")
+    assert inject(template(pod()), NAMESPACE, DEFAULTS, WEB).exception == ""
+    for known, expected in ((EXEMPT, True), (WEB, False)):
+        assert is_excepted(template(pod()), NAMESPACE, profile(), known) is expected
 
 
 def test_a_reason_is_a_label_of_a_metric() -> None:

@@ -87,10 +87,11 @@ def format_lines(report: AuditReport, *, is_wide: bool = False) -> Iterator[Line
 
 
 def _format_exception(one: ExceptionReport) -> Line:
-    used = f", {count_of(one.exempted, 'finding')}" if one.rules and not one.is_expired else ""
+    is_over = one.is_expired or one.is_ignored
+    used = f", {count_of(one.exempted, 'finding')}" if one.rules and not is_over else ""
     return (
         (f"SpreadPolicyException {one.namespace}/{one.name}", TextStyle.PLACE),
-        (f"  {one.term}", TextStyle.DOUBTFUL if one.is_expired else TextStyle.PLAIN),
+        (f"  {one.term}", TextStyle.DOUBTFUL if is_over else TextStyle.PLAIN),
         (f"  exempts from {one.scope}{used}: {one.reason}", TextStyle.PLAIN),
     )
 

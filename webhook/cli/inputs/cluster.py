@@ -17,6 +17,7 @@ import msgspec
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.manifestcluster import Json, ManifestCluster, Model, NamedManifest
+from webhook.cli.inputs.policyexceptions import read_exceptions
 from webhook.cluster.discovery import ResourcePath, locate_custom
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once, list_objects, read_object
@@ -114,12 +115,13 @@ class LiveCluster:
         self._places: dict[GroupKind, ResourcePath | None] = dict(PLACES)
 
     def facts(self, namespace: str) -> Cluster:
-        """Read nodes, and the Services and controllers of a namespace."""
+        """Read nodes, and the Services, controllers and exceptions of a namespace."""
         inside = self.scope_of(namespace)
         known = self._clusters.get(inside)
         if known is None:
             known = self._clusters[inside] = Cluster(self._owners)
             self._run(fill_once(self._source, known, [inside]))
+            self._run(read_exceptions(self._source, known, [inside]))
         return known
 
     def scope_of(self, namespace: str) -> str:

@@ -17,6 +17,7 @@ from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policyexceptions import read_exceptions
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once
 from webhook.cluster.manifests import fill
@@ -111,7 +112,9 @@ def read_facts(
     if sources.live is not None:
 
         async def read(api: ApiClient) -> None:
-            await fill_once(api, cluster, list_namespaces(documents, namespace) or [namespace])
+            namespaces = list_namespaces(documents, namespace) or [namespace]
+            await fill_once(api, cluster, namespaces)
+            await read_exceptions(api, cluster, namespaces)
 
         apiserver.call(sources.live, read)
     if others is None:

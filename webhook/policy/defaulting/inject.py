@@ -24,7 +24,7 @@ from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import MAX_CONSTRAINTS, ZONE, Constraint, PodTemplate
-from webhook.policy.policyexceptions import is_exempt_from_defaults
+from webhook.policy.policyexceptions import PolicyException, find_default_exception
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
@@ -93,6 +93,8 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         keeps_spread: Whether the profile labels pods so that a scale-down keeps their spread.
         recommended: Whether the policy, or the profile, only recommends the defaults and the label.
         is_small: Whether results built from this injection may be cached.
+        exception: Name of the SpreadPolicyException for which there are no defaults, if that is
+            why; otherwise empty.
     """
 
     skip: SkipReason
@@ -104,6 +106,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     keeps_spread: bool = False
     recommended: bool = False
     is_small: bool = True
+    exception: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -161,10 +164,16 @@ def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -
 
 def is_excepted(pod: PodTemplate, namespace: str, profile: Profile, facts: Facts) -> bool:
     """Whether an exception of the namespace exempts a pod from everything its profile does."""
+    return _find_exception(pod, namespace, profile, facts) is not None
+
+
+def _find_exception(
+    pod: PodTemplate, namespace: str, profile: Profile, facts: Facts
+) -> PolicyException | None:
     exceptions = facts.exceptions(namespace)
     if not (exceptions and profile.allows_exceptions):  # nearly always
-        return False
-    return is_exempt_from_defaults(exceptions, pod.labels)
+        return None
+    return find_default_exception(exceptions, pod.labels)
 
 
 def complete_selectors(
@@ -219,8 +228,9 @@ def _inject_beside(
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
     source = profile.name, profile.scale_down, policy.mode_of(profile)
-    if is_excepted(pod, namespace, profile, facts):
-        return _skip(SkipReason.EXCEPTION, source)
+    exception = _find_exception(pod, namespace, profile, facts)
+    if exception is not None:
+        return _skip(SkipReason.EXCEPTION, source, exception.name)
     constraints = _choose_constraints(profile, own, policy)
     if isinstance(constraints, SkipReason):
         return _skip(constraints, source)
@@ -241,13 +251,14 @@ def _inject_beside(
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _skip(reason: SkipReason, source: _Source = _NO_PROFILE) -> Injection:
+def _skip(reason: SkipReason, source: _Source = _NO_PROFILE, exception: str = "") -> Injection:
     profile, scale_down, mode = source
     return Injection(
         skip=reason,
         profile=profile,
         keeps_spread=scale_down is ScaleDown.KEEP_SPREAD and reason is not SkipReason.EXCEPTION,
         recommended=mode is Mode.RECOMMEND,
+        exception=exception,
     )
 
 
