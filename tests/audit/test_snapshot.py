@@ -8,7 +8,6 @@ import pytest
 from tests.audit import world
 from tests.audit.world import EVERYTHING, gather, report_on
 from webhook.audit.snapshot import (
-    AWAITS_SPREAD,
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
@@ -241,8 +240,7 @@ OTHERS: dict[str, list[dict[str, str]] | None] = {
 
 @pytest.mark.parametrize("conditions", OTHERS.values(), ids=OTHERS)
 def test_other_conditions_do_not_count(conditions: list[dict[str, str]] | None) -> None:
-    sentence = AWAITS_SPREAD.message
-    written = conditions and [{**one, "message": sentence} for one in conditions]
+    written = conditions and [{**one, "message": SENTENCE} for one in conditions]
 
     status = msgspec.convert({"conditions": written}, SnapshotPodStatus)
 

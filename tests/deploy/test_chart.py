@@ -367,7 +367,10 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     text = helm.text({"name": "spreader"})
 
     named = {obj["metadata"]["name"] for obj in yaml.safe_load_all(text) if obj}
-    assert named == {"spreader", "spreader-ca", "spreadpolicies.evenspread.io"}
+    assert named == {
+        *("spreader", "spreader-audit", "spreader-ca"),
+        "spreadpolicies.evenspread.io",
+    }
     assert "--name=spreader" in text
 
 

@@ -19,6 +19,7 @@ from webhook.config.spreadpolicies import (
     read_spread_policies,
 )
 from webhook.manifests import Document, read_documents
+from webhook.policy.defaulting.policystatus import PolicyStatus, StatusCondition
 from webhook.policy.defaulting.profiles import Merge, ScaleDown
 from webhook.policy.model import NODE_POLICIES, UNSATISFIABLE_ACTIONS, GroupKind
 from webhook.policy.selectors import OPERATORS
@@ -104,6 +105,27 @@ def test_its_defaults_are_those_of_the_model(spec: Json) -> None:
         for name, field in SpreadPolicySpec.model_fields.items()
         if field.alias in defaults
     }
+
+
+def test_its_status_is_that_which_is_written(definition: Json) -> None:
+    (version,) = definition["spec"]["versions"]
+    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+    conditions = at(status, "conditions")
+
+    assert version["subresources"] == {"status": {}}
+    assert status["properties"].keys() == set(PolicyStatus.__struct_encode_fields__)
+    assert conditions["items"]["properties"].keys() == set(StatusCondition.__struct_encode_fields__)
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+
+
+def test_its_columns_show_the_status(definition: Json) -> None:
+    (version,) = definition["spec"]["versions"]
+    columns = version["additionalPrinterColumns"]
+
+    shown = [column["name"] for column in columns if "priority" not in column]
+    assert shown == ["Order", "Accepted", "Effective", "Uneven", "Age"]
+    wide = {column["jsonPath"] for column in columns if "priority" in column}
+    assert wide >= {f".status.{name}" for name in ("matchedNamespaces", "podsWithDefaults")}
 
 
 def test_both_selectors_have_the_same_schema(spec: Json) -> None:

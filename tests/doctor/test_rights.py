@@ -84,11 +84,10 @@ def test_what_is_needed_is_what_the_chart_grants(
     name, *audits = args[0], *args[3:]
     needed = [
         *list_needed_rights(*args[:3]),
-        *list_policy_rights({}),
+        *list_policy_rights(name, {}),
         *list_audit_rights(name, *(audits or [{}])),
     ]
 
-    assert len(set(needed)) == len(needed)
     assert set(needed) == granted(by_name(helm.objects(values)), name)
 
 
@@ -121,7 +120,7 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     settings = needs.pop("settings")
     needed = {
         *list_needed_rights("evenspread", "self"),
-        *list_policy_rights({}),
+        *list_policy_rights("evenspread", {}),
         *list_audit_rights("evenspread", settings),
         *list_scale_down_rights("evenspread", **needs),
     }
@@ -132,7 +131,7 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
 def test_policies_that_are_not_used_need_nothing(helm: Helm) -> None:
     chart = by_name(helm.objects({"policies": {"source": "file"}}))
 
-    assert [*list_policy_rights({"policies": "file"})] == []
+    assert [*list_policy_rights("evenspread", {"policies": "file"})] == []
     assert set(list_needed_rights("evenspread", "self")) == granted(chart, "evenspread")
 
 
@@ -141,7 +140,10 @@ def test_corrections_without_ranks_need_nothing() -> None:
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
-    needed = {*list_needed_rights("evenspread", "self"), *list_policy_rights({"policies": "both"})}
+    needed = {
+        *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {"policies": "both"}),
+    }
 
     assert needed == granted(BASE, "evenspread")
 

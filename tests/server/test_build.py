@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.apiserver import listening, respond, write_kubeconfig
+from tests.apiserver import Json, listening, respond, write_kubeconfig
+from tests.background import working
 from tests.server.serving import PATIENCE, server_context, settled
+from webhook.cluster.caches import Start
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import Version
@@ -39,9 +42,10 @@ async def built(
 
 
 @asynccontextmanager
-async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
+async def built_in_cluster(folder: Path, *objects: Json, **members: Any) -> AsyncGenerator[Server]:
     """Build a server whose API server has a version and two empty webhook configurations."""
     async with listening() as api_server:
+        api_server.add(*objects)
         api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
         for kind in ("mutating", "validating"):
             path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
@@ -117,6 +121,38 @@ async def test_the_policies_are_known_before_the_server_is_built(tmp_path: Path)
         running_task.cancel()
         with suppress(asyncio.CancelledError):
             await running_task
+
+
+POLICY: Json = {
+    "apiVersion": "evenspread.io/v1alpha1",
+    "kind": "SpreadPolicy",
+    "metadata": {"name": "web", "generation": 1},
+    "spec": {"defaultConstraints": []},
+}
+LEASE: Json = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "evenspread-audit", "namespace": "evenspread"},
+}
+
+
+@pytest.mark.parametrize("members", [{}, {"audit_interval": "10m"}], ids=["alone", "with audits"])
+async def test_the_holder_of_the_lease_writes_the_status_of_policies(
+    members: dict[str, Any], tmp_path: Path
+) -> None:
+    async with built_in_cluster(tmp_path, POLICY, LEASE, **members) as server:
+        written = server.context.metrics.policy_status_writes.labels("success")
+        async with working(as_coroutine(dict(server.background())["election"])):
+            await settled(lambda: next(iter(written.collect())).samples[0].value == 1)
+        api = server.context.api
+        assert api is not None
+        path = "/apis/evenspread.io/v1alpha1/spreadpolicies/web"
+        stored = msgspec.json.decode((await api.send("GET", path)).body)
+    assert [one["type"] for one in stored["status"]["conditions"]] == ["Accepted", "Effective"]
+
+
+async def as_coroutine(start: Start) -> None:
+    await start()
 
 
 async def test_policies_alone_need_a_cluster(tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ class SchedulingCondition(msgspec.Struct, frozen=True, gc=False):
     message: str | None = None
 
 
-AWAITS_SPREAD = SchedulingCondition("PodScheduled", "Unschedulable", EXCEEDED_SKEW.reasons[0])
+_SENTENCE = EXCEEDED_SKEW.reasons[0]
+
+AWAITS_SPREAD = SchedulingCondition("PodScheduled", "Unschedulable", _SENTENCE)
 """
 The condition of a pod that constraints keep Pending, without the rest of kube-scheduler's message.
 
@@ -91,7 +93,7 @@ class SnapshotPodStatus(ObservedStatus, frozen=True, gc=False):
         expected = AWAITS_SPREAD
         return any(
             (found.type, found.reason) == (expected.type, expected.reason)
-            and expected.message in (found.message or "")
+            and _SENTENCE in (found.message or "")
             for found in filter(None, self.conditions or ())
         )
 
