@@ -75,8 +75,8 @@ class StatusRun:
     def put(self, name: str, **spec: Any) -> None:
         """Create a policy, or change its specification."""
         known = self.server.objects.get(f"{PLACE}/{name}")
-        generation = known["metadata"]["generation"] + 1 if known else 1
-        metadata = {**(known["metadata"] if known else {}), "generation": generation, "name": name}
+        before: Json = known["metadata"] if known else {}
+        metadata = {**before, "generation": before.get("generation", 0) + 1, "name": name}
         self.server.put(
             f"{PLACE}/{name}",
             {

@@ -69,7 +69,8 @@ COUNTS = {"web": PolicyCounts(1, 2, 3)}
 def thing(name: str = "web", **members: Any) -> SpreadPolicyObject:
     found = SpreadPolicy(0, Profile(name=name))
     metadata = PolicyMetadata(name, uid="u1", resource_version="7", generation=5)
-    return SpreadPolicyObject(metadata, **{"found": found, **members})
+    values: dict[str, Any] = {"found": found, **members}
+    return SpreadPolicyObject(metadata, **values)
 
 
 def test_the_facts_of_a_policy() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.apiserver import Fault, Json, Request, refuse, respond
 from tests.build import policy
 from tests.server.statuses import PLACE, StatusRun
+from webhook.cluster.protocol import Response
 from webhook.policy.defaulting.policystatus import PolicyCounts
 from webhook.policy.defaulting.profiles import Mode, Profile
 from webhook.server.policystatus import PERIOD_S
@@ -265,11 +266,14 @@ async def test_a_missing_right_is_said_once_and_tried_each_minute() -> None:
 async def test_after_a_success_a_failure_is_said_again() -> None:
     run = StatusRun()
     run.put("web")
-    refusal = [lambda _: refuse("no", 422)]
-    run.server.faults = [*refusal]
+
+    def refuse_all(_: Request) -> Response:
+        return refuse("no", 422)
+
+    run.server.faults.append(refuse_all)
     run.later = [
         (30.0, run.server.faults.clear),
-        (100.0, lambda: run.server.faults.extend(refusal)),
+        (100.0, lambda: run.server.faults.append(refuse_all)),
         (101.0, lambda: run.put("web")),
     ]
 
