@@ -32,6 +32,7 @@ NAME = "evenspread"
 RIGHTS = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount", "Lease"}
 HOOKED = {"evenspread.test/status": "yes", "tier": "prod"}
 SETTLED_S = 3 * PERIOD_S  # a change waits a minute at most, and a new leader as long
+LONGEST_S = 1800  # for the whole test: it mostly waits for minutes to pass
 CLOCK_S = 0.5  # between the clock of a replica and the times of the API server's log
 SOFT = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
 HARD = {"maxSkew": 1, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"}
@@ -131,6 +132,7 @@ def fleet(new_control_plane: NewControlPlane, helm: Helm, tmp_path: Path) -> Ite
         yield StatusFleet(plane, namespace, tuple(replicas))
 
 
+@pytest.mark.timeout(LONGEST_S)
 def test_the_status_of_policies(fleet: StatusFleet) -> None:
     check_conditions(fleet)
     check_counts(fleet)

@@ -231,13 +231,17 @@ async def test_a_change_by_another_client_is_a_conflict_and_the_next_round_write
 async def test_a_conflict_keeps_the_time_of_the_last_write() -> None:
     run = StatusRun()
     run.put("web")
-    await run.run(30)
-    run.server.faults = [lambda _: refuse("the object has been modified", 409)]
-    run.later = [(65.0, lambda: run.put("web")), (70.0, run.server.faults.clear)]
+    conflict = refuse("the object has been modified", 409)
+    run.later = [
+        (5.0, lambda: run.server.faults.append(lambda _: conflict)),
+        (65.0, lambda: run.put("web")),
+        (70.0, run.server.faults.clear),
+    ]
 
     await run.run(120)
 
     assert run.status("web")["observedGeneration"] == 2
+    assert (run.count("conflict"), run.written[-1]) == (5, (70, "web"))
 
 
 async def test_a_missing_right_is_said_once_and_tried_each_minute() -> None:

@@ -36,7 +36,7 @@ from webhook.server.policyfacts import ProfileFacts, StatusSources, gather_facts
 
 ROUND_S = 1.0  # between two looks at what has changed
 PERIOD_S = 60.0  # between two writes of one status, and two counts of Namespaces
-BUSY_S = 5.0  # after the API server was busy, or gave no response
+UNAVAILABLE_S = 5.0  # after the API server was busy, or gave no response
 
 _PLACE = ResourcePath(f"/apis/{POLICY_API_VERSION}", "spreadpolicies")
 _BUSY = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -194,7 +194,7 @@ class PolicyStatusWriter:
         if error.status == HTTPStatus.FORBIDDEN:
             self._paused_until = now + PERIOD_S
         elif error.status in _BUSY or error.reason in _NO_RESPONSE:
-            self._paused_until = now + max(BUSY_S, error.retry_after)
+            self._paused_until = now + max(UNAVAILABLE_S, error.retry_after)
         if error.reason not in self._reported:
             self._reported.add(error.reason)
             message = f"the status of SpreadPolicies cannot be written: {error}{_advise(error)}"
