@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,6 +92,10 @@ class StatusFleet(NamedTuple):
             found.get("pendingPods"),
         )
 
+    def have_conditions(self, expected: dict[str, dict[str, tuple[str, str]]]) -> bool:
+        """Whether the policies have these conditions."""
+        return {name: self.conditions(name) for name in expected} == expected
+
     def conditions(self, name: str) -> dict[str, tuple[str, str]]:
         found = self.status(name).get("conditions", ())
         return {one["type"]: (one["status"], one["reason"]) for one in found}
@@ -169,7 +174,7 @@ def check_counts(fleet: StatusFleet) -> None:
     plane, namespace = fleet.plane, fleet.namespace
     for zone in "ab":
         kubelet.join(plane.api, f"node-{zone}", {ZONE: zone})
-    matches = {"objectSelector": {"matchLabels": {"app": "racked"}}}
+    matches: Json = {"objectSelector": {"matchLabels": {"app": "racked"}}}
     plane.api.create(spread_policy("racked", match=matches, defaultConstraints=[HARD], order=-8))
     matches = {"schedulerNames": ["manual"]}
     plane.api.create(spread_policy("zoned", match=matches, defaultConstraints=[SOFT], order=-7))
@@ -222,13 +227,8 @@ def check_random_changes(fleet: StatusFleet) -> set[str]:
         if number % AT_ONCE == 0:
             began = time.monotonic()
             expected = {one: expect(one, written) for one in written}
-            until(
-                lambda expected=expected: (
-                    {one: fleet.conditions(one) for one in expected} == expected
-                ),
-                "the statuses to be right",
-                patience_s=SETTLED_S,
-            )
+            right = partial(fleet.have_conditions, expected)
+            until(right, "the statuses to be right", patience_s=SETTLED_S)
             late.append(time.monotonic() - began)
             for one in written:
                 obj = fleet.plane.api.request("GET", f"{PATH}/{one}").body
