@@ -6,7 +6,7 @@ import pytest
 
 from tests.audit import world
 from webhook.audit.reader import ObjectReader, build_read_error
-from webhook.audit.snapshot import Snapshot
+from webhook.audit.snapshot import AWAITS_SPREAD, Snapshot, SnapshotPodStatus
 from webhook.cluster.facts import VersionKind
 from webhook.policy.kinds import BUILT_IN_KINDS, DEPLOYMENT
 from webhook.policy.model import LabelSelector
@@ -87,6 +87,35 @@ def test_a_pod_keeps_only_the_mark_that_it_was_stored(
     assert all(workload.subject.stored == stored for workload in snapshot.workloads)
     assert pod.metadata is not None
     assert (pod.metadata.uid, pod.metadata.resource_version) == (None, None)
+
+
+READY = {"type": "Ready", "status": "True"}
+STUCK = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": f"0/2 nodes are available: 2 {AWAITS_SPREAD.message}.",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"),
+    [
+        (None, None),
+        ({"phase": "Running"}, SnapshotPodStatus("Running")),
+        ({"phase": "Running", "conditions": [READY]}, SnapshotPodStatus("Running")),
+        (
+            {"phase": "Pending", "conditions": [READY, STUCK]},
+            SnapshotPodStatus("Pending", (AWAITS_SPREAD,)),
+        ),
+    ],
+)
+def test_a_pod_keeps_only_the_condition_that_constraints_cause(
+    status: Any, kept: SnapshotPodStatus | None
+) -> None:
+    (pod,) = put(("v1", "Pod"), json.dumps({"metadata": {"name": "a"}, "status": status})).pods
+
+    assert pod.status == kept
 
 
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True"}]}

@@ -20,13 +20,15 @@ from tests.audit.world import (
     report_on,
     rules,
 )
+from webhook.audit.defaultedpods import DefaultedPods
 from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.exemptions import ProjectExemptions
-from webhook.audit.report import AuditSeverity
+from webhook.audit.report import AuditSeverity, WorkloadReport
 from webhook.config.project import Exemption
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance
 from webhook.policy.model import Constraint
 from webhook.policy.rule_entry import Action
 
@@ -276,6 +278,23 @@ def test_defaults_of_the_next_pods_are_reported() -> None:
     assert database.defaults.profile == "all"
     assert database.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "db"}}
     assert ("StatefulSet shop/db", "TSC110") not in rules(report)
+
+
+def test_pods_with_defaults_are_counted_by_profile() -> None:
+    written = Provenance("all", (), ("topology.kubernetes.io/zone",), "")
+    annotations = json.dumps({DEFAULTS_ANNOTATION: msgspec.json.encode(written).decode()})
+    annotated = f'"namespace":"shop","annotations":{annotations},"labels"'
+    text = LIVE.replace('"namespace":"shop","labels"', annotated)
+    configured = replace(world.CONFIGURATION, profiles=(Profile(name="all"),))
+
+    (web, _) = sorted(audit(text, options=audit_options(configured)).workloads, key=title)
+
+    assert web.defaulted == (DefaultedPods(profile="all", pods=4, uneven=True),)
+    assert not any(report.defaulted for report in audit(text).workloads)
+
+
+def title(report: WorkloadReport) -> str:
+    return report.title
 
 
 def test_the_summary_counts() -> None:

@@ -12,6 +12,7 @@ from webhook.audit.snapshot import (
     SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
+    SnapshotPodStatus,
     is_snapshot,
     load_snapshot,
     write_snapshot,
@@ -209,3 +210,38 @@ def test_other_files_are_no_snapshots(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(EVERYTHING)
 
     assert not any(is_snapshot(str(tmp_path / name)) for name in ("pod.yaml", "none", "."))
+
+
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+SENTENCE = "node(s) didn't match pod topology spread constraints"
+CONDITIONS = {
+    "the constraints": (f"0/4 nodes are available: 2 Insufficient cpu, 2 {SENTENCE}.", True),
+    "a missing label": (f"0/4 nodes are available: 4 {SENTENCE} (missing required label).", True),
+    "other filters": ("0/4 nodes are available: 4 Insufficient cpu.", False),
+    "nothing": (None, False),
+}
+
+
+@pytest.mark.parametrize(("message", "awaits"), CONDITIONS.values(), ids=CONDITIONS)
+def test_the_message_of_the_scheduler_names_the_constraints(
+    message: str | None, awaits: bool
+) -> None:
+    status = {"conditions": [None, {**UNSCHEDULABLE, "message": message}]}
+
+    assert msgspec.convert(status, SnapshotPodStatus).awaits_spread is awaits
+
+
+OTHERS: dict[str, list[dict[str, str]] | None] = {
+    "no conditions": None,
+    "another type": [{**UNSCHEDULABLE, "type": "Ready"}],
+    "a gated pod": [{**UNSCHEDULABLE, "reason": "SchedulingGated"}],
+}
+
+
+@pytest.mark.parametrize("conditions", OTHERS.values(), ids=OTHERS)
+def test_other_conditions_do_not_count(conditions: list[dict[str, str]] | None) -> None:
+    written = conditions and [{**one, "message": SENTENCE} for one in conditions]
+
+    status = msgspec.convert({"conditions": written}, SnapshotPodStatus)
+
+    assert not status.awaits_spread

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.cluster.spreadpolicies import SpreadPolicyStore, decode_policy
+from webhook.cluster.spreadpolicies import PolicyMetadata, SpreadPolicyStore, decode_policy
 from webhook.config.spreadpolicies import SpreadPolicy
+from webhook.policy.defaulting.policystatus import PolicyStatus, StatusCondition
 from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.nesting import decode_nested
 
@@ -52,6 +53,52 @@ def test_a_policy_is_decoded() -> None:
 
     assert found.found == SpreadPolicy(5, Profile(name="web"))
     assert (found.name, found.namespace, found.problem) == ("web", "", "")
+
+
+STATUS = {
+    "observedGeneration": 2,
+    "conditions": [{"type": "Accepted", "status": "True"}],
+    "pendingPods": 1,
+}
+
+
+def test_what_a_change_of_the_status_depends_on_is_decoded() -> None:
+    metadata = {"name": "web", "uid": "u1", "resourceVersion": "7", "generation": 3}
+
+    found = decode_policy(policy(metadata=metadata, status=STATUS))
+
+    assert found.metadata == PolicyMetadata("web", uid="u1", resource_version="7", generation=3)
+    assert found.status == PolicyStatus(
+        observed_generation=2,
+        conditions=(StatusCondition("Accepted", "True"),),
+        pending_pods=1,
+    )
+
+
+@pytest.mark.parametrize("status", [None, "ready", {"conditions": [{}]}, {"pendingPods": "1"}])
+def test_a_status_that_cannot_be_read_is_none(status: Any) -> None:
+    assert decode_policy(policy(status=status)).status is None
+
+
+def test_a_broken_policy_has_a_status_too() -> None:
+    assert decode_policy(policy(spec=7, status=STATUS)).status is not None
+
+
+def test_the_store_keeps_the_status_and_does_not_report_its_changes() -> None:
+    changes = Changes()
+    changes.put(policy())
+    changes.put(policy(status=STATUS))
+
+    (kept,) = changes.store.objects
+    assert kept.status is not None
+    assert kept.status.pending_pods == 1
+    assert changes.number == 1
+
+    changes.put(policy(spec=7))
+    (kept,) = changes.store.objects
+    assert kept.status is None
+    assert kept.found is not None
+    assert kept.problem
 
 
 def test_a_policy_that_cannot_be_read_is_decoded_with_its_problems() -> None:

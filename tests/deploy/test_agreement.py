@@ -152,7 +152,8 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     } == followed
-    (hooks,) = (rule for rule in rules if "list" not in rule["verbs"])
+    status, hooks = (rule for rule in rules if "list" not in rule["verbs"])
+    assert (status["resources"], status["verbs"]) == (["spreadpolicies/status"], ["patch"])
     assert set(hooks["resources"]) == set(WEBHOOK_KINDS.values())
     assert hooks["resourceNames"] == ["evenspread"]
     for role in ("ClusterRole/evenspread", "Role/evenspread"):

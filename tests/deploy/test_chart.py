@@ -312,7 +312,9 @@ def test_a_foreign_certificate_needs_no_right_to_secrets(helm: Helm) -> None:
 
     assert "Secret/evenspread-ca" not in objects
     assert all("secrets" not in rule["resources"] for rule in objects["Role/evenspread"]["rules"])
-    assert all("patch" not in rule["verbs"] for rule in objects["ClusterRole/evenspread"]["rules"])
+    rules = objects["ClusterRole/evenspread"]["rules"]
+    patched = [rule["resources"] for rule in rules if "patch" in rule["verbs"]]
+    assert patched == [["spreadpolicies/status"]]
     pod = objects["Deployment/evenspread"]["spec"]["template"]["spec"]
     assert {"name": "certificate", "secret": {"secretName": "serving"}} in pod["volumes"]
     assert "--tls=files" in pod["containers"][0]["args"]
@@ -368,7 +370,7 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
 
     named = {obj["metadata"]["name"] for obj in yaml.safe_load_all(text) if obj}
     kinds = {f"{kind}.evenspread.io" for kind in ("spreadpolicies", "spreadpolicyexceptions")}
-    assert named == {"spreader", "spreader-ca", *kinds}
+    assert named == {"spreader", "spreader-audit", "spreader-ca", *kinds}
     assert "--name=spreader" in text
 
 

@@ -22,6 +22,7 @@ from webhook.config.spreadpolicies import (
 )
 from webhook.manifests import Document, read_documents
 from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.defaulting.policystatus import PolicyStatus, StatusCondition
 from webhook.policy.defaulting.profiles import Merge, Mode, ScaleDown
 from webhook.policy.model import NODE_POLICIES, UNSATISFIABLE_ACTIONS, GroupKind
 from webhook.policy.rule_entry import Action
@@ -121,6 +122,27 @@ def test_its_rules_are_those_that_a_profile_can_set(spec: Json) -> None:
     assert set(setting["action"]["enum"]) == set(Action)
     assert re.findall(r"'(\w+)'", validation["rule"]) == list(DEFAULT_ACTIONS)
     assert validation["message"].endswith(", ".join(DEFAULT_ACTIONS))
+
+
+def test_its_status_is_that_which_is_written(definition: Json) -> None:
+    (version,) = definition["spec"]["versions"]
+    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+    conditions = at(status, "conditions")
+
+    assert version["subresources"] == {"status": {}}
+    assert status["properties"].keys() == set(PolicyStatus.__struct_encode_fields__)
+    assert conditions["items"]["properties"].keys() == set(StatusCondition.__struct_encode_fields__)
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+
+
+def test_its_columns_show_the_status(definition: Json) -> None:
+    (version,) = definition["spec"]["versions"]
+    columns = version["additionalPrinterColumns"]
+
+    shown = [column["name"] for column in columns if "priority" not in column]
+    assert shown == ["Order", "Accepted", "Effective", "Uneven", "Age"]
+    wide = {column["jsonPath"] for column in columns if "priority" in column}
+    assert wide >= {f".status.{name}" for name in ("matchedNamespaces", "podsWithDefaults")}
 
 
 def test_both_selectors_have_the_same_schema(spec: Json) -> None:

@@ -85,11 +85,10 @@ def test_what_is_needed_is_what_the_chart_grants(
     name, *audits = args[0], *args[3:]
     needed = [
         *list_needed_rights(*args[:3]),
-        *list_policy_rights({}),
+        *list_policy_rights(name, {}),
         *list_audit_rights(name, *(audits or [{}])),
     ]
 
-    assert len(set(needed)) == len(needed)
     assert set(needed) == granted(by_name(helm.objects(values)), name)
 
 
@@ -122,7 +121,7 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     settings = needs.pop("settings")
     needed = {
         *list_needed_rights("evenspread", "self"),
-        *list_policy_rights({}),
+        *list_policy_rights("evenspread", {}),
         *list_audit_rights("evenspread", settings),
         *list_scale_down_rights("evenspread", **needs),
     }
@@ -144,7 +143,7 @@ def test_every_server_needs_to_watch_exceptions_and_nothing_else_of_them() -> No
 def test_policies_that_are_not_used_need_nothing(helm: Helm) -> None:
     chart = by_name(helm.objects({"policies": {"source": "file"}}))
 
-    assert [*list_policy_rights({"policies": "file"})] == []
+    assert [*list_policy_rights("evenspread", {"policies": "file"})] == []
     assert set(list_needed_rights("evenspread", "self")) == granted(chart, "evenspread")
 
 
@@ -153,7 +152,10 @@ def test_corrections_without_ranks_need_nothing() -> None:
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
-    needed = {*list_needed_rights("evenspread", "self"), *list_policy_rights({"policies": "both"})}
+    needed = {
+        *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {"policies": "both"}),
+    }
 
     assert needed == granted(BASE, "evenspread")
 

@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.apiserver import listening, respond, write_kubeconfig
+from tests.apiserver import Json, listening, respond, write_kubeconfig
+from tests.background import working
 from tests.config.configs import HEAD, one_profile
 from tests.server.serving import PATIENCE, server_context, settled
+from webhook.cluster.caches import Start
 from webhook.config.settings import Settings
 from webhook.policy.api.versions import Version
 from webhook.policy.policyexceptions import PolicyException
@@ -40,9 +43,10 @@ async def built(
 
 
 @asynccontextmanager
-async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
+async def built_in_cluster(folder: Path, *objects: Json, **members: Any) -> AsyncGenerator[Server]:
     """Build a server whose API server has a version and two empty webhook configurations."""
     async with listening() as api_server:
+        api_server.add(*objects)
         api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
         for kind in ("mutating", "validating"):
             path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
@@ -120,7 +124,7 @@ async def test_the_policies_are_known_before_the_server_is_built(tmp_path: Path)
             await running_task
 
 
-POLICY = """
+WRITTEN = """
 apiVersion: evenspread.io/v1alpha1
 kind: SpreadPolicy
 metadata: {name: web}
@@ -135,7 +139,7 @@ spec: {defaultConstraints: []}
 async def test_policies_of_files_are_in_force_without_a_cluster(
     source: str, names: list[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "policies.yaml").write_text(POLICY)
+    (tmp_path / "policies.yaml").write_text(WRITTEN)
     config = tmp_path / "config.yaml"
     config.write_text(HEAD + one_profile("defaultConstraints: []"))
 
@@ -157,6 +161,38 @@ async def test_exceptions_are_watched_in_every_cluster(source: str, tmp_path: Pa
         store = server.exceptions.store
         store.put(PolicyException(namespace="shop", name="a", reason="a", defaults=True))
         assert [one.name for one in server.facts.facts.exceptions("shop")] == ["a"]
+
+
+POLICY: Json = {
+    "apiVersion": "evenspread.io/v1alpha1",
+    "kind": "SpreadPolicy",
+    "metadata": {"name": "web", "generation": 1},
+    "spec": {"defaultConstraints": []},
+}
+LEASE: Json = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "evenspread-audit", "namespace": "evenspread"},
+}
+
+
+@pytest.mark.parametrize("members", [{}, {"audit_interval": "10m"}], ids=["alone", "with audits"])
+async def test_the_holder_of_the_lease_writes_the_status_of_policies(
+    members: dict[str, Any], tmp_path: Path
+) -> None:
+    async with built_in_cluster(tmp_path, POLICY, LEASE, **members) as server:
+        written = server.context.metrics.policy_status_writes.labels("success")
+        async with working(as_coroutine(dict(server.background())["election"])):
+            await settled(lambda: next(iter(written.collect())).samples[0].value == 1)
+        api = server.context.api
+        assert api is not None
+        path = "/apis/evenspread.io/v1alpha1/spreadpolicies/web"
+        stored = msgspec.json.decode((await api.send("GET", path)).body)
+    assert [one["type"] for one in stored["status"]["conditions"]] == ["Accepted", "Effective"]
+
+
+async def as_coroutine(start: Start) -> None:
+    await start()
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

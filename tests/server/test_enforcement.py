@@ -149,6 +149,22 @@ async def test_profiles_of_the_file_can_be_left_out() -> None:
         assert server.admission.context.policy.profiles[0] == Profile(name="cluster")
 
 
+@pytest.mark.parametrize(
+    ("source", "names", "unused"),
+    [("both", ["cluster", "a", "b"], ("cluster",)), ("resource", ["cluster", "a", "b"], ())],
+)
+async def test_policies_are_merged_without_putting_them_in_force(
+    source: str, names: list[str], unused: tuple[str, ...]
+) -> None:
+    async with enforcing(policies=source) as (enforcement, server, _):
+        before = in_force(server)
+        merged = enforcement.merge(POLICIES)
+
+        assert ([profile.name for profile in merged.profiles], merged.unused) == (names, unused)
+        assert in_force(server) == before
+        assert enforcement.policy is server.admission.context.policy
+
+
 async def test_pods_are_watched_while_a_policy_keeps_their_spread() -> None:
     async with enforcing() as (enforcement, _, facts):
         before = facts.find_ranks()

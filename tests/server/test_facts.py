@@ -79,11 +79,13 @@ async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
     live = LiveFacts(NOTHING, reflector_environment(cluster()), metrics, lambda: None)
     before = live.check()["cache Service"]
     age = value(metrics, "age_seconds", "Service")
+    assert live.find_namespaces() is None
 
     async with run(live):
         await live.complete()
 
         assert len(live.facts.services("shop", {"app": "a"})) == 2
+        assert live.find_namespaces() == {}
         assert live.check()["cache Service"].detail == "2 objects, updated 0 s ago"
         assert value(metrics, "objects", "Service") == 2
         assert value(metrics, "synced", "Service") == 1
@@ -321,6 +323,7 @@ async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) ->
     assert files.facts.owner_selector("shop", OWNER) is not None
     assert files.check() == {"facts": ReadinessCondition(ok=True, detail="2 objects from files")}
     assert files.fetch(request(pod()), POLICY, 1.0) is None
+    assert files.find_namespaces() is None
     assert value(metrics, "objects", "Fleet.example.io") == 1
     assert value(metrics, "objects", "Rollout.argoproj.io") is None
     assert b"all.yaml:14" in stderr.getvalue()

@@ -126,6 +126,14 @@ async def test_a_policy_that_cannot_be_read_leaves_the_version_before_it_in_forc
     assert watched.skipped == 3
 
 
+async def test_policies_are_known_as_the_api_server_has_them() -> None:
+    watched = Watched(ApiServer(policy("a", 1), policy("b", "x")))
+    async with watched.running():
+        found = {thing.name: thing for thing in watched.watcher.objects}
+
+    assert {name: bool(thing.problem) for name, thing in found.items()} == {"a": False, "b": True}
+
+
 async def test_several_problems_of_a_policy_are_counted() -> None:
     broken = policy("a", "x")
     broken["spec"] |= {"merge": "Never", "gangs": 5}

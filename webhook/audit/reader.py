@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.references import decode_reference
 from webhook.audit.snapshot import (
+    AWAITS_SPREAD,
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
     SnapshotPod,
     SnapshotPodMetadata,
+    SnapshotPodStatus,
     SnapshotWorkload,
     reduce_metadata,
 )
@@ -264,7 +266,7 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
 
 
 def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
-    """Replace what shows that an API server stored a pod by a mark, which takes less memory."""
+    """Replace what shows that an API server stored a pod by marks, which take less memory."""
     metadata = pod.metadata or SnapshotPodMetadata()
     stored = is_stored(
         metadata.uid,
@@ -273,7 +275,15 @@ def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
         phase=pod.status.phase if pod.status else None,
     )
     kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
-    return replace(pod, metadata=kept, stored=stored)
+    return replace(pod, metadata=kept, status=_reduce_status(pod.status), stored=stored)
+
+
+def _reduce_status(status: SnapshotPodStatus | None) -> SnapshotPodStatus | None:
+    """Remove the conditions of a pod, except for the one that its constraints cause."""
+    if status is None or status.conditions is None:
+        return status
+    kept = (AWAITS_SPREAD,) if status.awaits_spread else None
+    return SnapshotPodStatus(status.phase, kept)
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from webhook.audit.defaultedpods import DefaultedPods
 from webhook.audit.exemptionreport import ExceptionReport, ExemptionSource
 from webhook.policy.advice.findings import count_of
 
@@ -261,6 +262,7 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         exempted: Violations that an annotation, an exception or the project file exempts.
         spreads: The spread of its running pods, one for each constraint and revision.
         defaults: Default constraints; None if it gets none.
+        defaulted: Its pods that have defaults of a present profile, by profile.
     """
 
     api_version: str
@@ -276,6 +278,7 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     exempted: tuple[AuditFinding, ...] = ()
     spreads: tuple[SpreadReport, ...] = ()
     defaults: DefaultsReport | None = None
+    defaulted: tuple[DefaultedPods, ...] = ()
 
     @property
     def title(self) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import msgspec
 
+from webhook.audit.defaultedpods import count_defaulted
 from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
@@ -174,6 +175,7 @@ class Scanner:
         self._options = options
         self._context = context
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
+        self._profiles = {profile.name for profile in options.policy.profiles}
 
     def evaluate(self, audited: AuditSubject) -> SubjectFindings:
         """Apply every rule to one subject; none if it is not judged."""
@@ -240,6 +242,8 @@ class Scanner:
         assert state is not None, "an audit always has one"
         defaults = self._defaults(subject)
         keys = [item["topologyKey"] for item in defaults.constraints] if defaults else []
+        spreads = measure_spreads(subject, state, self._context.gates, keys)
+        uneven_keys = {row.topology_key for row in spreads if row.excess > 0}
         return WorkloadReport(
             api_version=audited.api_version,
             kind=subject.kind.kind,
@@ -252,8 +256,9 @@ class Scanner:
             pods=sum(group.number for group in subject.running),
             findings=result.found,
             exempted=result.exempted,
-            spreads=measure_spreads(subject, state, self._context.gates, keys),
+            spreads=spreads,
             defaults=defaults,
+            defaulted=count_defaulted(subject.running, self._profiles, uneven_keys),
         )
 
     def _defaults(self, subject: Subject) -> DefaultsReport | None:

@@ -27,6 +27,7 @@ from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
 from webhook.policy.placement.census import FINISHED, ObservedStatus
+from webhook.policy.placement.filters.run import EXCEEDED_SKEW
 from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
@@ -57,6 +58,46 @@ class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
     resource_version: str | None = None
 
 
+class SchedulingCondition(msgspec.Struct, frozen=True, gc=False):
+    """A condition of a pod, with the fields that show why it is not scheduled."""
+
+    type: str | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+_SENTENCE = EXCEEDED_SKEW.reasons[0]
+
+AWAITS_SPREAD = SchedulingCondition("PodScheduled", "Unschedulable", _SENTENCE)
+"""
+The condition of a pod that constraints keep Pending, without the rest of kube-scheduler's message.
+
+Source: kube-scheduler schedule_one.go ``handleSchedulingFailure``; core/v1
+``PodReasonUnschedulable``.
+"""
+
+
+class SnapshotPodStatus(ObservedStatus, frozen=True, gc=False):
+    """
+    The status of a pod.
+
+    Attributes:
+        conditions: In a snapshot ``AWAITS_SPREAD`` alone, or None; a pod that is read has others.
+    """
+
+    conditions: tuple[SchedulingCondition | None, ...] | None = None
+
+    @property
+    def awaits_spread(self) -> bool:
+        """Whether kube-scheduler finds no node, among others for the pod's constraints."""
+        expected = AWAITS_SPREAD
+        return any(
+            (found.type, found.reason) == (expected.type, expected.reason)
+            and _SENTENCE in (found.message or "")
+            for found in filter(None, self.conditions or ())
+        )
+
+
 class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
     """
     A pod of a cluster.
@@ -67,7 +108,7 @@ class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
     """
 
     metadata: SnapshotPodMetadata | None = None
-    status: ObservedStatus | None = None
+    status: SnapshotPodStatus | None = None
     stored: bool = False
 
     @property

@@ -11,9 +11,19 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from webhook.cluster import wire
+from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.store import Store
 from webhook.config.spreadpolicies import SpreadPolicy, check_spread_policy
 from webhook.errors import CombinedConfigError
+from webhook.policy.defaulting.policystatus import PolicyStatus
+
+
+class PolicyMetadata(wire.LabelledMetadata, frozen=True, rename="camel", gc=False):
+    """The metadata of a SpreadPolicy, with what a change of its status depends on."""
+
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
 
 
 class SpreadPolicyObject(wire.ClusterScopedObject, frozen=True, gc=False):
@@ -23,13 +33,25 @@ class SpreadPolicyObject(wire.ClusterScopedObject, frozen=True, gc=False):
     Attributes:
         found: Its policy; None if it cannot be read.
         problem: Why it cannot be read, one error in each line; empty if it can be.
+        status: Its status; None if it has none that can be read.
     """
 
+    metadata: PolicyMetadata | None = None
     found: SpreadPolicy | None = None
     problem: str = ""
+    status: PolicyStatus | None = None
 
 
-_decode_object = msgspec.json.Decoder(wire.ClusterScopedObject).decode
+class _Metadata(wire.ClusterScopedObject, frozen=True, gc=False):
+    metadata: PolicyMetadata | None = None
+
+
+class _WithStatus(msgspec.Struct, frozen=True, gc=False):
+    status: PolicyStatus | None = None
+
+
+_decode_metadata = msgspec.json.Decoder(_Metadata).decode
+_decode_status = msgspec.json.Decoder(_WithStatus).decode
 
 
 def decode_policy(data: bytes | msgspec.Raw) -> SpreadPolicyObject:
@@ -40,12 +62,20 @@ def decode_policy(data: bytes | msgspec.Raw) -> SpreadPolicyObject:
         msgspec.DecodeError: It is no object.
         RecursionError: It is nested too deeply; ``decode_nested`` handles that.
     """
-    metadata = _decode_object(data).metadata
+    metadata, status = _decode_metadata(data).metadata, read_status(data)
     try:
         found = check_spread_policy(msgspec.json.decode(data))
     except CombinedConfigError as error:
-        return SpreadPolicyObject(metadata, problem=str(error))
-    return SpreadPolicyObject(metadata, found)
+        return SpreadPolicyObject(metadata, problem=str(error), status=status)
+    return SpreadPolicyObject(metadata, found, status=status)
+
+
+def read_status(data: bytes | msgspec.Raw) -> PolicyStatus | None:
+    """Read the status of a SpreadPolicy; None if it has none that can be read."""
+    try:
+        return _decode_status(data).status
+    except DECODE_ERRORS:
+        return None
 
 
 class SpreadPolicyStore(Store[SpreadPolicyObject]):
@@ -61,7 +91,7 @@ class SpreadPolicyStore(Store[SpreadPolicyObject]):
         """Add a policy, or replace the one with the same name unless the new one is unreadable."""
         before = self._objects.get(thing.name)
         kept = before.found if before is not None and thing.found is None else thing.found
-        now = SpreadPolicyObject(thing.metadata, kept, thing.problem)
+        now = SpreadPolicyObject(thing.metadata, kept, thing.problem, thing.status)
         self._objects[thing.name] = now
         if before is None or (before.found, before.problem) != (now.found, now.problem):
             self._changed()
@@ -70,6 +100,11 @@ class SpreadPolicyStore(Store[SpreadPolicyObject]):
         """Remove a policy; do nothing if it is not in the store."""
         if self._objects.pop(name, None) is not None:
             self._changed()
+
+    @property
+    def objects(self) -> tuple[SpreadPolicyObject, ...]:
+        """All policies, those that cannot be read with the version in force, in no order."""
+        return tuple(self._objects.values())
 
     @property
     def policies(self) -> list[SpreadPolicy]:

@@ -176,7 +176,7 @@ class MergedProfiles(NamedTuple):
         Args:
             validates_pods: Whether the validating webhook receives new pods.
         """
-        unused = [_describe_unused(name) for name in self.unused]
+        unused = [describe_unused(name) for name in self.unused]
         if validates_pods:
             return unused
         denying = ((one.name, _list_denying(one)) for one in self.used)
@@ -197,7 +197,7 @@ def merge_profiles(files: Sequence[Profile], policies: Iterable[SpreadPolicy]) -
     return MergedProfiles(tuple(files), tuple(used), tuple(unused))
 
 
-def _describe_unused(name: str) -> PolicyNotice:
+def describe_unused(name: str) -> PolicyNotice:
     problem = "a profile of the configuration has its name; rename one of the two"
     return PolicyNotice("SpreadPolicyUnused", f"SpreadPolicy {name!r} is not used: {problem}")
 

@@ -23,6 +23,7 @@ class Right:
 
     Attributes:
         group: Empty for the core API.
+        resource: In the plural; with a slash and the subresource if it is about one.
         name: Name of the only object that the right covers; empty: all objects.
         namespaced: Whether the right covers only the server's own namespace.
     """
@@ -90,7 +91,7 @@ def list_needed_rights(
     yield Right("create", "", "events", namespaced=True)
 
 
-def list_policy_rights(settings: Mapping[str, str]) -> Iterator[Right]:
+def list_policy_rights(name: str, settings: Mapping[str, str]) -> Iterator[Right]:
     """
     List the further rights of a server that watches SpreadPolicies; nothing without them.
 
@@ -100,6 +101,8 @@ def list_policy_rights(settings: Mapping[str, str]) -> Iterator[Right]:
     if settings.get("policies") != "file":
         for verb in WATCH_VERBS:
             yield Right(verb, SPREAD_POLICY.group, "spreadpolicies")
+        yield Right("patch", SPREAD_POLICY.group, "spreadpolicies/status")
+        yield from _list_lease_rights(name)
 
 
 def list_scale_down_rights(name: str, *, keeps_spread: bool, repairs: bool) -> Iterator[Right]:
@@ -151,10 +154,12 @@ def build_review(right: Right, namespace: str, account: str) -> dict[str, object
 
     Source: k8s.io/api authorization/v1; the groups are those of a ServiceAccount's tokens.
     """
+    resource, _, subresource = right.resource.partition("/")
     attributes = {
         "verb": right.verb,
         "group": right.group,
-        "resource": right.resource,
+        "resource": resource,
+        "subresource": subresource,
         "name": right.name,
         "namespace": namespace if right.namespaced else "",
     }

@@ -9,7 +9,7 @@ import asyncio
 import ctypes
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,14 +21,16 @@ from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
 from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.policystatus import PolicyCounts
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers
 from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
-from webhook.server.audits.schedule import build_audits
+from webhook.server.audits.schedule import AuditedPolicy, build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
 from webhook.server.context import ServerContext
+from webhook.server.election import Clocks, Work
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder, TaskObservers
 from webhook.server.facts import (
@@ -41,9 +43,11 @@ from webhook.server.facts import (
 )
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
-from webhook.server.leader import build_leader
+from webhook.server.leader import LeaderWork, build_leader
 from webhook.server.policies import PolicyWatcher, read_policy_files
 from webhook.server.policyexceptions import ExceptionWatcher
+from webhook.server.policyfacts import StatusSources
+from webhook.server.policystatus import PolicyStatusWriter
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.reviews import ReviewContext
@@ -156,8 +160,17 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     )
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
+    status = _build_status(context, policies, enforcement, facts, observers)
+
+    def publish(counts: Mapping[str, PolicyCounts]) -> None:
+        if status is not None:
+            status.use_counts(counts)
+
     audits = build_audits(
-        context, lambda: watcher.sources, lambda: admission.context.policy.profiles, events
+        context,
+        lambda: AuditedPolicy(watcher.sources, enforcement.policy.profiles),
+        publish,
+        events,
     )
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
@@ -184,9 +197,40 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         exceptions=exceptions,
         events=events,
         leader=build_leader(
-            context, audits, facts.find_ranks, events, lambda: enforcement.repairs_ranks
+            context,
+            [*_list_work(audits, status)],
+            facts.find_ranks,
+            events,
+            lambda: enforcement.repairs_ranks,
         ),
     )
+
+
+def _build_status(
+    context: ServerContext,
+    policies: PolicyWatcher | None,
+    enforcement: Enforcement,
+    facts: FactsSource,
+    observers: TaskObservers,
+) -> PolicyStatusWriter | None:
+    if policies is None or context.api is None:
+        return None
+    sources = StatusSources(
+        lambda: policies.objects,
+        enforcement.merge,
+        lambda: enforcement.policy,
+        facts.find_namespaces,
+        context.settings.audit_pause is not None,
+    )
+    clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
+    return PolicyStatusWriter(context.api, sources, clocks, observers)
+
+
+def _list_work(audits: Work | None, status: PolicyStatusWriter | None) -> Iterator[LeaderWork]:
+    if audits is not None:
+        yield LeaderWork(audits, lambda: True)
+    if status is not None:
+        yield LeaderWork(status.work, lambda: status.is_needed)
 
 
 def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:

@@ -12,7 +12,12 @@ from msgspec.structs import replace
 
 from webhook import __version__
 from webhook.config.configuration import Configuration
-from webhook.config.spreadpolicies import PolicyNotice, SpreadPolicy, merge_profiles
+from webhook.config.spreadpolicies import (
+    MergedProfiles,
+    PolicyNotice,
+    SpreadPolicy,
+    merge_profiles,
+)
 from webhook.config.summary import advise
 from webhook.errors import ConfigError
 from webhook.policy.defaulting.profiles import Mode, Policy
@@ -74,10 +79,19 @@ class Enforcement:
         more = ["..."] if len(profiles) > PROFILES_NAMED else []
         self._log.info("policies", number=len(self._policies), profiles=", ".join(names + more))
 
+    def merge(self, policies: Iterable[SpreadPolicy]) -> MergedProfiles:
+        """Put SpreadPolicies behind the profiles of files, without putting them in force."""
+        _, of_files = self._of_files
+        return merge_profiles(of_files.profiles if self._uses_files else (), policies)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._admission.context.policy
+
     def _apply(self) -> None:
         configuration, of_files = self._of_files
-        files = of_files.profiles if self._uses_files else ()
-        merged = merge_profiles(files, self._policies)
+        merged = self.merge(self._policies)
         policy = replace(of_files, profiles=merged.profiles)
         self._admission.context = self._admission.context._replace(policy=policy)
         self.repairs_ranks = (

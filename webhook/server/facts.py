@@ -8,7 +8,7 @@ to know which one it uses. Nothing here decides a verdict.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -132,6 +132,10 @@ class FileFacts:
         pods = self.facts.pod_store
         return BindingResult.OFF if pods is None else pods
 
+    def find_namespaces(self) -> Mapping[str, Mapping[str, str]] | None:
+        """Return None: files need not have all Namespaces."""
+        return None
+
     def follow(self, watched: WatchedKinds) -> None:
         """Read the files again if other kinds are needed."""
         if watched != self._watched:
@@ -238,6 +242,10 @@ class LiveFacts:
             return BindingResult.OFF
         ranks = self._now.caches.ranks
         return BindingResult.NOT_LISTED if ranks is None else ranks
+
+    def find_namespaces(self) -> Mapping[str, Mapping[str, str]] | None:
+        """Return the labels of all Namespaces, by name; None if not all are known."""
+        return self._now.caches.namespaces
 
     def follow(self, watched: WatchedKinds) -> None:
         """Fill other caches if other kinds are needed; the last call wins."""

@@ -13,7 +13,7 @@ from typing import NoReturn
 from webhook.cluster.caches import Supervise
 from webhook.cluster.discovery import describe_policies
 from webhook.cluster.reflector import Reflector, ReflectorEnvironment
-from webhook.cluster.spreadpolicies import SpreadPolicyStore
+from webhook.cluster.spreadpolicies import SpreadPolicyObject, SpreadPolicyStore
 from webhook.config.spreadpolicies import SpreadPolicy, read_spread_policies
 from webhook.manifests import Document, read_documents
 from webhook.server.events import TaskObservers
@@ -61,6 +61,11 @@ class PolicyWatcher:
         self._observers = observers
         self._enforce = enforce
         self._reported: Mapping[str, str] = {}
+
+    @property
+    def objects(self) -> tuple[SpreadPolicyObject, ...]:
+        """The SpreadPolicies as the API server has them, in no order."""
+        return self._store.objects
 
     async def start(self) -> None:
         """

@@ -215,6 +215,12 @@ RANK_REPAIRS = _counter(
     "and the pod keeps it.",
     ("reason",),
 )
+POLICY_STATUS_WRITES = _counter(
+    "evenspread_policy_status_writes_total",
+    "Writes of the status of SpreadPolicies; result is success, conflict or failure. A conflict is "
+    "a change by another client, and the status is computed again.",
+    ("result",),
+)
 AUDIT_LEADER = _gauge("evenspread_audit_leader", "1 if this replica makes the audits, else 0.")
 TASKS = _gauge(
     "evenspread_tasks",

@@ -7,6 +7,7 @@ import pytest
 
 from webhook.cluster.protocol import ApiRequest
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.policystatus import PolicyCounts
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Merge, Profile, ScaleDown
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 from webhook.server.audits.messages import (
@@ -27,6 +28,9 @@ from webhook.server.reload import PolicySources
 MESSAGES = (
     ApiRequest("GET", "/api/v1/nodes", {"limit": "50"}),
     AuditResult(exposition=b"", workloads=1, pods=2, findings=3, problems=("a",)),
+    AuditResult(
+        exposition=b"", workloads=1, pods=2, findings=3, counts={"web": PolicyCounts(1, None, 0)}
+    ),
     AuditFailure("no answer"),
 )
 
