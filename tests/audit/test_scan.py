@@ -343,6 +343,14 @@ def test_a_template_whose_pods_are_refused_is_a_finding(strict: bool, severity: 
     assert (found.severity, found.field[-17:]) == (severity, "matchLabelKeys[0]")
 
 
+def test_a_broken_field_does_not_hide_that_pods_are_refused() -> None:
+    text = world.DEPLOYMENT.replace("pod-template-hash", "app").replace("maxSkew: 1", "maxSkew: 0")
+
+    found = {item.rule: item for _, item in audit(text).findings()}
+
+    assert (found["TSC001"].severity, found["TSC008"].severity) == ("deny", "warn")
+
+
 def test_pods_of_an_unknown_controller_are_no_template() -> None:
     pod = world.STORED_POD.replace("uid: 9f0c2f3e,", "ownerReferences: [{kind: Web, name: web, "
                                    "apiVersion: example.io/v1, controller: true}],")  # fmt: skip

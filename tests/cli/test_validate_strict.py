@@ -94,3 +94,26 @@ def test_an_exemption_that_the_configuration_forbids_has_no_effect(
     forbidden = run(command, "-f", "pod.yaml", "--strict", "--config", "c.yaml")
 
     assert (allowed.code, forbidden.code) == (0, 1)
+
+
+MISSPELLED_PLACE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {Template: {spec: {topologySpreadConstraints: [{maxSkew: 0}]}}}
+"""
+
+
+@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--strict",), 3)])
+def test_constraints_at_no_known_place_are_an_error_only_with_strict(
+    flags: tuple[str, ...], code: int, folder: Path, run: Run
+) -> None:
+    (folder / "web.yaml").write_text(MISSPELLED_PLACE)
+
+    ran = run("validate", "-f", "web.yaml", *flags)
+
+    assert ran.code == code
+    assert ran.err == (
+        f"{'error' if flags else 'note'}: web.yaml:4: spec.Template.{LIST} of Deployment.apps is "
+        f"not judged: did you mean spec.template.{LIST}?\n"
+    )

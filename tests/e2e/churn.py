@@ -29,6 +29,7 @@ from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
 FEWEST, MOST = 3, 36  # pods between bursts
 BURST = 200  # bindings at once
+UNCHANGED_S = 10  # after which the ReplicaSet controller knows the ranks that were corrected
 
 
 def ranking_fleet(plane: ControlPlane, folder: Path, further: str = "", **settings: Any) -> Fleet:
@@ -150,6 +151,20 @@ class Churn:
         began = time.monotonic()
         until(lambda: are_complete(self._ranks()), "the ranks to be corrected")
         return time.monotonic() - began
+
+    def wait_without_change(self) -> None:
+        """Wait until no pod of the ranked workload has changed for a while."""
+        versions: set[str] = set()
+        since = time.monotonic()
+
+        def is_unchanged() -> bool:
+            nonlocal versions, since
+            found = {pod["metadata"]["resourceVersion"] for pod in self._pods(self.workloads[0])}
+            if found != versions:
+                versions, since = found, time.monotonic()
+            return time.monotonic() - since >= UNCHANGED_S
+
+        until(is_unchanged, f"pods that do not change for {UNCHANGED_S} s")
 
     def close(self) -> None:
         """Delete the workloads."""

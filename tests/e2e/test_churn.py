@@ -87,6 +87,7 @@ def test_scale_downs_after_repairs_leave_at_most_the_maximum_skew(
             kill = len(downs) % KILL_EVERY == 1
             churn.scale_up(kill=kill)
             waits_s[kill].append(churn.wait_for_ranks())
+            churn.wait_without_change()
             downs.append(churn.scale_down())
         churn.close()
 

@@ -38,6 +38,31 @@ def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     assert outcome.left == ()
 
 
+# what is broken beside a key that the selector has as well -> the rules that are fixed
+KEY_IN_BOTH: dict[str, tuple[str, list[str]]] = {
+    "a value": ("maxSkew: 0, whenUnsatisfiable: ScheduleAnyway", ["TSC001", "TSC008"]),
+    "a word": ("maxSkew: 1, whenUnsatisfiable: DoNotSchedul", ["TSC003", "TSC008"]),
+    "minDomains": (
+        "maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, minDomains: 3",
+        ["TSC006", "TSC008"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("members", "rules"), KEY_IN_BOTH.values(), ids=KEY_IN_BOTH.keys())
+def test_a_key_that_the_selector_has_as_well_hinders_no_fix(members: str, rules: list[str]) -> None:
+    entry = f"{{topologyKey: kubernetes.io/hostname, {members}, {APP}, matchLabelKeys: [app]}}"
+    text = deployment(f"      topologySpreadConstraints: [{entry}]\n")
+
+    outcome = run_fix(text, options(*rules))
+    alone = run_fix(text, options(rules[0]))
+    again = run_fix(outcome.texts, options(*rules))
+
+    assert ([finding.rule for finding in outcome.fixed], outcome.left) == (rules, ())
+    assert ([finding.rule for finding in alone.fixed], alone.left) == (rules[:1], ())
+    assert (again.fixed, again.texts) == ((), outcome.texts)
+
+
 TYPO = "labelSelector: {matchLabels: {app: wbe}}"
 CROWDED = f"""\
       topologySpreadConstraints:

@@ -3,8 +3,10 @@ The least number of evictions, by trying everything: an independent second opini
 
 All states that evictions can lead to are listed, and solved backwards: a state is solved in n
 evictions if all nodes that the scheduler may choose after some eviction lead to states that are
-solved in fewer. Pods of the same workload that are alike are not told apart, nothing else is
-clever. Only the filters and scores are those of the product, which the scheduler itself has proven.
+solved in fewer. A domain counts for a soft constraint if it has counted pods, or if a node of it
+passes all other filters beside the pods of the state. Pods of the same workload that are alike are
+not told apart, nothing else is clever. Only the filters and scores are those of the product, which
+the scheduler itself has proven.
 """
 
 import dataclasses
@@ -13,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from tests.rebalance.situations import Situation
-from webhook.policy.model import DO_NOT_SCHEDULE
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.filters.run import filter_nodes
-from webhook.policy.placement.nodes import find_mismatch
+from webhook.policy.placement.nodes import find_mismatch, find_rejection
 from webhook.policy.placement.place import tally_constraints
 from webhook.policy.placement.scoring import score_nodes
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -112,17 +114,38 @@ class BruteForce:
         return is_equal and is_alike and self._domains(one) == self._domains(other)
 
     def _domains(self, goal: Goal) -> dict[str, str]:
-        """Eligible node -> domain."""
+        """Eligible node -> domain; of a soft constraint only domains that the pod can go to."""
         one, spread = goal
         is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
         keys = [other.topology_key for other in (one.spreads.hard if is_hard else one.spreads.soft)]
         demands = one.replacement.demands.honoring(
             affinity=spread.honors_affinity, taints=spread.honors_taints
         )
+        nodes = [one for one in self.situation.nodes if all(key in one.labels for key in keys)]
+        reached = {
+            node.labels[spread.topology_key]
+            for node in nodes
+            if is_hard or find_rejection(node, one.replacement.demands) is None
+        }
         return {
-            node.name: node.labels[spread.topology_key]
-            for node in self.situation.nodes
-            if all(key in node.labels for key in keys) and find_mismatch(node, demands) is None
+            node.name: value
+            for node in nodes
+            if find_mismatch(node, demands) is None
+            and (value := node.labels[spread.topology_key]) in reached
+        }
+
+    def _open(self, goal: Goal, state: State) -> set[str]:
+        """Values of nodes that pass all filters but that of constraints beside all pods."""
+        placed = PlacedPods(self.fixed)
+        for sort, node, _ in state:
+            placed.add(self.sorts[sort].replacement, node)
+        cluster = dataclasses.replace(self.cluster, placed=placed)
+        return {
+            cluster.nodes[name].labels.get(goal[1].topology_key, "")
+            for one in self.sorts
+            if any(self._same((one, spread), goal) for spread in one.spreads.soft)
+            for name in filter_nodes(one.replacement, (), cluster).passing
+            if name in self._domains(goal)
         }
 
     def _excess(self, goal: Goal, state: State) -> int:
@@ -137,6 +160,9 @@ class BruteForce:
             is_counted = namespace == one.replacement.namespace and spread.counts(labels)
             if is_counted and node in domains:
                 counts[domains[node]] += 1
+        if spread.constraint.when_unsatisfiable == SCHEDULE_ANYWAY and 0 in counts.values():
+            opened = self._open(goal, state)
+            counts = Counter({value: n for value, n in counts.items() if n or value in opened})
         if not counts:
             return 0
         minimum = min(counts.values()) if len(counts) >= spread.min_domains else 0

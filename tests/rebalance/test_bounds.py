@@ -14,6 +14,8 @@ from tests.rebalance.situations import (
 from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.rebalance.bounds import (
     UNREACHABLE,
+    DomainFilter,
+    DomainOpenings,
     DomainRange,
     bound_goal,
     find_range,
@@ -54,6 +56,37 @@ def test_the_least_number_of_evictions(
     goal = bound_goal(limit(max_skew, min_domains), len(pods), free_range(*pods))
 
     assert goal.bound(pods) == number
+
+
+def open_only(*opened: int) -> DomainFilter:
+    return lambda _, empty: frozenset(opened).intersection(empty)
+
+
+OPENINGS: dict[str, tuple[tuple[int, ...], frozenset[int], DomainFilter, int]] = {
+    "a closed domain": ((2, 2, 0), frozenset({2}), open_only(), 0),
+    "a domain that is open": ((2, 2, 0), frozenset({2}), open_only(2), 1),
+    "a domain that has pods": ((4, 4, 1), frozenset({2}), open_only(), 1),
+    "too full beside a closed domain": ((5, 1, 0), frozenset({2}), open_only(), 2),
+    "all domains closed but one": ((5, 0), frozenset({0, 1}), open_only(), 0),
+    "all domains optional": ((5, 0), frozenset({0, 1}), open_only(1), 1),
+}
+
+
+@pytest.mark.parametrize(("pods", "optional", "find", "number"), OPENINGS.values(), ids=OPENINGS)
+def test_domains_that_may_not_count(
+    pods: tuple[int, ...], optional: frozenset[int], find: DomainFilter, number: int
+) -> None:
+    openings = DomainOpenings(frozenset(range(len(pods))), optional, find)
+
+    goal = bound_goal(limit(), len(pods), free_range(*pods), openings)
+
+    assert goal.bound(pods) == number
+
+
+def test_other_pods_may_close_any_domain() -> None:
+    openings = DomainOpenings(frozenset({0, 1}), frozenset({1}), open_only())
+
+    assert openings.without_limits.optional == {0, 1}
 
 
 def test_the_bound_is_the_number_of_moves_between_domains() -> None:

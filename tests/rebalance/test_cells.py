@@ -111,8 +111,8 @@ def test_more_room_than_hard_constraints_use_is_no_limit() -> None:
 
 
 def test_room_may_be_assumed_where_a_plan_is_unlikely_to_need_it() -> None:
-    slots = {"a1": 3 + SPARE_PODS, "a2": 4 + SPARE_PODS, "b1": 2 + SPARE_PODS}
-    pods = web_pods({"a1": 3, "a2": 3, "b2": 1}, SOFT_BY_HOST)
+    slots = {"a1": 4 + SPARE_PODS, "a2": 5 + SPARE_PODS, "b1": 3 + SPARE_PODS}
+    pods = web_pods({"a1": 3, "a2": 3, "b2": 3}, SOFT_BY_HOST)
     space = space_of(Situation(pods, HOSTS, slots=slots), assumes_room=True)
 
     most = 3 + SPARE_PODS

@@ -117,9 +117,9 @@ def test_constraints_of_some_pods_only_do_not_limit_nodes() -> None:
 
 
 def test_room_is_assumed_on_request() -> None:
-    pods = web_pods({"a1": 3, "b1": 9}, SOFT_BY_HOST)
-    situation = Situation(pods, HOSTS, slots={"a1": 11})
+    pods = web_pods({"a1": 3, "a2": 3, "b1": 9}, SOFT_BY_HOST)
+    situation = Situation(pods, HOSTS, slots={"a1": 12})
 
-    for assumes_room, free in ((True, AMPLE), (False, 11)):
+    for assumes_room, free in ((True, AMPLE), (False, 12)):
         space = compile_situation(situation, assumes_room=assumes_room).space
         assert space.cells[space.index["a1"]].free == (free,)

@@ -1,15 +1,17 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.policy.placement.clusters import spread_over
-from tests.rebalance.situations import Situation, resolve, web_pods, workload_pod
+from tests.policy.placement.clusters import GPU, node, spread_over
+from tests.rebalance.situations import Situation, resolve, web_pods, workload_pod, zone_nodes
 from webhook.policy.model import SCHEDULE_ANYWAY, LabelSelector
+from webhook.policy.placement.census import Census
 from webhook.rebalance.goals import (
     SpreadGoal,
     find_excess,
     find_fixed_goals,
     find_foreign,
     find_goals,
+    shares_goal,
 )
 from webhook.rebalance.pods import EvictionObstacle
 
@@ -41,6 +43,42 @@ def test_equal_constraints_of_workloads_are_one_goal() -> None:
         (("Deployment/web", "StatefulSet/web"), True),
         (("Deployment/web",), False),
     ]
+
+
+def test_a_soft_goal_counts_only_domains_that_its_pods_can_go_to() -> None:
+    nodes = [*zone_nodes("a", "b"), node("c1", "c", taints=[GPU])]
+    hard, soft = goals_of(Situation(web_pods({"a1": 1}, spread_over(), SOFT), nodes))
+    cluster = Situation([], nodes).cluster
+
+    sizes = [goal.tally(cluster.topology, Census()).domains.sizes.keys() for goal in (hard, soft)]
+    assert sizes == [{"a", "b", "c"}, {"a", "b"}]
+
+
+def test_an_empty_domain_without_room_does_not_count_for_a_soft_goal() -> None:
+    situation = Situation(web_pods({"a1": 1}, spread_over(), SOFT), slots={"a1": 1, "b1": 0})
+    hard, soft = goals_of(situation)
+
+    assert hard.tally_open(situation.cluster).domains.sizes.keys() == {"a", "b", "c"}
+    assert soft.tally_open(situation.cluster).domains.sizes.keys() == {"a", "c"}
+
+
+def test_a_soft_goal_whose_domains_are_all_open_is_tallied_as_it_is() -> None:
+    situation = Situation(web_pods({"a1": 1, "b1": 1, "c1": 1}, SOFT), slots={"b1": 1})
+    cluster = situation.cluster
+    (goal,) = goals_of(situation)
+
+    assert goal.tally_open(cluster) == goal.tally(cluster.topology, cluster.placed.census)
+
+
+def test_pods_that_share_a_goal() -> None:
+    situation = Situation(web_pods({"a1": 1}, SOFT))
+    (goal,) = goals_of(situation)
+    topology, census = situation.cluster.topology, situation.cluster.placed.census
+    other = workload_pod("web-9", "b1", [SOFT], workload="StatefulSet/web")
+    hard = workload_pod("web-8", "b1", [spread_over()])
+
+    assert shares_goal(other, goal, topology, census)
+    assert not shares_goal(hard, goal, topology, census)
 
 
 def test_constraints_that_are_no_goals() -> None:

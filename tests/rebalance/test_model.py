@@ -144,7 +144,7 @@ def test_pods_under_several_budgets_or_a_strict_one_stay() -> None:
 
 def test_an_assumption_about_room_is_doubtful_once_a_node_comes_near_it() -> None:
     soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
-    slots = dict.fromkeys(("a1", "a2", "b1"), 5)
+    slots = dict.fromkeys(("a1", "a2", "b1"), 6)
     pods = web_pods({"a1": 3, "a2": 3, "b1": 3, "b2": 3}, soft)
     situation = Situation(pods, HOSTS, slots=slots)
     compiled = compile_situation(situation, assumes_room=True)

@@ -33,6 +33,8 @@ from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 BY_HOST = spread_over(HOSTNAME)
+CORDONED = replace(node("c1", "c"), unschedulable=True)
+IGNORING = replace(SOFT, node_affinity_policy="Ignore")
 FRONT = LabelSelector({"tier": "front"})
 
 
@@ -175,6 +177,46 @@ REACHED: dict[str, Row] = {
         [{"a": 1, "b": 1, "c": 0}, {"a": 1, "b": 1, "c": 0}],
     ),
     "soft only": Row(Situation(web_pods({"a1": 5, "b1": 2}, SOFT)), 2, [{"a": 3, "b": 2, "c": 2}]),
+    "a soft constraint does not count a tainted zone": Row(
+        Situation(web_pods({"a1": 4}, SOFT), [*A_B, node("c1", "c", taints=[GPU])]),
+        2,
+        [{"a": 2, "b": 2}],
+    ),
+    "a soft constraint does not count a cordoned zone": Row(
+        Situation(web_pods({"a1": 4}, SOFT), [*A_B, CORDONED]), 2, [{"a": 2, "b": 2}]
+    ),
+    "a soft constraint does not count a zone without room": Row(
+        Situation(web_pods({"a1": 4}, SOFT), slots={"c1": 0}), 2, [{"a": 2, "b": 2}]
+    ),
+    "a soft constraint counts a zone that is full of its own pods": Row(
+        Situation(web_pods({"a1": 4, "c1": 1}, SOFT), slots={"c1": 1}),
+        2,
+        [{"a": 2, "b": 2, "c": 1}],
+    ),
+    "a soft constraint does not count pods that selectors keep off": Row(
+        Situation(
+            web_pods({"a1": 2, "b1": 2, "c1": 1}, IGNORING, demands=Demands(((ZONE, "a"),))),
+        ),
+        0,
+        [{"a": 2}],
+    ),
+    "a soft constraint even without a zone that takes no pod": Row(
+        Situation(web_pods({"a1": 2, "b1": 2}, SOFT), [*A_B, node("c1", "c", taints=[GPU])]),
+        0,
+        [{"a": 2, "b": 2}],
+    ),
+    "one pod of each node": Row(
+        Situation(
+            web_pods(
+                {"a1": 2, "a2": 2},
+                spread_over(node_taints_policy="Honor"),
+                replace(SOFT, topology_key=HOSTNAME),
+            ),
+            [*zone_nodes("a", nodes=2), *zone_nodes("b"), node("c1", "c", taints=[GPU])],
+        ),
+        2,
+        [{"a": 2, "b": 2}, {"a1": 1, "a2": 1, "b1": 2}],
+    ),
     "volumes of the zones that are too full elsewhere": Row(
         Situation(
             [pinned("web-0", "a1"), pinned("web-1", "a1"), pinned("web-2", "a1")],
@@ -241,13 +283,6 @@ UNREACHED: dict[str, tuple[Callable[[], Situation], list[GoalObstacle | None]]] 
             [pinned("web-0", "a1"), pinned("web-1", "a1")], A_B, storage=zonal_storage("a", "a")
         ),
         [GoalObstacle.NO_NODES],
-    ),
-    "the scheduler prefers a node that is empty": (
-        lambda: Situation(
-            web_pods({"a1": 2, "a2": 0}, SOFT, replace(SOFT, topology_key=HOSTNAME)),
-            [node("a1", "a"), node("a2", "a"), node("b1", "b", taints=[GPU])],
-        ),
-        [GoalObstacle.NO_NODES, None],
     ),
     "a pod awaits a node": (
         lambda: Situation([*web_pods({"a1": 3}), workload_pod("web-9", "", [spread_over()])]),
@@ -349,11 +384,8 @@ def test_the_number_is_not_certain_if_many_workloads_compete_for_room() -> None:
 
 def test_room_on_a_node_is_assumed_and_searched_again_if_it_may_lack() -> None:
     # All replacements go to b1, which is to have more pods than any node before.
-    ignoring = replace(SOFT, node_affinity_policy="Ignore")
-    constraints = (ignoring, replace(ignoring, topology_key=HOSTNAME))
-    pods = web_pods(
-        dict.fromkeys(("a1", "a2", "a3", "a4"), 4), *constraints, demands=Demands(((ZONE, "b"),))
-    )
+    constraints = (SOFT, spread_over(HOSTNAME, max_skew=10))
+    pods = web_pods(dict.fromkeys(("a1", "a2", "a3", "a4"), 4), *constraints)
     nodes = [*zone_nodes("a", nodes=4), *zone_nodes("b")]
 
     roomy = Situation(pods, nodes, slots={"b1": 10}).plan()

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from tests.rebalance.bruteforce import BruteForce
 from tests.rebalance.randomclusters import random_situation
 from tests.rebalance.situations import Situation
+from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.placement.spreads import SpreadConstraints
 from webhook.rebalance.replay import EvictionStep
 
 CASES = 2000 if os.environ.get("EVENSPREAD_E2E") == "long" else 100
@@ -18,6 +20,41 @@ BATCHES = 4  # so that several processes share the cases
 def test_no_strategy_has_fewer_evictions_in_the_worst_case(batch: int) -> None:
     for seed in range(batch, CASES, BATCHES):
         situation = random_situation(seed)
+
+        plan = situation.plan()
+
+        number, reached = BruteForce(situation).least()
+        held = frozenset(i for i, goal in enumerate(plan.goals) if goal.obstacle is None)
+        assert (len(plan.steps), held) == (number, reached), seed
+        assert plan.is_certain, seed
+
+
+def soften(situation: Situation, random: Random) -> Situation:
+    """Make all constraints soft, and cordon a node at random."""
+    nodes = list(situation.nodes)
+    cordoned = random.randrange(len(nodes))
+    nodes[cordoned] = replace(nodes[cordoned], unschedulable=True)
+    pods = [replace(one, spreads=_soften(one.spreads)) for one in situation.pods]
+    return dataclasses.replace(situation, pods=pods, nodes=nodes)
+
+
+def _soften(spreads: SpreadConstraints) -> SpreadConstraints:
+    every = sorted((*spreads.hard, *spreads.soft), key=lambda spread: spread.index)
+    soft = tuple(
+        replace(
+            spread,
+            constraint=replace(spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY),
+            min_domains=1,
+        )
+        for spread in every
+    )
+    return replace(spreads, hard=(), soft=soft)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_no_strategy_for_soft_constraints_has_fewer_evictions(batch: int) -> None:
+    for seed in range(batch, CASES, BATCHES):
+        situation = soften(random_situation(seed), Random(seed))
 
         plan = situation.plan()
 

@@ -1,29 +1,40 @@
 """
-Constraints that no rule judges, since their object is of a kind without known pod templates.
+Constraints that no rule judges, since their kind or their place has no known pod template.
 
-``find_unjudged_list`` finds them. ``describe_unjudged`` names them, and the kind that is meant if
-the kind or the API group is misspelled, or obsolete. This module must not judge constraints.
+``find_unjudged_list`` finds them in objects of other kinds. ``describe_unjudged`` names them, and
+the kind that is meant if the kind or the API group is misspelled, or obsolete.
+``find_misplaced_lists`` and ``describe_misplaced`` do the same for objects of known kinds, where a
+field on the way to the list is misspelled or missing. This module must not judge constraints.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Any
 
-from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES
+from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, KNOWN_TEMPLATES
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
     LIST_NAME,
     FieldPath,
+    TemplatePath,
     format_path,
     is_array,
     is_object,
 )
+from webhook.policy.places import (
+    ENTRIES,
+    TemplatePlaces,
+    fits_pattern,
+    format_pattern,
+    list_patterns,
+)
+from webhook.policy.unknown_fields import find_unknown_in_object
 
 DEEPEST_LIST = 12  # levels of an object that are searched; known operators need six
 
 SIMILARITY = 0.8
-"""Similarity, from 0 to 1, from which on a kind or a group is taken for a misspelled one."""
+"""Similarity, from 0 to 1, from which on a kind, group or path is taken for a misspelled one."""
 
 _LONGEST_NAME = 64  # characters that are compared; the longest known name has 24
 
@@ -32,6 +43,7 @@ _NOT_JUDGED = frozenset(
         "properties",  # of schemas
         "values", "valuesObject", "valuesInline",  # of charts
         "patchStrategicMerge", "pattern", "anyPattern",  # of Kyverno's policies
+        "annotations", "managedFields",  # of metadata
     }
 )  # fmt: skip
 
@@ -54,7 +66,37 @@ def find_unjudged_list(value: Any, kind: GroupKind) -> FieldPath | None:
     is_own = kind.group.endswith(_OWN_DOMAIN) and kind.kind not in _NAMES
     if is_own or kind in _WITHOUT_PODS or kind.group == "evenspread.io":
         return None
-    return _find_list(value)
+    return next(_find_lists(value), None)
+
+
+def find_misplaced_lists(
+    value: Any, kind: GroupKind, places: TemplatePlaces
+) -> Iterator[FieldPath]:
+    """
+    Find lists of constraints in an object of a known kind that are neither judged nor TSC011.
+
+    The status is not searched, nor is a kind whose places are configured: it may have more lists.
+
+    Args:
+        places: Where objects of this kind hold pod templates.
+    """
+    if KNOWN_TEMPLATES.get(kind) != places or not is_object(value):
+        return
+    judged = _list_known(places)
+    written = {name: inner for name, inner in value.items() if name != "status"}
+    found = [
+        path
+        for path in _find_lists(written)
+        if not any(fits_pattern(path, pattern) for pattern in judged)
+    ]
+    unknown = find_unknown_in_object(value, kind, places) if found else ()
+    reported = {finding.path for finding in unknown}
+    yield from (path for path in found if path not in reported)
+
+
+def _list_known(places: TemplatePlaces) -> list[TemplatePath]:
+    """List the paths of constraints that are judged, with ``ENTRIES`` for the entries of lists."""
+    return [(*pattern, *CONSTRAINTS_IN_POD) for pattern in list_patterns(places)]
 
 
 def describe_unjudged(
@@ -78,6 +120,22 @@ def describe_unjudged(
         return f"{problem}: {hint} Otherwise {advice}" if hint else f"{problem}: {advice}"
     unknown = f"{api_version} has no kind {kind.kind} with a pod template"
     return f"{problem}: {unknown}; {hint or 'correct kind or apiVersion'}"
+
+
+def describe_misplaced(path: FieldPath, kind: GroupKind, places: TemplatePlaces) -> str:
+    """Describe a list at no known place, and name the place that is meant, or all known ones."""
+    problem = f"{format_path(path)} of {kind} is not judged"
+    written = _format_parent(ENTRIES if isinstance(step, int) else step for step in path)
+    known = _list_known(places)
+    likeness, meant = max((_compare(written, _format_parent(one)), one) for one in known)
+    if likeness >= SIMILARITY:
+        return f"{problem}: did you mean {format_pattern(meant)}?"
+    return f"{problem}: write it at {' or '.join(map(format_pattern, known))}"
+
+
+def _format_parent(path: Iterable[str]) -> str:
+    """Write the path of the object that holds a list."""
+    return format_pattern(tuple(path)[:-1])
 
 
 def is_in_template(path: FieldPath) -> bool:
@@ -117,17 +175,16 @@ def _compare(written: str, known: str) -> float:
     return SequenceMatcher(None, written[:_LONGEST_NAME].lower(), known.lower()).ratio()
 
 
-def _find_list(value: Any) -> FieldPath | None:
-    """Find a list of constraints that is not empty, without recursion: dumps have many objects."""
+def _find_lists(value: Any) -> Iterator[FieldPath]:
+    """Find the lists of constraints that are not empty, without recursion: dumps are large."""
     left: list[tuple[FieldPath, Any]] = [((), value)]
     while left:
         path, outer = left.pop()
         for name, inner in _list_members(outer) if len(path) < DEEPEST_LIST else ():
             if name == LIST_NAME and is_array(inner) and any(map(is_object, inner)):
-                return (*path, name)
-            if (is_object(inner) or is_array(inner)) and name not in _NOT_JUDGED:
+                yield (*path, name)
+            elif (is_object(inner) or is_array(inner)) and name not in _NOT_JUDGED:
                 left.append(((*path, name), inner))
-    return None
 
 
 def _list_members(value: Any) -> Iterable[tuple[str | int, Any]]:

@@ -5,7 +5,9 @@ Rebalance: the fewest evictions after which the constraints of workloads hold, a
 
 - **Constraints.** A constraint holds as in the audit's rule TSC114: the domain with most counted
   pods has at most maxSkew more than the global minimum, over the domains with eligible nodes; the
-  global minimum is 0 with fewer domains than minDomains. Constraints that do not count the pods
+  global minimum is 0 with fewer domains than minDomains. For a soft constraint a domain counts only
+  if pods can go there: by their demands and by cordons, as in the audit, and, while it has
+  no counted pods, if a node of it passes all other filters. Constraints that do not count the pods
   that have them, and the System defaults of kube-scheduler, are no goals; the latter still rank
   nodes.
 - **Evictions.** A pod is evicted and leaves; its controller creates a replacement with the same
@@ -29,11 +31,13 @@ Rebalance: the fewest evictions after which the constraints of workloads hold, a
 
 The modules, from the inside:
 
-1. ``pods`` and ``budgets`` are the input; ``goals`` finds the constraints.
+1. ``pods`` and ``budgets`` are the input; ``goals`` finds the constraints, ``opendomains`` the
+   domains that count for soft ones.
 2. ``kinds`` sorts pods that need not be told apart, ``cells`` does so with nodes. The number of
    pods of each kind in each cell is a state of the search.
 3. ``counts`` and ``bounds`` compile constraints to functions of a state, ``model`` has the
-   evictions of a state and the states after them; ``compilation`` builds all this for some pods.
+   evictions of a state and the states after them, ``openings`` the domains that count in it;
+   ``compilation`` builds all this for some pods.
 4. ``search`` defines strategies. ``paths`` finds one without going back, ``exhaustive`` and
    ``deepening`` the shortest one; ``solution`` decides which goals are reached.
 5. ``replay`` turns a strategy into steps, and places each replacement again by all filters.

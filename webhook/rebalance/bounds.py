@@ -5,14 +5,19 @@ If the least full domain has *m* pods in the end, no domain has more than *m* + 
 eviction takes one pod out of one domain and brings at most one into another, so at least as many
 are needed as there are pods above the latter, and as there are pods missing below the former. The
 bound is the smallest of these numbers over all *m* that the pods that stay, and the room, allow.
+
+A domain of a soft constraint may be *optional*: without pods it counts only if a node of it takes
+one. No pods are missing there for the bound, but whether the constraint holds is exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from webhook.rebalance.cells import Column, NodeCell, StateSpace
+from webhook.rebalance.cells import Column, NodeCell, State, StateSpace
 from webhook.rebalance.counts import CellCounts, CompiledLimit
 from webhook.rebalance.goals import GoalObstacle
 
@@ -78,6 +83,41 @@ def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
     return max(0, room)
 
 
+DomainFilter: TypeAlias = Callable[[State, Collection[int]], AbstractSet[int]]
+"""Finds domains of which a node takes a pod, among them those of some empty ones that do."""
+
+
+class DomainOpenings(msgspec.Struct, frozen=True):
+    """
+    When the domains of a constraint count.
+
+    Attributes:
+        domains: All domains of a soft constraint; none of a hard one, whose domains always count.
+        optional: Those that may not count while they have no pods.
+        find_open: None for a hard constraint.
+    """
+
+    domains: frozenset[int] = frozenset()
+    optional: frozenset[int] = frozenset()
+    find_open: DomainFilter | None = None
+
+    @property
+    def without_limits(self) -> "DomainOpenings":
+        """The same if other pods may take the room of any domain."""
+        return replace(self, optional=self.domains)
+
+    def list_counted(self, pods: Sequence[int], state: State) -> list[int]:
+        """List the pods of the domains that count in a state."""
+        empty = {domain for domain in self.optional if not pods[domain]}
+        opened = self.find_open(state, empty) if self.find_open and empty else empty
+        closed = empty - opened
+        return [number for domain, number in enumerate(pods) if domain not in closed]
+
+
+ALWAYS_OPEN = DomainOpenings()
+"""Those of a hard constraint."""
+
+
 class GoalBound(msgspec.Struct, frozen=True):
     """
     The bound of one constraint.
@@ -87,6 +127,7 @@ class GoalBound(msgspec.Struct, frozen=True):
         highest: The largest.
         obstacle: Why the constraint can never hold; None if there are such numbers.
         obstacle_domains: The domains in which the obstacle is; empty if it is in none.
+        openings: When the domains count.
     """
 
     counts: int
@@ -96,15 +137,22 @@ class GoalBound(msgspec.Struct, frozen=True):
     highest: int
     obstacle: GoalObstacle | None = None
     obstacle_domains: tuple[int, ...] = ()
+    openings: DomainOpenings = ALWAYS_OPEN
 
-    def bound(self, pods: Sequence[int]) -> int:
+    def bound(self, pods: Sequence[int], state: State = ()) -> int:
         """
         Bound the evictions from below; 0 exactly if the constraint holds.
 
         Args:
             pods: By domain.
+            state: The state that has them; matters only to soft constraints.
         """
-        return self.find_level(pods)[0]
+        least = self.find_level(pods)[0]
+        if not self.openings.optional or least >= UNREACHABLE:
+            return least
+        counted = self.openings.list_counted(pods[: self.size], state)
+        holds = max(counted, default=0) - min(counted, default=0) <= self.max_skew
+        return 0 if holds else max(1, least)
 
     def find_level(self, pods: Sequence[int]) -> tuple[int, int]:
         """
@@ -134,17 +182,38 @@ class GoalBound(msgspec.Struct, frozen=True):
         return sum([number - limit for number in pods if number > limit])
 
     def _missing(self, pods: Sequence[int], minimum: int) -> int:
+        if optional := self.openings.optional:
+            pods = [number for domain, number in enumerate(pods) if domain not in optional]
         return sum([minimum - number for number in pods if number < minimum])
 
 
-def bound_goal(limit: CompiledLimit, size: int, reach: DomainRange) -> GoalBound:
-    """Find the numbers of pods that the least full domain can have in the end."""
+def bound_goal(
+    limit: CompiledLimit,
+    size: int,
+    reach: DomainRange,
+    openings: DomainOpenings = ALWAYS_OPEN,
+) -> GoalBound:
+    """
+    Find the numbers of pods that the least full domain can have in the end.
+
+    Args:
+        openings: When the domains count.
+    """
     has_minimum = size >= max(1, limit.min_domains)
     fixed = max(0, max(reach.least, default=0) - limit.max_skew)
-    free = _find_minimum(reach, size) if has_minimum else 0
-    highest = min(free, *reach.most) if has_minimum else 0
+    required = [domain for domain in range(size) if domain not in openings.optional]
+    free = _find_minimum(reach, required) if has_minimum else 0
+    most = [reach.most[domain] for domain in required]
+    highest = min(free, *most) if has_minimum and most else free
     lowest = max(fixed, _find_limit(reach, highest + limit.max_skew) - limit.max_skew)
-    bound = GoalBound(limit.counts, size, limit.max_skew, lowest, highest)
+    bound = GoalBound(
+        limit.counts,
+        size,
+        limit.max_skew,
+        lowest,
+        highest,
+        openings=openings,
+    )
     if lowest <= highest:
         return bound
     if not has_minimum:
@@ -152,7 +221,7 @@ def bound_goal(limit: CompiledLimit, size: int, reach: DomainRange) -> GoalBound
     if fixed > free:
         domains = _find_domains(reach.least, max(reach.least))
         return replace(bound, obstacle=GoalObstacle.FIXED_PODS, obstacle_domains=domains)
-    domains = _find_domains(reach.most, min(reach.most))
+    domains = tuple(one for one in required if reach.most[one] == min(most))
     return replace(bound, obstacle=GoalObstacle.NO_NODES, obstacle_domains=domains)
 
 
@@ -161,10 +230,13 @@ def _find_domains(pods: Sequence[int], number: int) -> tuple[int, ...]:
     return tuple(domain for domain, found in enumerate(pods) if found == number)
 
 
-def _find_minimum(reach: DomainRange, size: int) -> int:
-    """Find how many pods all domains can have, beside those that stay; their room is ignored."""
-    numbers = range(reach.total // size, 0, -1)
-    fitting = (one for one in numbers if sum(max(one, n) for n in reach.least) <= reach.total)
+def _find_minimum(reach: DomainRange, required: Sequence[int]) -> int:
+    """Find how many pods some domains can have, beside those that stay; their room is ignored."""
+    least = [reach.least[domain] for domain in required]
+    if not least:
+        return reach.total
+    numbers = range(reach.total // len(least), 0, -1)
+    fitting = (one for one in numbers if sum(max(one, n) for n in least) <= reach.total)
     return next(fitting, 0)
 
 

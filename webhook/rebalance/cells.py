@@ -108,7 +108,7 @@ class StateSpace(msgspec.Struct, frozen=True):
             self,
             cells=tuple(
                 replace(cell, free=(AMPLE,), ceiling=most)
-                if len(cell.free) == len(cell.nodes) == 1 and most <= cell.free[0] < AMPLE
+                if len(cell.free) == len(cell.nodes) == 1 and most < cell.free[0] < AMPLE
                 else cell
                 for cell in self.cells
             ),

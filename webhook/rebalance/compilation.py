@@ -30,6 +30,7 @@ from webhook.rebalance.model import (
     RebalanceModel,
     find_evictable,
 )
+from webhook.rebalance.openings import compile_openings, may_close, place_state
 from webhook.rebalance.pods import WorkloadPod
 
 
@@ -97,7 +98,10 @@ def compile_model(
     ]
     wanted = [goal.tally(topology, census) for goal in goals]
     seen = [*wanted, *(tally for one in tallies for tally in (*one.hard, *one.soft))]
-    space = divide_nodes(sorted_pods, seen, list(_limit_nodes(tallies, sorted_pods)), rest)
+    # With such a limit, room that other pods take may be missed.
+    is_open = not any(may_close(goal, sorted_pods) for goal in goals)
+    node_limits = list(_limit_nodes(tallies, sorted_pods)) if is_open else []
+    space = divide_nodes(sorted_pods, seen, node_limits, rest)
     if assumes_room:
         space = space.assume_room()
     table = _CountsTable(space)
@@ -108,8 +112,15 @@ def compile_model(
     evictable, counts = find_evictable(space.pods, budgets), table.counts
     ranges = [find_range(counts[limit.counts], space, evictable) for limit in limits]
     sizes = [counts[limit.counts].size for limit in limits]
-    bounds = tuple(map(bound_goal, limits, sizes, ranges))
-    loose = tuple(map(bound_goal, limits, sizes, [one.without_limits for one in ranges]))
+    openings = [
+        compile_openings(goal, tally, counts[limit.counts], model, rest)
+        for goal, tally, limit in zip(goals, wanted, limits, strict=True)
+    ]
+    bounds = tuple(map(bound_goal, limits, sizes, ranges, openings))
+    unlimited = [one.without_limits for one in ranges]
+    loose = tuple(
+        map(bound_goal, limits, sizes, unlimited, [one.without_limits for one in openings])
+    )
     return CompiledPlan(space, model, bounds, loose)
 
 
@@ -162,12 +173,7 @@ def _filter_cells(space: StateSpace, cluster: SchedulingCluster) -> CellFilter:
     """Return the function that runs all filters but that of constraints."""
 
     def find_passing(rest: State, kind: int) -> Iterator[int]:
-        placed = cluster.placed.copy()
-        for node, column in zip(space.nodes, rest, strict=True):
-            for index, number in enumerate(column):
-                for _ in range(number):
-                    placed.add(space.kinds[index].placed, node.name)
-        trial = dataclasses.replace(cluster, placed=placed)
+        trial = place_state(rest, space, cluster)
         filters = prepare_filters(space.kinds[kind].replacement, (), trial)
         for index, node in enumerate(space.nodes):
             if filters.reject(node) is None:

@@ -2,7 +2,8 @@
 The constraints that a plan makes hold: ``find_goals``, and ``find_fixed_goals`` of other pods.
 
 A constraint holds as the audit's rule TSC114 sees it: the domain with most counted pods has at most
-maxSkew more than the global minimum, over the domains with eligible nodes.
+maxSkew more than the global minimum, over the domains with eligible nodes; for a soft constraint,
+over those of them that pods can go to.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,10 +13,13 @@ import msgspec
 
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.filters.cluster import SchedulingCluster
+from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.place import tally_constraints
 from webhook.policy.placement.spreads import SpreadConstraint, SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally
 from webhook.policy.placement.topology import Topology
+from webhook.rebalance.opendomains import find_open, tally_reachable
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
 
@@ -42,12 +46,14 @@ class SpreadGoal(msgspec.Struct, frozen=True):
         workloads: KIND/NAME of each workload that has it, all in the namespace of ``pod``; none if
             only pods without a controller have it.
         pod: One of their pods, to count by.
+        pods: One of each family that has it.
     """
 
     workloads: tuple[str, ...]
     pod: IncomingPod
     spreads: SpreadConstraints
     spread: SpreadConstraint
+    pods: tuple[FilterPod, ...] = ()
 
     @property
     def is_hard(self) -> bool:
@@ -59,9 +65,30 @@ class SpreadGoal(msgspec.Struct, frozen=True):
         return pod.namespace == self.pod.namespace and self.spread.counts(pod.labels)
 
     def tally(self, topology: Topology, census: Census) -> PodTally:
-        """Count the pods of each domain."""
-        tallies = tally_constraints(self.pod, self.spreads, topology, census).by_index
+        """
+        Count the pods of each domain; for a soft constraint, of those that the pods can go to.
+
+        Room, and what else depends on other pods, is left out of account.
+        """
+        tallies = tally_reachable(self.pod, self.spreads, topology, census)
         return next(tally for tally in tallies if tally.spread.index == self.spread.index)
+
+    def tally_open(self, cluster: SchedulingCluster) -> PodTally:
+        """
+        Count the pods of each domain that counts with all pods of a cluster.
+
+        kube-scheduler scores a soft constraint by the domains of nodes that pass all filters only.
+        A domain with counted pods counts as well, since an eviction makes room there.
+
+        Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
+        """
+        tally = self.tally(cluster.topology, cluster.placed.census)
+        empty = () if self.is_hard else tally.domains.sizes.keys() - tally.pods.keys()
+        if not empty:
+            return tally
+        closed = empty - find_open(self.pods, tally, empty, cluster)
+        kept = tally.domains.sizes.keys() - closed
+        return tally.within(tally.domains.keep(kept)) if closed else tally
 
 
 def find_excess(tally: PodTally) -> int:
@@ -83,6 +110,12 @@ def find_goals(
     """
     spread = (one for one in pods if one.is_spread)
     return tuple(_collect(spread, topology, census).values())
+
+
+def shares_goal(one: WorkloadPod, goal: SpreadGoal, topology: Topology, census: Census) -> bool:
+    """Whether a pod has the constraint of a goal."""
+    identity = _identify(goal, goal.tally(topology, census))
+    return identity in _collect((one,), topology, census)
 
 
 def find_fixed_goals(
@@ -123,14 +156,15 @@ def _collect(
     found: dict[object, SpreadGoal] = {}
     for one in pods:
         names = (one.workload,) if one.workload else ()
-        for tally in tally_constraints(one.replacement, one.spreads, topology, census).by_index:
+        for tally in tally_reachable(one.replacement, one.spreads, topology, census):
             if not tally.matches_pod or not _is_wanted(tally.spread, one.spreads):
                 continue
             goal = SpreadGoal(names, one.replacement, one.spreads, tally.spread)
             identity = _identify(goal, tally)
             known = found.get(identity, goal)
             merged = tuple(dict.fromkeys((*known.workloads, *names)))
-            found[identity] = msgspec.structs.replace(known, workloads=merged)
+            alike = (*known.pods, one.replacement)
+            found[identity] = msgspec.structs.replace(known, workloads=merged, pods=alike)
     return found
 
 

@@ -51,6 +51,7 @@ class RebalanceModel:
     The evictions of each state, and the states that each may lead to.
 
     Attributes:
+        space: The kinds and cells.
         start: The canonical state at the start.
         work: Number of cells that were looked at.
         is_doubtful: Whether a state was looked at in which an assumption about room may fail.
@@ -63,7 +64,7 @@ class RebalanceModel:
         rules: Sequence[KindRules],
         budgets: Sequence[PodDisruptionBudget],
     ) -> None:
-        self._space = space
+        self.space = space
         self.counts, self._rules, self._budgets = tuple(counts), tuple(rules), budgets
         groups = defaultdict[int, list[int]](list)
         self._group = space.groups
@@ -79,7 +80,7 @@ class RebalanceModel:
     @property
     def kinds(self) -> tuple[PodKind, ...]:
         """The kinds of the pods."""
-        return self._space.kinds
+        return self.space.kinds
 
     def canonical(self, state: State) -> State:
         """Return the state that represents all that are equal but for an exchange of cells."""
@@ -172,7 +173,7 @@ class RebalanceModel:
     def _find_cells(self, rest: State, kind: int) -> Sequence[int]:
         """Find the cells that the scheduler may choose for the replacement of a pod that left."""
         rules = self._rules[kind]
-        find_passing = rules.passing or self._find_room
+        find_passing = rules.passing or self.find_room
         passing = list(find_passing(rest, kind))
         for limit in rules.hard:
             counts = self.counts[limit.counts]
@@ -185,9 +186,9 @@ class RebalanceModel:
             ]
         return rules.ranking(rest, passing) if rules.ranking and passing else passing
 
-    def _find_room(self, rest: State, kind: int) -> Iterator[int]:
+    def find_room(self, rest: State, kind: int) -> Iterator[int]:
         """Yield the cells that pass the filters, if besides constraints only resources matter."""
-        requests = self._space.requests
+        requests = self.space.requests
         wanted = requests[kind]
         for cell, free, ceiling in self._limited[kind]:
             column = rest[cell]
@@ -204,7 +205,7 @@ class RebalanceModel:
     @cached_property
     def _limited(self) -> Sequence[Sequence[tuple[int, Column, int | None]]]:
         """By kind, the cells that it may enter, with what is free there."""
-        cells = self._space.cells
+        cells = self.space.cells
         return [
             [(i, cell.free, cell.ceiling) for i, cell in enumerate(cells) if cell.passes[kind]]
             for kind in range(len(self.kinds))

@@ -196,7 +196,7 @@ def _compare(
     after: SchedulingCluster,
     failure: _GoalFailure | None,
 ) -> GoalResult:
-    first, last = (goal.tally(one.topology, one.placed.census) for one in (before, after))
+    first, last = goal.tally_open(before), goal.tally_open(after)
     return GoalResult(goal, first, last, *failure) if failure else GoalResult(goal, first, last)
 
 
@@ -208,8 +208,7 @@ def _plan_component(
 ) -> _Part:
     """Plan some workloads, and move the pods of the cluster along."""
     pods, goals = component
-    tallies = [goal.tally(cluster.topology, cluster.placed.census) for goal in goals]
-    excess = [find_excess(tally) for tally in tallies]
+    excess = [find_excess(goal.tally_open(cluster)) for goal in goals]
     broken = [index for index, number in enumerate(excess) if number]
     if not broken:
         return _Part()

@@ -67,7 +67,7 @@ class SearchProblem:
         found = self._known.get(state)
         if found is None:
             pods = self.model.count_pods(state)
-            each = [[goal.bound(pods[goal.counts]) for goal in part] for part in self._parts]
+            each = [[goal.bound(pods[goal.counts], state) for goal in part] for part in self._parts]
             # Goals that count the same pods may be served by the same evictions.
             highest = sum(max(part) for part in each)
             found = self._known[state] = (min(highest, UNREACHABLE), sum(map(sum, each)))

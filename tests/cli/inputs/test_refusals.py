@@ -9,7 +9,7 @@ from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import Version
-from webhook.policy.kinds import DEPLOYMENT, POD, STATEFUL_SET
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, POD, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 STORED = {"uid": "u1", "resourceVersion": "1"}
@@ -76,4 +76,32 @@ def test_replicas_and_the_strategy_are_refused_without_a_rule(
     found = find_refusals(subject, resolve(Version(1, minor), {}))
 
     assert {refusal.rule for refusal in found} == {""}
+    assert [refusal.field.rpartition(".")[2] for refusal in found] == fields
+
+
+WHOLE = {"containers": [{"name": "c", "image": "i"}]}
+
+# kind, members of the specification, specification of the pods, fields that are refused
+FIELDS: dict[str, tuple[GroupKind, dict[str, Any], dict[str, Any], list[str]]] = {
+    "a DaemonSet": (
+        DAEMON_SET, {"updateStrategy": {"rollingUpdate": {"maxSurge": 1}}}, {}, ["maxSurge"]
+    ),
+    "a Job": (JOB, {"parallelism": -2}, {}, ["parallelism"]),
+    "a selector of other pods": (
+        DEPLOYMENT, {"selector": {"matchLabels": {"app": "nope"}}}, {}, ["labels"]
+    ),
+    "no selector": (DEPLOYMENT, {}, WHOLE, ["selector", "labels"]),
+    "no selector in a snapshot": (DEPLOYMENT, {}, {}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "members", "pod", "fields"), FIELDS.values(), ids=FIELDS.keys())
+def test_fields_that_are_refused_by_kind(
+    kind: GroupKind, members: dict[str, Any], pod: dict[str, Any], fields: list[str]
+) -> None:
+    spec = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": pod}, **members}
+    subject = ExplainSubject(kind, ("spec", "template"), "shop", {"spec": spec}, exists=False)
+
+    found = find_refusals(subject, gates())
+
     assert [refusal.field.rpartition(".")[2] for refusal in found] == fields

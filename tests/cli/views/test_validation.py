@@ -246,6 +246,22 @@ def test_a_template_whose_pods_are_refused_has_warnings_and_with_strict_causes(
     assert written == [("TSC008", "remove matchLabelKeys[1], or app from labelSelector")]
 
 
+@pytest.mark.parametrize(
+    ("strict", "causes", "warnings"),
+    [(False, ["TSC001"], ["TSC008"]), (True, ["TSC001", "TSC008"], [])],
+)
+def test_a_denial_does_not_hide_that_pods_are_refused(
+    strict: bool, causes: list[str], warnings: list[str]
+) -> None:
+    text = MERGED_TWICE.replace("maxSkew: 1", "maxSkew: 0")
+    servers = [gates(Version(1, 34))]
+    (found,) = reports_on(read(text), BUILT_IN_TEMPLATES, servers, strict=strict)
+
+    assert found.code == 422
+    assert [cause.rule for cause in found.causes] == causes
+    assert [notice.rule for notice in found.warnings] == warnings
+
+
 JOB_SET = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet

@@ -125,7 +125,11 @@ def _check_json(text: str) -> None:
 
 
 def _as_go(value: Any) -> Any:
-    """Turn integers of more than 64 bits into floats, as Go reads them from YAML."""
+    """
+    Turn numbers into those that Go reads from YAML.
+
+    Integers of more than 64 bits become floats, and shorter floats without a fraction integers.
+    """
     match value:
         case dict():
             return {key: _as_go(held) for key, held in value.items()}
@@ -133,6 +137,8 @@ def _as_go(value: Any) -> Any:
             return [_as_go(held) for held in value]
         case int() if not isinstance(value, bool):
             return value if -(2**63) <= value < 2**64 else float(value)
+        case float() if value.is_integer() and -(2**63) <= value < 2**64:
+            return int(value)
         case _:
             return value
 

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 from tests.build import NAMESPACE, constraint, gates, policy, selector
 from tests.policy.advice.subjects import GPU, NOT_READY, THREE, admission, audit, node, zones
 from tests.policy.placement.clusters import WEB
-from webhook.policy.advice.context import ClusterState, CountedKey, resolve_valid, tolerates_cordons
+from webhook.policy.advice.context import ClusterState, CountedKey, resolve_valid
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
@@ -25,8 +25,6 @@ def test_cordoned_nodes_are_for_those_that_tolerate_it() -> None:
 
     assert cordoned not in known.schedulable(Demands()).nodes
     assert cordoned in known.schedulable(ANY).nodes
-    assert tolerates_cordons(ANY)
-    assert not tolerates_cordons(Demands())
 
 
 def test_cordoned_nodes_and_those_that_are_not_ready_form_lasting_domains() -> None:

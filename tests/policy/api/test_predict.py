@@ -10,6 +10,7 @@ from tests.build import gates, pod, spread, template, workload
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import (
     REFUSED,
+    REFUSED_LATER,
     PredictedResponse,
     Request,
     is_stored_object,
@@ -279,6 +280,50 @@ def test_the_pods_of_an_accepted_template_are_refused(
     fields = [f"{at}[{i}].matchLabelKeys[{j}]" for i, j in keys]
     assert [one.error.field for one in refused] == fields
     assert all(one.error.message.endswith(REFUSED) for one in refused)
+    assert REFUSED.startswith("exists in both matchLabelKeys and labelSelector")
+
+
+KEY_IN_BOTH: dict[str, object] = {
+    "matchLabelKeys": ["app"],
+    "labelSelector": {"matchLabels": {"app": "web"}},
+}
+BROKEN: dict[str, tuple[dict[str, object], list[str]]] = {
+    "another field": (spread(maxSkew=0, **KEY_IN_BOTH), ["TSC001"]),
+    "several fields": (spread(maxSkew=0, minDomains=0, **KEY_IN_BOTH), ["TSC001", "TSC005"]),
+    "the mode": (
+        spread(whenUnsatisfiable="ScheduleAnyway", minDomains=3, **KEY_IN_BOTH),
+        ["TSC006"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("constraint", "rules"), BROKEN.values(), ids=BROKEN.keys())
+def test_the_pods_of_a_refused_template_would_be_refused_too(
+    constraint: dict[str, object], rules: list[str]
+) -> None:
+    answer = predict_response(submit(DEPLOYMENT, constraint), NEWEST)
+
+    assert [finding.rule for finding in answer.findings] == rules
+    assert [one.error.field[-17:] for one in answer.refused] == ["matchLabelKeys[0]"]
+    assert [one.error.problem for one in answer.refused] == [REFUSED_LATER]
+
+
+def test_a_key_that_kube_apiserver_reports_itself_is_reported_once() -> None:
+    answer = predict_response(submit(DEPLOYMENT, spread(maxSkew=0, **KEY_IN_BOTH)), LEGACY)
+
+    assert [finding.rule for finding in answer.findings] == ["TSC001", "TSC008"]
+    assert answer.refused == []
+
+
+@given(st.lists(strategies.good_json_constraints, max_size=3))
+def test_a_violation_elsewhere_hides_no_refused_pods(
+    constraints: list[dict[str, object]],
+) -> None:
+    sent, beside = submit(DEPLOYMENT, *constraints), submit(DEPLOYMENT, *constraints, BAD)
+
+    refused = [one.error.field for one in predict_response(sent, NEWEST).refused]
+
+    assert [one.error.field for one in predict_response(beside, NEWEST).refused] == refused
 
 
 @given(st.lists(strategies.good_json_constraints, max_size=3), st.sampled_from(("", "-", ".web")))

@@ -9,6 +9,7 @@ from tests.strategies import any_constraints
 from webhook.policy import render
 from webhook.policy.api.schema import (
     DUPLICATE_FIELD,
+    UNKNOWN_FIELD,
     StrictFinding,
     find_unknown_fields,
     is_list_name,
@@ -65,6 +66,13 @@ MEMBERS = {
         "{labelSelector: {matchLabelKeys: [a]}}",
         "labelSelector.matchLabelKeys",
         f"it belongs at {LIST}[0].matchLabelKeys",
+    ),
+    "a shorter name": ("{key: zone}", "key", 'did you mean "topologyKey"?'),
+    "another shorter name": ("{skew: 1}", "skew", 'did you mean "maxSkew"?'),
+    "a field of the constraint under a shorter name in its selector": (
+        "{labelSelector: {selector: {}}}",
+        "labelSelector.selector",
+        "a labelSelector has no such field",
     ),
     "an unknown list in the selector": (
         "{labelSelector: {names: [a]}}", "labelSelector.names", "a labelSelector has no such field"
@@ -133,6 +141,16 @@ PLACES = {
         "spec: {template: {spec: {topologySpreadConstraints: [{}, {maxSkew: 1}], minDomains: 3}}}",
         "spec.template.spec.minDomains",
         f"it belongs at {LIST}[1].minDomains",
+    ),
+    "a field beside an empty list": (
+        "spec: {template: {spec: {topologySpreadConstraints: [], maxSkew: 3}}}",
+        "spec.template.spec.maxSkew",
+        "it belongs in an entry of topologySpreadConstraints",
+    ),
+    "a short name of the list, without entries": (
+        "spec: {template: {spec: {topologySpreadCon: null}}}",
+        "spec.template.spec.topologySpreadCon",
+        'did you mean "topologySpreadConstraints"?',
     ),
     "a field beside constraints that have it": (
         "spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 1}], maxSkew: 3}}}",
@@ -325,6 +343,22 @@ def test_all_findings_of_an_object_are_reported() -> None:
 )
 def test_names_of_the_list(name: str, *, expected: bool) -> None:
     assert is_list_name(name) is expected
+
+
+# members of a constraint -> what to do
+REMEDIES = {
+    "{maxskew: 1}": "# write maxSkew",
+    "{minDomain: 1, minDomains: 2}": "# remove it: a constraint has maxSkew, ",
+    "{matchLabels: {a: b}}": f"# move it to {LIST}[0].labelSelector.matchLabels",
+}
+
+
+@pytest.mark.parametrize(("members", "instead"), REMEDIES.items(), ids=REMEDIES.keys())
+def test_each_finding_says_what_to_do(members: str, instead: str) -> None:
+    (finding,) = find_unknown_fields(yaml.safe_load(in_constraint(members)), [TEMPLATE])
+
+    assert finding.instead.startswith(instead)
+    assert (finding.rule, UNKNOWN_FIELD, DUPLICATE_FIELD) == ("TSC011", "TSC011", "TSC012")
 
 
 def test_only_a_list_out_of_place_hides_a_list() -> None:

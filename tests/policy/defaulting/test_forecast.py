@@ -54,6 +54,23 @@ NOTHING = FakeFacts()
 SELECTING = {"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"}
 
 
+def test_pods_have_a_controller_of_their_workloads_kind_or_of_one_that_it_creates() -> None:
+    assert {kind.kind: row.kind for kind, row in POD_CONTROLLERS.items()} == {
+        "CronJob": "Job",
+        "DaemonSet": "DaemonSet",
+        "Deployment": "ReplicaSet",
+        "DeploymentConfig": "ReplicationController",
+        "Job": "Job",
+        "JobSet": "Job",
+        "LeaderWorkerSet": "StatefulSet",
+        "ReplicaSet": "ReplicaSet",
+        "ReplicationController": "ReplicationController",
+        "Rollout": "ReplicaSet",
+        "Service": "ReplicaSet",
+        "StatefulSet": "StatefulSet",
+    }
+
+
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 def test_the_pods_of_a_kind_are_selected_by_their_controller(kind: GroupKind) -> None:
     warned = forecast_defaults(request(workload(kind)), DEFAULTS, NOTHING)
@@ -184,6 +201,7 @@ def test_what_a_new_pod_would_get_is_described(labelled: bool) -> None:
     nothing = Injection(skip=SkipReason.NO_PROFILE)
     assert [*describe_additions(nothing, labelled=labelled)] == (label if labelled else [])
     zone = InjectedConstraint(Constraint(1, ZONE, "DoNotSchedule"), msgspec.Raw(), "")
-    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone,))
-    defaults = f"evenspread would add the defaults of profile a: {ZONE}"
+    rack = InjectedConstraint(Constraint(1, "rack", "DoNotSchedule"), msgspec.Raw(), "")
+    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone, rack))
+    defaults = f"evenspread would add the defaults of profile a: {ZONE}, rack"
     assert [*describe_additions(some, labelled=labelled)] == [defaults, *label][: 1 + labelled]

@@ -266,14 +266,14 @@ def test_the_selector_is_valid_in_a_pod(obj: Json, facts: FakeFacts) -> None:
         assert hash(derived) == hash(derive_selector(template(obj), NAMESPACE, facts))
 
 
-@pytest.mark.parametrize("more", [1, 2])
-def test_the_sources_of_a_selector_are_limited(more: int) -> None:
+@pytest.mark.parametrize(("more", "rest"), [(0, ()), (1, ("1 more",)), (2, ("2 more",))])
+def test_the_sources_of_a_selector_are_limited(more: int, rest: tuple[str, ...]) -> None:
     facts = cluster(*[{"app": "web"}] * (MOST_SOURCES + more))
     derived = derive_selector(template(pod(labels=LABELS)), NAMESPACE, facts)
 
     assert derived is not None
     assert derived.sources[:2] == ("Service/s0", "Service/s1")
-    assert derived.sources[MOST_SOURCES:] == (f"{more} more",)
+    assert derived.sources[MOST_SOURCES:] == rest
 
 
 @pytest.mark.parametrize(("pairs", "is_small"), [(SMALL, True), (SMALL + 1, False)])

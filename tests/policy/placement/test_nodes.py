@@ -18,8 +18,23 @@ from webhook.policy.placement.nodes import (
     lasting_taints,
     render_taint,
     tolerates,
+    tolerates_cordons,
     uncordon,
 )
+
+
+def test_the_taints_of_a_state_of_a_node_are_passing() -> None:
+    states = (
+        "disk-pressure", "memory-pressure", "network-unavailable", "not-ready", "out-of-service",
+        "pid-pressure", "unreachable", "unschedulable",
+    )  # fmt: skip
+    cloud = ("shutdown", "uninitialized")
+
+    assert {
+        *(f"node.kubernetes.io/{state}" for state in states),
+        *(f"node.cloudprovider.kubernetes.io/{state}" for state in cloud),
+    } == PASSING_TAINTS
+
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 ANY = (Toleration(operator="Exists"),)
@@ -231,6 +246,12 @@ def test_null_values_of_a_node_selector_are_empty() -> None:
     assert pod.demands.pairs == (("disk", ""),)
     assert pod.spec is not None
     assert pod.spec.node_name == ""
+
+
+def test_a_toleration_of_all_taints_is_one_of_cordons() -> None:
+    assert tolerates_cordons(Demands(tolerations=ANY))
+    assert not tolerates_cordons(Demands())
+    assert not tolerates_cordons(Demands(tolerations=None))
 
 
 def test_an_uncordoned_node_keeps_its_other_taints() -> None:

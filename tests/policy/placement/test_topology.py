@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.policy.placement.clusters import GPU, KEYS, demands, node, node_lists
 from webhook.policy.model import ZONE, Node
-from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason
+from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason, Toleration
 from webhook.policy.placement.topology import Domains, Topology, carries_keys
 
 NODES = (node("n1", "a"), node("n2", "b", taints=[GPU]), node("n3"), node("n4", "a"))
@@ -27,6 +27,21 @@ def test_a_node_is_left_out_for_its_taints_where_they_are_honored() -> None:
 
     assert domains.sizes == {"a": 2}
     assert domains.left_out["n2"] == NodeRejection(RejectionReason.TAINT, "gpu:NoSchedule")
+
+
+def test_domains_that_a_pod_can_go_to() -> None:
+    cordoned = Node("n5", {ZONE: "c"}, unschedulable=True)
+    topology = Topology([*NODES, cordoned])
+    tolerating = Demands(tolerations=(Toleration(operator="Exists"),))
+
+    assert topology.reachable(ZONE, (ZONE,), Demands()).sizes == {"a": 2}
+    assert topology.reachable(ZONE, (ZONE,), tolerating).sizes == {"a": 2, "b": 1, "c": 1}
+
+
+def test_only_some_domains_are_kept() -> None:
+    domains = Topology(NODES).domains(ZONE, (ZONE,), Demands(tolerations=None))
+
+    assert domains.keep({"b", "c"}) == Domains(ZONE, {"n2": "b"}, {"b": 1}, domains.left_out)
 
 
 def test_a_key_that_is_not_required_has_the_empty_value() -> None:

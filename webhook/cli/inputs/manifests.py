@@ -4,7 +4,7 @@ Manifests that ``-f`` and ``--facts`` name: their objects and their problems.
 Entry points: ``Inputs`` reads objects, ``InputFiles`` whole files.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from webhook.audit.strict import name_lines
 from webhook.cli.inputs.kustomize import KustomizeFolder, build
@@ -19,7 +19,12 @@ from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import is_constraint_list
 from webhook.policy.places import TemplatePlaces, list_patterns
-from webhook.policy.unjudged import describe_unjudged, find_unjudged_list
+from webhook.policy.unjudged import (
+    describe_misplaced,
+    describe_unjudged,
+    find_misplaced_lists,
+    find_unjudged_list,
+)
 
 STDIN_SOURCE = files.source_of(files.STDIN)
 
@@ -51,7 +56,7 @@ class Inputs:
         strict: bool = False,
         unpack: files.Unpacker = expand,
         project: Project | None = None,
-        judged: Collection[GroupKind] | None = None,
+        judged: Mapping[GroupKind, TemplatePlaces] | None = None,
     ) -> None:
         """
         Store the paths; ``objects`` reads them.
@@ -62,8 +67,8 @@ class Inputs:
                 judges, are problems.
             unpack: Yields the objects of a document that holds several.
             project: Names what to leave out of folders.
-            judged: Kinds with pod templates, of which duplicate keys are findings, and no problems;
-                None if no constraints are judged.
+            judged: Kinds with pod templates -> where they are. Duplicate keys of these kinds are
+                findings, and no problems. None if no constraints are judged.
         """
         self.paths = tuple(paths)
         self._project = project
@@ -71,6 +76,7 @@ class Inputs:
         self._unpack = unpack
         self._judged = judged
         self._unjudged: dict[GroupKind, SourceError] = {}
+        self._misplaced: list[SourceError] = []
         self._references = TemplateReferences()
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
@@ -156,7 +162,9 @@ class Inputs:
     def _examine(self, document: Document) -> None:
         kind = document.group_kind
         self._references.add(document)
-        if self._judged is not None and kind not in self._judged:
+        if self._judged is not None and kind in self._judged:
+            self._note_misplaced(document, kind, self._judged[kind])
+        elif self._judged is not None:
             self._note_unjudged(document, kind, self._judged)
         if self._strict and (self._judged is None or kind not in self._judged):
             self.problems += (
@@ -164,8 +172,16 @@ class Inputs:
                 for key in document.find_duplicate_keys()
             )
 
+    def _note_misplaced(self, document: Document, kind: GroupKind, places: TemplatePlaces) -> None:
+        """Record the lists of constraints at places where none is judged."""
+        found = [
+            document.error(describe_misplaced(path, kind, places), path)
+            for path in find_misplaced_lists(document.value, kind, places)
+        ]
+        (self.problems if self._strict else self._misplaced).extend(found)
+
     def _note_unjudged(
-        self, document: Document, kind: GroupKind, judged: Collection[GroupKind]
+        self, document: Document, kind: GroupKind, judged: Mapping[GroupKind, TemplatePlaces]
     ) -> None:
         """Record the first list of constraints of a kind that is not judged."""
         if kind in self._unjudged or not (path := find_unjudged_list(document.value, kind)):
@@ -184,7 +200,7 @@ class Inputs:
 
     def report(self) -> None:
         """Write to stderr what could not be read, and what was skipped or not judged."""
-        for found in () if self._strict else self._unjudged.values():
+        for found in () if self._strict else (*self._unjudged.values(), *self._misplaced):
             write_stderr(f"note: {found}")
         report_problems(self.problems)
         report_skipped(self.skipped)
@@ -207,7 +223,7 @@ class InputFiles(Inputs):
         *,
         strict: bool,
         project: Project | None = None,
-        judged: Collection[GroupKind] | None = None,
+        judged: Mapping[GroupKind, TemplatePlaces] | None = None,
     ) -> None:
         """Read everything; arguments as for ``Inputs``."""
         super().__init__(paths, strict=strict, project=project, judged=judged)

@@ -191,7 +191,7 @@ def _report_answer(
         stored=tuple(render.constraint(item) for _, answer in answers for item in answer.stored),
     )
     denying = [
-        (request, answer.findings or (answer.refused if strict else []))
+        (request, [*answer.findings, *(answer.refused if strict else ())])
         for request, answer in answers
     ]
     errors = [finding.error for _, findings in denying for finding in findings]

@@ -22,7 +22,7 @@ from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
-from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, find_untolerated
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
 from webhook.policy.placement.spreads import (
     SpreadConstraint,
@@ -87,7 +87,6 @@ class ClusterState:
         self.census = census
         self.members = members
         self.storage_classes = {item.name: item for item in storage_classes}
-        self._schedulable = Topology(node for node in self.topology.nodes if not node.unschedulable)
         self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self._last: tuple[_Query, ConstraintTallies] | None = None
         self.members_of = _cache_members(members)
@@ -113,7 +112,7 @@ class ClusterState:
 
     def schedulable(self, demands: Demands) -> Topology:
         """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
-        return self.topology if tolerates_cordons(demands) else self._schedulable
+        return self.topology.schedulable(demands)
 
     def lasting_domains(self, key: str, keys: tuple[str, ...], demands: Demands) -> Domains:
         """
@@ -173,10 +172,9 @@ class ClusterState:
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
         """
         tallies = self.tally(pod, constraints, gates)
-        nodes = self.schedulable(pod.demands)
         keys = tuple(tally.spread.topology_key for tally in tallies.soft)
         soft = (
-            tally.within(nodes.domains(tally.spread.topology_key, keys, pod.demands))
+            tally.within(self.topology.reachable(tally.spread.topology_key, keys, pod.demands))
             for tally in tallies.soft
         )
         return replace(tallies, soft=tuple(soft)).by_index
@@ -252,8 +250,3 @@ def resolve_valid(
 
 def _is_possible(spread: SpreadConstraint) -> bool:
     return spread.max_skew > 0 and spread.min_domains > 0
-
-
-def tolerates_cordons(demands: Demands) -> bool:
-    """Whether a pod may go to cordoned nodes."""
-    return find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None

@@ -15,7 +15,7 @@ from webhook.policy.advice.closeddomains import (
     find_tainted,
     selects_nodes,
 )
-from webhook.policy.advice.context import AdviceContext, tolerates_cordons
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import counts_itself, hard_constraints
 from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.fields import compares_revisions
@@ -25,7 +25,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key, suggest_soft
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
-from webhook.policy.placement.nodes import Demands
+from webhook.policy.placement.nodes import Demands, tolerates_cordons
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

@@ -9,6 +9,7 @@ Source: apimachinery pkg/util/validation/field errors.go and path.go.
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -67,8 +68,8 @@ class FieldError(msgspec.Struct, frozen=True, order=True, gc=False):
             return str(value)
         if longest is not None and len(value) > longest:
             value = f"{value[:longest]}..."
-        if self.named:  # as Go's ``json.Marshal`` does
-            return json.dumps(value, ensure_ascii=False).translate(_JSON_ESCAPES)
+        if self.named:
+            return format_object(value)
         return quote(value)
 
     def __str__(self) -> str:
@@ -115,6 +116,12 @@ def forbidden(field: str, problem: str) -> FieldError:
 def too_many(field: str, count: int, most: int) -> FieldError:
     """Report a list that is too long."""
     return FieldError(field, TOO_MANY, f"must have at most {most} items", count)
+
+
+def format_object(value: Any) -> str:
+    """Format a value of JSON's types as Go's ``json.Marshal`` does."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.translate(_JSON_ESCAPES)
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:

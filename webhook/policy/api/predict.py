@@ -46,6 +46,12 @@ REFUSED = (
 )
 """The problem of a key that an API server adds to the selector of a pod, which has it already."""
 
+REFUSED_LATER = (
+    "exists in both matchLabelKeys and labelSelector: once kube-apiserver accepts this object, it "
+    "refuses all its pods"
+)
+"""The same of an object that it refuses for other reasons, of which it does not report this one."""
+
 VALIDATES_STATEFUL_SETS = Version(1, 30)  # observed: 1.29 does not, 1.33 does
 
 
@@ -98,7 +104,7 @@ class PredictedResponse:
     Attributes:
         findings: The reasons for a refusal; empty if the object is accepted.
         drops: The fields that are dropped silently because of feature gates.
-        refused: The reasons for which it accepts the object, but refuses every pod that is created
+        refused: Further reasons, for which it refuses no object, but every pod that is created
             from its template.
     """
 
@@ -125,10 +131,13 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
     unjudged = request.unjudged
     findings = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
     judged = tuple(one for i, one in enumerate(stored) if i not in unjudged) if unjudged else stored
-    if findings:
-        return PredictedResponse(findings, judged, [], kept.drops)
-    warned = [one for one in find_warnings(request, stored, at) if one.entry not in unjudged]
     refused = find_refused_pods(request.kind, request.path, request.template, stored, gates)
+    if findings:
+        later = [
+            ApiViolation(one.rule, replace(one.error, problem=REFUSED_LATER)) for one in refused
+        ]
+        return PredictedResponse(findings, judged, [], kept.drops, later)
+    warned = [one for one in find_warnings(request, stored, at) if one.entry not in unjudged]
     return PredictedResponse(findings, judged, warned, kept.drops, refused)
 
 

@@ -187,6 +187,11 @@ class SchedulingPod(PodTemplate, frozen=True, rename="camel", gc=False):
         )
 
 
+def tolerates_cordons(demands: Demands) -> bool:
+    """Whether a pod may go to cordoned nodes."""
+    return find_untolerated((UNSCHEDULABLE,), demands.tolerations or ()) is None
+
+
 class RejectionReason(StrEnum):
     """Why a node is rejected, in kube-scheduler's words where it has any."""
 

@@ -5,13 +5,19 @@ Topology: the domains that the nodes of a cluster form, and the nodes that belon
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Container, Iterable, Mapping
+from functools import cached_property, lru_cache
 
 import msgspec
 
 from webhook.policy.model import Node
-from webhook.policy.placement.nodes import Demands, NodeRejection, RejectionReason, find_mismatch
+from webhook.policy.placement.nodes import (
+    Demands,
+    NodeRejection,
+    RejectionReason,
+    find_mismatch,
+    tolerates_cordons,
+)
 
 CACHED_DOMAINS = 64
 """Results that a Topology caches, at most 0.5 MB each at 5 000 nodes; workloads share a few."""
@@ -32,6 +38,11 @@ class Domains(msgspec.Struct, frozen=True):
     sizes: Mapping[str, int]
     left_out: Mapping[str, NodeRejection]
 
+    def keep(self, kept: Container[str]) -> "Domains":
+        """Keep only the domains with some values; O(nodes)."""
+        values = {name: value for name, value in self.values.items() if value in kept}
+        return Domains(self.key, values, dict(Counter(values.values())), self.left_out)
+
 
 class Topology:
     """
@@ -43,6 +54,22 @@ class Topology:
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes = tuple(nodes)
         self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
+
+    def schedulable(self, demands: Demands) -> "Topology":
+        """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
+        return self if tolerates_cordons(demands) else self._uncordoned
+
+    def reachable(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
+        """
+        Find the domains of a key that a pod can go to, as far as its demands and cordons decide.
+
+        kube-scheduler scores a soft constraint by the domains of nodes that pass the filters only.
+        """
+        return self.schedulable(demands).domains(key, required, demands)
+
+    @cached_property
+    def _uncordoned(self) -> "Topology":
+        return Topology(node for node in self.nodes if not node.unschedulable)
 
     def _find_domains(self, key: str, required: tuple[str, ...], demands: Demands) -> Domains:
         """
