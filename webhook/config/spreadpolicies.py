@@ -198,6 +198,7 @@ def merge_profiles(files: Sequence[Profile], policies: Iterable[SpreadPolicy]) -
 
 
 def describe_unused(name: str) -> PolicyNotice:
+    """Describe a SpreadPolicy that is left out, since a profile of a file has its name."""
     problem = "a profile of the configuration has its name; rename one of the two"
     return PolicyNotice("SpreadPolicyUnused", f"SpreadPolicy {name!r} is not used: {problem}")
 
