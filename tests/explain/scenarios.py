@@ -1,14 +1,15 @@
 """Pods and clusters in short-hand, and Hypothesis strategies for random ones."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.policy.placement import clusters
-from tests.policy.placement.clusters import WEB_POD, gates, running
+from tests.policy.placement.clusters import GPU, WEB_POD, gates, node, running, spread_over
 from webhook.explain.scenario import Scenario
-from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
+from webhook.policy.model import DO_NOT_SCHEDULE, ZONE, Constraint, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import FilterPod
@@ -16,6 +17,12 @@ from webhook.policy.placement.filters.placedpods import PlacedPods
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.placement.topology import Topology
+
+FOUR_NODES = (node("n1", "a"), node("n2", "b"), node("n3", "c", taints=[GPU]), node("n4"))
+"""Nodes of three zones, of which one is tainted, and one without a zone."""
+
+NO_KEY = f"node(s) lack a topology key {ZONE}"
+TAINTED = "node(s) had untolerated taint gpu:NoSchedule"
 
 
 def scenario(
@@ -28,6 +35,11 @@ def scenario(
     pod = FilterPod(WEB_POD.namespace, WEB_POD.labels, demands or Demands())
     spreads = resolve_constraints(constraints, pod.labels, gates())
     return Scenario(pod, spreads, cluster_of(nodes, running(pods or {})))
+
+
+def one_zone(**changes: Any) -> Scenario:
+    """Place a fourth web pod beside three in two zones of ``FOUR_NODES``."""
+    return scenario(FOUR_NODES, spread_over(**changes), pods={"n1": 2, "n2": 1})
 
 
 def cluster_of(nodes: Iterable[Node], census: Census) -> SchedulingCluster:

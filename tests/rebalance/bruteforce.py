@@ -5,8 +5,8 @@ All states that evictions can lead to are listed, and solved backwards: a state 
 evictions if all nodes that the scheduler may choose after some eviction lead to states that are
 solved in fewer. A domain counts for a soft constraint if it has counted pods, or if a node of it
 passes all other filters beside the pods of the state. Pods of the same workload that are alike are
-not told apart, nothing else is clever. Only the filters and scores are those of the product, which
-the scheduler itself has proven.
+not distinguished, and nothing else is optimized. Only the filters and scores are those of the
+product, which are compared with kube-scheduler's.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ Place: TypeAlias = tuple[int, str, bool]
 """The sort of a pod, its node, and whether it is ready."""
 
 State: TypeAlias = tuple[Place, ...]
-"""Sorted, so that pods of one sort are not told apart."""
+"""Sorted, so that pods of one sort are not distinguished."""
 
 Goal: TypeAlias = tuple[WorkloadPod, SpreadConstraint]
 

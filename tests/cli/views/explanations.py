@@ -2,12 +2,8 @@
 
 from typing import Any
 
-from webhook.explain.explanation import (
-    ConstraintExplanation,
-    DomainRow,
-    Explanation,
-    NodeExplanation,
-)
+from webhook.explain.constraints import ConstraintExplanation, DomainRow
+from webhook.explain.explanation import Explanation, NodeExplanation
 from webhook.explain.rollout import Rollout
 
 ZONE = "topology.kubernetes.io/zone"

@@ -7,8 +7,8 @@ from tests.chromium import PATIENCE_MS, launched, needs_browser
 from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, constraint, explanation
 from webhook.cli.views.explanation import NO_CHANGE
 from webhook.cli.views.explanationpage import HEIGHT, MOST_COLUMNS, choose_tone, render_page
+from webhook.explain.constraints import DomainRow
 from webhook.explain.daemons import DaemonReport, MissingPod
-from webhook.explain.explanation import DomainRow
 from webhook.explain.rollout import Rollout
 
 

@@ -125,3 +125,9 @@ def test_a_summary_shows_what_is_exactly_at_a_bound_in_full() -> None:
 
 def test_a_response_has_bounds() -> None:
     assert (MOST_CAUSES, LONGEST_VALUE) == (100, 256)
+
+
+def test_an_object_is_formatted_as_by_go() -> None:
+    assert fielderrors.format_object({"b": [1, 2], "a": {"c": "<é>"}}) == (
+        '{"a":{"c":"\\u003cé\\u003e"},"b":[1,2]}'
+    )

@@ -32,6 +32,10 @@ CASES: dict[str, tuple[Any, set[int]]] = {
         patch(COMPLETE.replace("{max", "{$patch: merge, max", 1), CHANGED),
         {1},
     ),
+    "an entry without its key": (
+        patch(DELETED, COMPLETE.replace("topologyKey: zone, ", "")),
+        {0, 1},
+    ),
     "kept keys": (patch("{$retainKeys: [maxSkew], maxSkew: 1}", COMPLETE), {0}),
     "an order of the entries": (patch(CHANGED, COMPLETE, beside=ORDER), {0}),
     "entries of other types": (patch(DELETED, "3", "a", "null", "{1: a}"), {0, 4}),

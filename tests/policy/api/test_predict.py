@@ -250,6 +250,10 @@ def test_before_keys_are_merged_a_copy_is_judged_as_a_new_pod() -> None:
 
 HASH = "pod-template-hash"
 BY_HASH = spread(matchLabelKeys=[HASH], labelSelector={"matchLabels": {HASH: "6d4c"}})
+TWICE = spread(
+    matchLabelKeys=["app"],
+    labelSelector={"matchExpressions": [{"key": "app", "operator": "Exists"}] * 2},
+)
 REPEATED = spread(matchLabelKeys=[HASH, "app", "app"], labelSelector={})
 BADLY_LABELLED = labelled(template(workload(DEPLOYMENT, KEYED)), app=".web")
 CONTROLLED = replace(submit(POD, APART), kind=GroupKind("example.io", "Web"))
@@ -260,6 +264,7 @@ REFUSALS: dict[str, tuple[Request, Gates, list[tuple[int, int]]]] = {
     "a key that the controller adds": (submit(DEPLOYMENT, BY_HASH), NEWEST, [(0, 0)]),
     "a key that none adds": (submit(STATEFUL_SET, BY_HASH), NEWEST, []),
     "a repeated key": (submit(DEPLOYMENT, REPEATED), NEWEST, [(0, 2)]),
+    "a key that the list has too often by itself": (submit(DEPLOYMENT, TWICE), NEWEST, []),
     "before keys are merged": (submit(DEPLOYMENT, APART), LEGACY, []),
     "a label that pods cannot have": (
         replace(submit(DEPLOYMENT), template=BADLY_LABELLED),

@@ -23,7 +23,7 @@ from webhook.policy.api.scalefields import find_scale_errors
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
-# beside those that the real kube-apiserver is asked about
+# in addition to those that a real kube-apiserver judges
 ERRORS: dict[str, RefusedSpec] = {
     "a string": RefusedSpec(
         DEPLOYMENT, {"replicas": "3"},
@@ -44,6 +44,18 @@ ERRORS: dict[str, RefusedSpec] = {
     "another limit of a Rollout": RefusedSpec(
         ROLLOUT, {"strategy": {"canary": {"maxUnavailable": {}}}},
         [("spec.strategy.canary.maxUnavailable", "an object is no int32: write an integer")],
+    ),
+    "a policy that Go formats as JSON": RefusedSpec(
+        STATEFUL_SET, {"podManagementPolicy": "<a>"},
+        [
+            (
+                "spec.podManagementPolicy",
+                (
+                    'Invalid value: "\\u003ca\\u003e": must be '
+                    "'OrderedReady' or 'Parallel': write OrderedReady, or remove it"
+                ),
+            )
+        ],
     ),
     "an array of limits": RefusedSpec(
         DEPLOYMENT, {"strategy": {"rollingUpdate": [1]}},

@@ -25,7 +25,7 @@ from webhook.policy.model import GroupKind
 
 NO_OBJECT = "an array is no object: write its fields, or remove it"
 
-# beside those that the real kube-apiserver is asked about
+# in addition to those that a real kube-apiserver judges
 OTHERS: dict[str, RefusedSpec] = {
     "an array": RefusedSpec(DEPLOYMENT, {"strategy": []}, [("spec.strategy", NO_OBJECT)]),
     "an array of a DaemonSet": RefusedSpec(

@@ -141,6 +141,9 @@ def test_joined_terms_match_what_both_lists_match() -> None:
     assert joined is not None
     assert len(joined) == 4
     assert [len(term.match_fields or ()) for term in joined] == [0, 1, 0, 1]
+    assert [[one.key for one in term.match_expressions or ()] for term in joined] == [
+        ["zone", "disk"], ["zone"], ["zone", "disk"], ["zone"],
+    ]  # fmt: skip
     assert join_terms(first, None) == join_terms(None, first) == join_terms(first, first) == first
     assert join_terms(None, None) is None
     assert join_terms(first, ()) == ()

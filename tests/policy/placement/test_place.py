@@ -428,6 +428,20 @@ def test_pods_that_are_nominated_for_a_node_count_there() -> None:
     assert find_passing(incoming, spreads, scene, found.others) == found.passing
 
 
+@pytest.mark.parametrize("nominated", [0, 1])
+def test_only_nodes_that_keep_the_constraints_pass(nominated: int) -> None:
+    nodes = [node_object(name, None, {ZONE: name}) for name in ("n1", "n2")]
+    pods = [pod_object("web-1", labels=WEB, nodeName="n1")]
+    scene = nominate(filter_cluster(nodes, pods), n2=[filter_pod("other", labels=WEB)] * nominated)
+    incoming = filter_pod("web", labels=WEB)
+    spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
+
+    found = place_in_cluster(incoming, spreads, scene)
+
+    assert found.passing == ("n2",)
+    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+
+
 def test_without_a_node_for_the_other_filters_nothing_passes() -> None:
     topology, census = cluster({"1": 0})
     placed_pods = PlacedPods()

@@ -19,12 +19,8 @@ from webhook.cli.views.explanation import (
 )
 from webhook.cli.views.rollout import choose_domains
 from webhook.cli.views.scaledown import describe_rank
-from webhook.explain.explanation import (
-    ConstraintExplanation,
-    DomainRow,
-    Explanation,
-    name_refusing_server,
-)
+from webhook.explain.constraints import ConstraintExplanation, DomainRow
+from webhook.explain.explanation import Explanation, name_refusing_server
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.rollingupdate.report import RolloutForecast
 from webhook.explain.rollout import Rollout

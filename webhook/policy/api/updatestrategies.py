@@ -27,12 +27,17 @@ from webhook.policy.paths import find_value
 RECREATE, ROLLING_UPDATE, ON_DELETE = "Recreate", "RollingUpdate", "OnDelete"
 
 
+def _read(strategy: Any) -> tuple[Any, Any]:
+    """Read the type of a strategy, RollingUpdate by default, and the limits of a rolling update."""
+    written = find_value(strategy, ("type",)) or ROLLING_UPDATE
+    return written, find_value(strategy, ("rollingUpdate",))
+
+
 def check_deployment(strategy: Any) -> Iterator[RefusedField]:
     """Check the strategy. Source: validation.go ``ValidateDeploymentStrategy``."""
     field = "spec.strategy"
     yield from check_object(strategy, field)
-    written = find_value(strategy, ("type",), ROLLING_UPDATE) or ROLLING_UPDATE
-    rolling = find_value(strategy, ("rollingUpdate",))
+    written, rolling = _read(strategy)
     if written not in (RECREATE, ROLLING_UPDATE):
         yield from check_name(written, f"{field}.type", (RECREATE, ROLLING_UPDATE))
     elif written == ROLLING_UPDATE:
@@ -58,33 +63,34 @@ def check_stateful_set(strategy: Any, *, has_limit: bool) -> Iterator[RefusedFie
     """Check the updateStrategy. Source: validation.go ``ValidateStatefulSetSpec``."""
     field = "spec.updateStrategy"
     yield from check_object(strategy, field)
-    written = find_value(strategy, ("type",), ROLLING_UPDATE) or ROLLING_UPDATE
-    rolling = find_value(strategy, ("rollingUpdate",))
+    written, rolling = _read(strategy)
     if written not in (ROLLING_UPDATE, ON_DELETE):
         yield from check_name(written, f"{field}.type", (ROLLING_UPDATE, ON_DELETE))
     elif written == ROLLING_UPDATE:
-        yield from check_object(rolling, f"{field}.rollingUpdate")
-        place = f"{field}.rollingUpdate.partition"
-        yield from check_number(find_value(rolling, ("partition",)), place)
-        limit = find_value(rolling, ("maxUnavailable",))
-        place = f"{field}.rollingUpdate.maxUnavailable"
-        if not has_limit:
-            yield from check_type(limit, place, accepts_text=True)
-            return
-        yield from check_limit(limit, place, is_share=True)
-        if is_zero(limit):
-            yield advise(invalid(place, limit, "cannot be 0", named=True), "write 1 or more")
+        yield from _check_partitioned(rolling, f"{field}.rollingUpdate", has_limit=has_limit)
     elif rolling is not None:
         problem = f"only allowed for updateStrategy '{ROLLING_UPDATE}'"
         yield advise(forbidden(f"{field}.rollingUpdate", problem), "remove it")
+
+
+def _check_partitioned(rolling: Any, field: str, *, has_limit: bool) -> Iterator[RefusedField]:
+    """Check the partition and maxUnavailable of a StatefulSet."""
+    yield from check_object(rolling, field)
+    yield from check_number(find_value(rolling, ("partition",)), f"{field}.partition")
+    limit, place = find_value(rolling, ("maxUnavailable",)), f"{field}.maxUnavailable"
+    if not has_limit:
+        yield from check_type(limit, place, accepts_text=True)
+        return
+    yield from check_limit(limit, place, is_share=True)
+    if is_zero(limit):
+        yield advise(invalid(place, limit, "cannot be 0", named=True), "write 1 or more")
 
 
 def check_daemon_set(strategy: Any) -> Iterator[RefusedField]:
     """Check the updateStrategy. Source: ``ValidateDaemonSetUpdateStrategy``."""
     field = "spec.updateStrategy"
     yield from check_object(strategy, field)
-    written = find_value(strategy, ("type",)) or ROLLING_UPDATE
-    rolling = find_value(strategy, ("rollingUpdate",))
+    written, rolling = _read(strategy)
     yield from check_name(written, f"{field}.type", (ROLLING_UPDATE, ON_DELETE))
     if written == ROLLING_UPDATE:
         yield from _check_daemon_rolling(rolling, f"{field}.rollingUpdate")
