@@ -15,8 +15,9 @@ from tests.config.configs import HEAD, one_profile
 from tests.server.building import a_policy, built, built_in_cluster
 from tests.server.serving import settled
 from webhook.policy.api.versions import Version
-from webhook.server.facts import LiveFacts, WatchedKinds
+from webhook.server.facts import WatchedKinds
 from webhook.server.health import Readiness
+from webhook.server.livefacts import LiveFacts
 
 CONFIG = """
 apiVersion: evenspread.io/v1alpha1

@@ -10,7 +10,7 @@ from tests.background import working
 from tests.cluster.environment import unsupervised
 from tests.server.building import a_policy, built, built_in_cluster
 from tests.server.serving import settled
-from webhook.server.facts import SharedCaches
+from webhook.server.livefacts import SharedCaches
 from webhook.server.policyresources import PolicyResources, build_status_writer
 
 # setting -> whether SpreadPolicies are watched

@@ -32,17 +32,12 @@ from webhook.server.context import ServerContext
 from webhook.server.election import Work
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import (
-    FactsFiles,
-    FactsSource,
-    FileFacts,
-    LiveFacts,
-    SharedCaches,
-    WatchedKinds,
-)
+from webhook.server.facts import FactsSource, WatchedKinds
+from webhook.server.filefacts import FactsFiles, FileFacts
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import LeaderWork, build_leader
+from webhook.server.livefacts import LiveFacts, SharedCaches
 from webhook.server.policies import read_policy_files
 from webhook.server.policyresources import (
     PolicyResources,

@@ -18,7 +18,7 @@ from webhook.server.context import ServerContext
 from webhook.server.election import Clocks
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder, TaskObservers
-from webhook.server.facts import SharedCaches
+from webhook.server.livefacts import SharedCaches
 from webhook.server.policies import PolicyWatcher
 from webhook.server.policyexceptions import ExceptionWatcher
 from webhook.server.policyfacts import StatusSources
