@@ -38,13 +38,22 @@ def spread_policy(name: str, **spec: Any) -> Json:
     }
 
 
+def is_served(plane: ControlPlane, path: str) -> bool:
+    """Whether a kind can be listed and is discovered, which may come a moment later."""
+    _, _, plural = path.rpartition("/")
+    discovered = plane.api.request("GET", f"/apis/{VERSION}")
+    resources = discovered.body["resources"] if discovered.status == 200 else ()
+    is_discovered = any(resource["name"] == plural for resource in resources)
+    return is_discovered and plane.api.request("GET", path).status == 200
+
+
 @contextmanager
 def defined(plane: ControlPlane, made: Json | None = None) -> Iterator[None]:
     """Install a definition as long as the context lasts; with it, its policies end."""
     crd = made or definition()
     plane.api.create(crd)
     try:
-        until(lambda: plane.api.request("GET", PATH).status == 200, "SpreadPolicies to be served")
+        until(lambda: is_served(plane, PATH), "SpreadPolicies to be served")
         yield
     finally:
         remove(plane)
