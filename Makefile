@@ -121,7 +121,8 @@ $(UNIT_TESTS): unit-%: .venv-%/.setup
 NEXT_VERSION := 1.37
 VERSIONED := $(addprefix tests/e2e/test_,differential.py gates_differential.py gates_guarded.py \
 	gates_rollout.py rules.py defaulting.py patches.py reinvocation.py explain.py doctor.py serve.py \
-	pod_groups.py)
+	pod_groups.py export.py export_validating.py \
+	export_advice.py export_static.py)
 LONG := EVENSPREAD_E2E=long EVENSPREAD_REQUIRE_ENVTEST=1 PYTEST_TIMEOUT=7200
 
 .PHONY: e2e-long

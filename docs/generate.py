@@ -78,7 +78,9 @@ def facts_by_default() -> str:
     return table(("command", "facts without `-f` and these options"), rows)
 
 
-OF_OBJECTS = ("validate", "review", "audit", "fix", "explain", "config check", "scaledown")
+OF_OBJECTS = (
+    "validate", "review", "audit", "fix", "explain", "config check", "policy diff", "scaledown"
+)  # fmt: skip
 """The commands that work on objects."""
 
 

@@ -32,6 +32,7 @@ from webhook.policy.model import (
 )
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.nodes import lasting_taints
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import CREATE, AdmissionRequest
 from webhook.policy.selectors import has_pairs
 from webhook.policy.workloads import Workload
@@ -253,12 +254,14 @@ class FakeFacts:
         owners: Namespace, API version, kind and name -> selector.
         namespaces: Namespace -> its labels.
         nodes: In any order.
+        excepted: Namespace -> its exceptions in force, by name.
     """
 
     services_of: Mapping[str, Sequence[ServiceSelector]] = field(default_factory=dict)
     owners: Mapping[tuple[str, str, str, str], LabelSelector] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     nodes: Sequence[Node] = ()
+    excepted: Mapping[str, Sequence[PolicyException]] = field(default_factory=dict)
 
     def services(self, namespace: str, labels: Mapping[str, str]) -> Sequence[ServiceSelector]:
         found = (
@@ -297,6 +300,9 @@ class FakeFacts:
             for value, found in ways.items()
             if () not in found
         ]
+
+    def exceptions(self, namespace: str) -> Sequence[PolicyException]:
+        return self.excepted.get(namespace, ())
 
     def _schedulable(self) -> list[Node]:
         return [node for node in self.nodes if not node.unschedulable]

@@ -68,6 +68,7 @@ SCOPES = (
     Scope("explain", "webhook/explain/[!_]*.py"),
     Scope("explain/rollingupdate", "webhook/explain/rollingupdate/[!_]*.py"),
     Scope("rebalance", "webhook/rebalance/[!_]*.py"),
+    Scope("export", "webhook/export/[!_]*.py"),
     Scope("policy/scaledown", "webhook/policy/scaledown/[!_]*.py"),
     Scope("certs", "certs/plan.py"),
 )

@@ -5,6 +5,7 @@ import pytest
 
 from tests.build import (
     UID,
+    FakeFacts,
     Json,
     custom,
     deployment,
@@ -18,11 +19,15 @@ from tests.build import (
     review_body,
     spread,
 )
+from tests.policy.situations import WEB
 from webhook.admission import audit_annotations, decode, encode
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest, Hook
+from webhook.policy.rule_entry import Action
 from webhook.policy.verdict import UNTOUCHED, Verdict, judge
 
 TEAM, FLEET = GroupKind("example.com", "Team"), GroupKind("example.com", "Fleet")
@@ -115,12 +120,12 @@ NOTED: dict[str, tuple[Json, Policy, dict[str, str]]] = {
     "what would be denied": (
         pod(spread(maxSkew=0, topologyKey="")),
         policy(mode=Mode.RECOMMEND),
-        {"denied": "TSC001,TSC002"},
+        {"denied": "TSC001,TSC002", "mode": "recommend"},
     ),
     "what would be injected": (
         pod(),
         policy(profile(), mode=Mode.RECOMMEND),
-        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}"},
+        {"profile": "cluster", "injected": f"{ZONE},{HOSTNAME}", "mode": "recommend"},
     ),
     "a label and its profile": (
         pod(spread(), owner=owned_by("ReplicaSet")),
@@ -135,6 +140,33 @@ def test_the_audit_log_notes(obj: Json, obeyed: Policy, notes: dict[str, str]) -
     _, verdict = given_by(obj, obeyed)
 
     assert audit_annotations(verdict) == notes
+
+
+def annotated(obj: Json) -> Json:
+    annotations = {"evenspread.io/exempt": "TSC101=old"}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+EXCEPTED = PolicyException(
+    namespace="shop", name="legacy", reason="old", rules=("TSC101",), defaults=True
+)
+ELSEWHERE = spread(labelSelector={"matchLabels": {"app": "shop"}})
+EXEMPTED: dict[str, tuple[Json, Hook, str]] = {
+    "a pod from its defaults": (pod(), Hook.MUTATE, "defaults=legacy"),
+    "a workload from a rule": (deployment(ELSEWHERE), Hook.VALIDATE, "TSC101=legacy"),
+    "a workload by its annotation": (annotated(deployment(ELSEWHERE)), Hook.VALIDATE, "TSC101"),
+}
+
+
+@pytest.mark.parametrize(("obj", "hook", "note"), EXEMPTED.values(), ids=EXEMPTED.keys())
+def test_the_audit_log_notes_what_exempted(obj: Json, hook: Hook, note: str) -> None:
+    obeyed = policy(profile(), actions={**DEFAULT_ACTIONS, "TSC101": Action.DENY})
+    known = FakeFacts(services_of=WEB.services_of, excepted={"shop": [EXCEPTED]})
+
+    verdict = judge(decode(review_body(obj), TEMPLATES), hook, obeyed, known)
+
+    assert verdict.allowed
+    assert audit_annotations(verdict) == {"exempted": note}
 
 
 def test_the_audit_log_does_not_note_what_an_update_left_as_it_was() -> None:

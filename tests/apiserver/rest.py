@@ -30,6 +30,7 @@ from tests.apiserver.store import (
 from webhook.cluster.protocol import METADATA_LIST, Response
 
 MERGE_PATCH = "application/merge-patch+json"
+_STATUS = "/status"  # the only subresource, which can only be changed
 
 
 class RestApi(ObjectStore):
@@ -77,7 +78,7 @@ class RestApi(ObjectStore):
         found = self._discover(request.path)
         if found is not None:
             return respond(found)
-        place = parse_path(request.path)
+        place = parse_path(_object_path(request))
         if place is None or place[:2] not in self._resources():
             return refuse("the server could not find the requested resource", 404)
         if place.name:
@@ -104,7 +105,7 @@ class RestApi(ObjectStore):
         }
 
     def _respond_for_object(self, request: Request) -> Response:
-        known = self.objects.get(request.path)
+        known = self.objects.get(_object_path(request))
         if known is None:
             return refuse("not found", 404)
         match request.method:
@@ -139,6 +140,8 @@ class RestApi(ObjectStore):
         return respond(self.put(path, obj))
 
     def _patch(self, request: Request, known: Json) -> Response:
+        if request.path.endswith(_STATUS):
+            return self._patch_status(request, known)
         if request.content_type == MERGE_PATCH:
             return self._replace(request.path, known, merge(known, request.content))
         try:
@@ -146,6 +149,14 @@ class RestApi(ObjectStore):
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
             return refuse(str(error), 422)
         return respond(self.put(request.path, patched))
+
+    def _patch_status(self, request: Request, known: Json) -> Response:
+        """Change the status of an object by a merge patch, if it is the one of its metadata."""
+        wanted = request.content.get("metadata", {})
+        if any(known["metadata"].get(name) != value for name, value in wanted.items()):
+            return refuse("the object has been modified", 409)
+        status = {"status": request.content["status"]}
+        return respond(self.put(_object_path(request), merge(known, status)))
 
     def _delete(self, request: Request, known: Json) -> Response:
         wanted = (request.content or {}).get("preconditions", {})
@@ -199,6 +210,11 @@ class RestApi(ObjectStore):
             since = self.revision
             for change in changes:
                 yield encode(change.event) + b"\n"
+
+
+def _object_path(request: Request) -> str:
+    """Return the path of the object whose status a request changes, else that of the request."""
+    return request.path.removesuffix(_STATUS) if request.method == "PATCH" else request.path
 
 
 def _groups(versions: Iterable[str]) -> list[Json]:

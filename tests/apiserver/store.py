@@ -23,6 +23,8 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "coordination.k8s.io/v1": ("Lease",),
     "admissionregistration.k8s.io/v1": (
         "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+        "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+        "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
     ),
 }  # fmt: skip
 """API version -> the built-in kinds that tests use."""
@@ -70,6 +72,8 @@ def root_of(api_version: str) -> str:
 def plural_of(kind: str) -> str:
     """Build the resource name of a kind."""
     name = kind.lower()
+    if name.endswith("cy"):
+        return f"{name[:-1]}ies"
     return f"{name}es" if name.endswith("s") else f"{name}s"
 
 

@@ -135,6 +135,21 @@ async def test_an_object_is_created_replaced_patched_and_deleted(
     assert spec == {"x": 1}
 
 
+async def test_the_status_is_changed_alone(client: WatchClient, server: ApiServer) -> None:
+    path = f"{SERVICES}/a"
+    metadata = {"resourceVersion": server.objects[path]["metadata"]["resourceVersion"]}
+    change = {"metadata": metadata, "spec": {"a": 1}, "status": {"ready": True}}
+    statuses = [
+        (await send(client, "PATCH", f"{path}/status", change, MERGE_PATCH))[0],
+        (await send(client, "PATCH", f"{path}/status", change, MERGE_PATCH))[0],
+        (await send(client, "PATCH", f"{SERVICES}/z/status", change, MERGE_PATCH))[0],
+    ]
+
+    assert statuses == [200, 409, 404]
+    assert server.objects[path]["status"] == {"ready": True}
+    assert "spec" not in server.objects[path]
+
+
 async def test_a_dry_run_stores_nothing_and_names_are_generated(
     client: WatchClient, server: ApiServer
 ) -> None:

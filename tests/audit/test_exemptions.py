@@ -1,5 +1,6 @@
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.exemptions import ProjectExemptions
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource
+from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.config.project import Exemption
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import DEPLOYMENT
@@ -54,3 +55,11 @@ def test_other_objects_are_not_exempt() -> None:
 
 def test_without_exemptions_findings_stay() -> None:
     assert ProjectExemptions().split([finding("TSC101")], WEB)[1] == []
+
+
+def test_a_rule_without_exemptions_stays() -> None:
+    exemptions = ProjectExemptions([exemption("1", "TSC101")])
+
+    kept, exempted = exemptions.split([finding("TSC101")], WEB, frozenset({"TSC101"}))
+
+    assert (len(kept), exempted, len(exemptions.unused)) == (1, [], 1)

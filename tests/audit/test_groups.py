@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import LONGEST_CHAIN, ObjectKey, PodGroups, controller_of, key_of
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import SnapshotPod, SnapshotPodMetadata, SnapshotWorkload
+from webhook.audit.snapshot import SnapshotWorkload
+from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPod, SnapshotPodMetadata
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference
@@ -163,3 +164,19 @@ def test_pods_of_a_reference_belong_to_the_object_that_refers(
     key = ObjectKey("shop", ROLLOUT, "web")
     assert list(groups.found) == [key]
     assert groups.templates.get(key) == owner
+
+
+AWAITING = {"phase": "Pending", "conditions": [msgspec.to_builtins(AWAITS_SPREAD)]}
+
+
+def test_pods_that_constraints_keep_pending_have_a_group_of_their_own() -> None:
+    groups = PodGroups(KNOWN)
+
+    bound = pod("c", "node-1", status=AWAITING)  # its condition is out of date
+    groups.add([pod("a"), pod("b", status=AWAITING), bound, pod("d", status=AWAITING)])
+
+    (found,) = groups.found.values()
+    assert [(group.awaits_spread, group.nodes) for group in found.values()] == [
+        (False, {"": 1, "node-1": 1}),
+        (True, {"": 2}),
+    ]

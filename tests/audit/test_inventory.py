@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 from msgspec.structs import replace
 
@@ -361,3 +363,21 @@ def test_a_job_set_counts_likewise(text: str, status: str, counted: int) -> None
     found = audited(f"{job_set}{status}\n---\napiVersion: batch/v1{job}")
 
     assert sum(count_members(found).values()) == counted
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {defaults: true, reason: old, expires: "2027-01-31T00:00:00Z"}
+"""
+
+
+def test_exceptions_expire_by_the_time_that_is_set() -> None:
+    found = audited(EXCEPTION)
+
+    assert [one.name for one in found.exceptions] == ["legacy"]
+    assert found.cluster.exceptions("shop") == []
+    found.set_time(datetime(2027, 1, 1, tzinfo=UTC))
+    assert [one.name for one in found.cluster.exceptions("shop")] == ["legacy"]

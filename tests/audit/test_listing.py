@@ -59,6 +59,33 @@ metadata: {name: workers, namespace: shop}
     assert (without.snapshot.pod_groups, without.problems) == ([], [])
 
 
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {rules: [TSC110], reason: one zone by contract}
+"""
+
+
+async def test_exceptions_are_listed() -> None:
+    listing = await listed(serve_objects(LIVE + EXCEPTION), "shop")
+
+    (report,) = report_on(listing.snapshot).exceptions
+    assert (report.name, report.reason) == ("legacy", "one zone by contract")
+    assert (listing.problems, listing.refused) == ([], None)
+
+
+async def test_without_the_right_to_list_them_exceptions_do_not_count() -> None:
+    refused = ApiError("api", "no", FailureReason.FORBIDDEN, 403)
+    path = "/apis/evenspread.io/v1alpha1/spreadpolicyexceptions"
+
+    listing = await listed(serve_objects(LIVE + EXCEPTION, {path: [refused]}))
+
+    assert (listing.problems, listing.refused) == ([], refused)
+    assert len(listing.snapshot.pods) == 4
+
+
 @pytest.mark.parametrize("namespace", ["", "shop"])
 async def test_all_references_of_the_namespaces_are_known(namespace: str) -> None:
     listing = await listed(serve_objects(LIVE), namespace)

@@ -7,6 +7,7 @@ import pytest
 from tests.audit import world
 from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
+from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPodStatus
 from webhook.cluster.facts import VersionKind
 from webhook.policy.kinds import BUILT_IN_KINDS, DEPLOYMENT
 from webhook.policy.model import LabelSelector
@@ -87,6 +88,35 @@ def test_a_pod_keeps_only_the_mark_that_it_was_stored(
     assert all(workload.subject.stored == stored for workload in snapshot.workloads)
     assert pod.metadata is not None
     assert (pod.metadata.uid, pod.metadata.resource_version) == (None, None)
+
+
+READY = {"type": "Ready", "status": "True"}
+STUCK = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": f"0/2 nodes are available: 2 {AWAITS_SPREAD.message}.",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"),
+    [
+        (None, None),
+        ({"phase": "Running"}, SnapshotPodStatus("Running")),
+        ({"phase": "Running", "conditions": [READY]}, SnapshotPodStatus("Running")),
+        (
+            {"phase": "Pending", "conditions": [READY, STUCK]},
+            SnapshotPodStatus("Pending", (AWAITS_SPREAD,)),
+        ),
+    ],
+)
+def test_a_pod_keeps_only_the_condition_that_constraints_cause(
+    status: Any, kept: SnapshotPodStatus | None
+) -> None:
+    (pod,) = put(("v1", "Pod"), json.dumps({"metadata": {"name": "a"}, "status": status})).pods
+
+    assert pod.status == kept
 
 
 COMPLETE = {"conditions": [{"type": "Complete", "status": "True"}]}
@@ -236,3 +266,12 @@ def test_the_revision_of_the_next_pod_is_read(
 
     assert (workload.subject.partitioned is not None) is depends
     assert workload.subject.revision == revision
+
+
+def test_an_exception_is_a_fact() -> None:
+    spec = {"rules": ["TSC110"], "reason": "old"}
+    obj = {"metadata": {"name": "legacy", "namespace": "shop"}, "spec": spec}
+
+    snapshot = put(("evenspread.io/v1alpha1", "SpreadPolicyException"), json.dumps(obj))
+
+    assert [(one.namespace, one.name) for one in snapshot.exceptions] == [("shop", "legacy")]

@@ -21,6 +21,11 @@ kind: ReplicationController
 metadata: {name: old, namespace: shop}
 spec: {replicas: 2, selector: {app: old}, template: {metadata: {labels: {app: old}}}}
 ---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {rules: [TSC110], reason: old, selector: {}, expires: "2027-01-31T00:00:00Z"}
+---
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: nightly, namespace: shop}
@@ -63,6 +68,7 @@ def test_a_snapshot_of_the_restored_objects_is_the_same() -> None:
 
     assert restored(after) == restored(before)
     assert (len(after.pods), len(after.nodes)) == (len(before.pods), len(before.nodes))
+    assert after.exceptions == before.exceptions != []
     assert {str(item.subject) for item in after.workloads} == {
         str(item.subject) for item in before.workloads
     }

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -20,10 +21,15 @@ from tests.audit.world import (
     report_on,
     rules,
 )
-from webhook.audit.report import AuditSeverity
+from webhook.audit.defaultedpods import DefaultedPods
+from webhook.audit.exemptionreport import ExemptionSource
+from webhook.audit.exemptions import ProjectExemptions
+from webhook.audit.report import AuditSeverity, WorkloadReport
+from webhook.config.project import Exemption
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import FieldDefaults, Profile
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance
 from webhook.policy.model import Constraint
 from webhook.policy.rule_entry import Action
 
@@ -231,6 +237,25 @@ def test_actions_set_severities_and_switch_rules_off() -> None:
     assert [finding.severity for _, finding in report.findings()] == [AuditSeverity.DENY]
 
 
+def test_the_rules_of_a_profile_set_severities_for_its_workloads() -> None:
+    sets = Profile(
+        name="sets",
+        owner_kinds=frozenset({"StatefulSet"}),
+        actions={"TSC110": Action.DENY},
+        exemptible={"TSC110": False},
+    )
+    exempt_all = Exemption(where="p:3", rules=frozenset({"TSC110", "TSC114"}), reason="legacy")
+    configured = replace(world.CONFIGURATION, profiles=(sets,))
+    options = audit_options(configured, exemptions=ProjectExemptions([exempt_all]))
+
+    report = audit(LIVE, options=options)
+
+    found = [one for workload in report.workloads for one in workload.findings]
+    assert [(one.rule, one.severity) for one in found] == [("TSC110", AuditSeverity.DENY)]
+    exempted = [one for workload in report.workloads for one in workload.exempted]
+    assert [one.rule for one in exempted] == ["TSC114"]
+
+
 def test_only_the_requested_rules_and_namespaces_are_audited() -> None:
     options = audit_options(rules=frozenset({"TSC110"}), namespace="shop")
 
@@ -254,6 +279,23 @@ def test_defaults_of_the_next_pods_are_reported() -> None:
     assert database.defaults.profile == "all"
     assert database.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "db"}}
     assert ("StatefulSet shop/db", "TSC110") not in rules(report)
+
+
+def test_pods_with_defaults_are_counted_by_profile() -> None:
+    written = Provenance("all", (), ("topology.kubernetes.io/zone",), "")
+    annotations = json.dumps({DEFAULTS_ANNOTATION: msgspec.json.encode(written).decode()})
+    annotated = f'"namespace":"shop","annotations":{annotations},"labels"'
+    text = LIVE.replace('"namespace":"shop","labels"', annotated)
+    configured = replace(world.CONFIGURATION, profiles=(Profile(name="all"),))
+
+    (web, _) = sorted(audit(text, options=audit_options(configured)).workloads, key=title)
+
+    assert web.defaulted == (DefaultedPods(profile="all", pods=4, uneven=True),)
+    assert not any(report.defaulted for report in audit(text).workloads)
+
+
+def title(report: WorkloadReport) -> str:
+    return report.title
 
 
 def test_the_summary_counts() -> None:
@@ -363,3 +405,47 @@ def test_omitted_fields_are_filled_in_as_the_server_does() -> None:
     assert rules(
         report_on(gather(pod).snapshot, dataclasses.replace(options, policy=as_written))
     ) == [("Pod default/web", "TSC003")]
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {rules: [TSC110], reason: one zone, expires: '%s-01-01T00:00:00Z'}
+"""
+TWO_EXCEPTIONS = world.BARE + EXCEPTION % ("over", 2026) + EXCEPTION % ("valid", 2028)
+
+
+def test_exceptions_exempt_until_they_expire_and_are_listed() -> None:
+    options = audit_options(now=datetime(2027, 1, 1, tzinfo=UTC))
+
+    report = audit(TWO_EXCEPTIONS, options=options)
+
+    (workload,) = report.workloads
+    assert [(one.rule, one.reason, one.exception) for one in workload.exempted] == [
+        ("TSC110", "one zone", "valid")
+    ]
+    assert [one.exempted_by for one in workload.exempted] == [ExemptionSource.EXCEPTION]
+    listed = [(one.name, one.is_expired, one.exempted) for one in report.exceptions]
+    assert listed == [("over", True, 0), ("valid", False, 1)]
+
+
+def test_without_a_time_exceptions_with_an_end_have_no_effect() -> None:
+    report = audit(TWO_EXCEPTIONS)
+
+    assert report.summary.exempted == 0
+    assert all(one.is_expired for one in report.exceptions)
+
+
+def test_exceptions_of_other_namespaces_are_not_listed() -> None:
+    assert audit(TWO_EXCEPTIONS, options=audit_options(namespace="ops")).exceptions == ()
+
+
+def test_an_exception_from_a_rule_without_exemptions_has_no_effect() -> None:
+    configured = replace(world.CONFIGURATION, not_exemptible=frozenset({"TSC110"}))
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+
+    report = audit(TWO_EXCEPTIONS, options=audit_options(configured, now=now))
+
+    assert (report.summary.exempted, [one.exempted for one in report.exceptions]) == (0, [0, 0])

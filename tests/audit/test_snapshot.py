@@ -1,6 +1,5 @@
 import gzip
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -11,13 +10,13 @@ from webhook.audit.snapshot import (
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
-    SnapshotPod,
     is_snapshot,
     load_snapshot,
     write_snapshot,
 )
 from webhook.cluster import wire
 from webhook.errors import SourceError
+from webhook.policy.policyexceptions import PolicyException
 
 TYPE_ERROR = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
     "name: db", "name: broken"
@@ -67,6 +66,11 @@ apiVersion: scheduling.k8s.io/v1alpha2
 kind: PodGroup
 metadata: {name: workers, namespace: shop}
 ---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {defaults: true, reason: old, expires: "2027-01-31T00:00:00Z"}
+---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: store, namespace: shop}
@@ -82,7 +86,7 @@ def test_a_snapshot_keeps_autoscalers_storage_classes_and_pod_groups(tmp_path: P
     write_snapshot(gathered, str(tmp_path / "all"))
     loaded = load_snapshot(str(tmp_path / "all"))
 
-    for name in ("autoscalers", "storage_classes", "pod_groups"):
+    for name in ("autoscalers", "storage_classes", "pod_groups", "exceptions"):
         assert getattr(loaded, name) == getattr(gathered, name)
         assert len(getattr(loaded, name)) == 1
     assert loaded.workloads[-1].subject.claim_classes == (None, "fast")
@@ -92,6 +96,7 @@ def test_a_snapshot_of_an_earlier_version_has_none_of_them(tmp_path: Path) -> No
     write_snapshot(gather(EVERYTHING).snapshot, str(tmp_path / "all"))
     value = msgspec.json.decode(gzip.decompress((tmp_path / "all").read_bytes()))
     del value["autoscalers"], value["storageClasses"], value["podGroups"]
+    del value["exceptions"]
     for pod in value["pods"]:
         del pod["stored"]
     (tmp_path / "old").write_bytes(msgspec.json.encode(value))
@@ -99,6 +104,7 @@ def test_a_snapshot_of_an_earlier_version_has_none_of_them(tmp_path: Path) -> No
     loaded = load_snapshot(str(tmp_path / "old"))
 
     assert (loaded.autoscalers, loaded.storage_classes, loaded.pod_groups) == ([], [], [])
+    assert loaded.exceptions == []
     assert report_on(loaded) == report_on(gather(EVERYTHING).snapshot)
 
 
@@ -151,6 +157,10 @@ FACTS = {
     "a Namespace": ("namespaces", wire.NamespaceObject()),
     "a Node": ("nodes", wire.NodeObject()),
     "a Service": ("services", wire.ServiceObject()),
+    "an exception": (
+        "exceptions",
+        PolicyException(namespace="shop", name="a", reason="b", defaults=True),
+    ),
     "an owner": ("owners", SnapshotOwner(api_version="v1", kind="A", namespace="", name="a")),
 }
 
@@ -165,22 +175,6 @@ def test_a_fact_is_added_to_the_list_of_its_kind(name: str, fact: SnapshotFact) 
 
     assert getattr(whole, name) == [fact]
     assert whole == snapshot
-
-
-GONE = {
-    "a finished pod": ({"status": {"phase": "Succeeded"}}, True),
-    "a pod that is being deleted": (
-        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
-        True,
-    ),
-    "a running pod": ({"metadata": {}, "status": {"phase": "Running"}}, False),
-    "a pod without a status": ({}, False),
-}
-
-
-@pytest.mark.parametrize(("pod", "is_gone"), GONE.values(), ids=GONE)
-def test_pods_that_end_are_gone(pod: dict[str, Any], is_gone: bool) -> None:
-    assert msgspec.convert(pod, SnapshotPod).is_gone is is_gone
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -261,3 +261,21 @@ async def test_an_object_that_is_too_large_is_a_problem_and_the_rest_is_audited(
     assert [str(problem) for problem in sweep.problems] == [
         "/apis/apps/v1/statefulsets: an object is larger than an answer may be, and is left out"
     ]
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: %s}
+spec: {rules: [TSC110], reason: one zone by contract}
+"""
+
+
+async def test_exceptions_belong_to_the_report_of_their_namespace() -> None:
+    server = serve_objects(BIG + EXCEPTION % "b" + EXCEPTION % "without-workloads")
+    sweep = ClusterSweep(server, world.CONFIGURATION, audit_options())
+
+    found = [one.namespace async for report in sweep.reports() for one in report.exceptions]
+
+    assert found == ["b"]

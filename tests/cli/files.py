@@ -62,6 +62,13 @@ profiles:
 featureGates: {EvenspreadAdvice: false}
 """
 
+SPREAD_POLICY = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: %s}
+spec: {order: 9, defaultConstraints: []}
+"""
+
 SCHEDULER = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: PodTopologySpreadArgs

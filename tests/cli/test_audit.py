@@ -307,3 +307,24 @@ def test_an_unknown_pod_template_is_noted(
     note = f"note: {place}Rollout shop/web: its pod template is in Deployment/template"
     assert note in ran.err
     assert "its pod template" not in other.err
+
+
+EXCEPTION = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {rules: [TSC110, TSC114], reason: one zone, expires: '%d-01-01T00:00:00Z'}
+"""
+
+
+@pytest.mark.parametrize(("year", "code", "term"), [(2020, 1, "expired"), (9000, 0, "until")])
+def test_an_exception_in_a_file_exempts_until_it_expires(
+    manifests: Path, run: Run, year: int, code: int, term: str
+) -> None:
+    (manifests / "exception.yaml").write_text(EXCEPTION % ("legacy", year))
+    audit = ("audit", "-f", ".", "-n", "shop", "--fail-on", "audit", "--rules", "TSC110,TSC114")
+
+    ran = run(*audit)
+
+    assert ran.code == code
+    assert f"SpreadPolicyException shop/legacy  {term} {year}-01-01T00:00:00Z" in ran.out

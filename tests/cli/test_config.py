@@ -49,11 +49,14 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
     assert shown["profiles"] == [
         {
             "name": "cluster",
+            "mode": "apply",
             "pods": "schedulerName default-scheduler",
             "merge": "IfEmpty",
             "completeSelectors": False,
             "scaleDown": "None",
             "gangs": False,
+            "exemptible": True,
+            "system": False,
             "constraints": [
                 {
                     "maxSkew": 1,
@@ -61,6 +64,7 @@ def test_the_json_document_has_every_setting(run: Run) -> None:
                     "whenUnsatisfiable": "ScheduleAnyway",
                 }
             ],
+            "rules": [],
         }
     ]
     assert [gate["name"] for gate in shown["gates"]] == list(Gate)
@@ -307,6 +311,24 @@ def test_profiles_advice_and_defaults_are_text(
     ) in out
 
 
+def test_a_profile_that_recommends_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.yaml").write_text(TEXT.replace("zones\n", "zones\n  mode: recommend\n"))
+    requested = request("config.yaml")
+    example = ExamplePod("Pod shop/web", inject_example(requested.policy))
+
+    show(requested, [], example, Terminal())
+    document = as_document(requested, [], example)
+
+    out = capsys.readouterr().out
+    assert "mode apply\n\nprofile 1: zones\n" in out
+    assert "  for     schedulerName default-scheduler\n  mode    recommend\n" in out
+    assert "Pod shop/web: from profile zones, which only recommends them\n" in out
+    assert (document["mode"], document["profiles"][0]["mode"]) == ("apply", "recommend")
+    assert document["example"]["recommended"]
+
+
 def test_what_profiles_do_for_scale_downs_and_gangs_is_text(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -403,3 +425,86 @@ def test_labels_select_the_example(configured: Path, run: Run) -> None:
     ran = run("config", "check", "pods.yaml", "--config", "config.yaml", "-l", "app=db")
 
     assert "defaults of Pod shop/db-1: " in ran.out
+
+
+def test_the_rules_of_a_profile_are_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = "  rules: {TSC110: off, TSC101: {action: deny, exemptible: false}}\n"
+    (folder / "config.yaml").write_text(TEXT + rules)
+    requested = request("config.yaml")
+
+    show(requested, [], defaulted(), Terminal())
+    document = as_document(requested, [], defaulted())
+
+    assert (
+        "  merge   IfEmpty, completes null selectors\n"
+        "  rule    TSC101: deny, not warn, without exemptions\n"
+        "  rule    TSC110: off, not audit\n"
+    ) in capsys.readouterr().out
+    assert document["profiles"][0]["rules"] == [
+        {"rule": "TSC101", "action": "deny", "default": "warn", "exemptible": False},
+        {"rule": "TSC110", "action": "off", "default": "audit", "exemptible": True},
+    ]
+
+
+POLICIES = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: later}
+spec:
+  order: 7
+  defaultConstraints: []
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: sooner}
+spec:
+  match: {schedulerNames: [other]}
+  defaultConstraints: []
+"""
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("option", ["-f", "--facts"])
+def test_policies_of_manifests_are_shown_in_their_order(
+    folder: Path, run: Run, option: str
+) -> None:
+    (folder / "policies.yaml").write_text(POLICIES)
+    args = ("config", "check", "--config", "config.yaml", option, "policies.yaml")
+
+    ran, as_json = run(*args), run(*args, "-o", "json")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert [line for line in ran.out.splitlines() if line.startswith("profile ")] == [
+        "profile 1: cluster",
+        "profile 2: sooner (SpreadPolicy, order 0)",
+        "profile 3: later (SpreadPolicy, order 7)",
+    ]
+    assert [
+        (shown["name"], shown.get("kind"), shown.get("order"))
+        for shown in as_json.documents[0]["profiles"]
+    ] == [("cluster", None, None), ("sooner", "SpreadPolicy", 0), ("later", "SpreadPolicy", 7)]
+
+
+def test_the_errors_of_a_policy_are_errors_of_the_configuration(folder: Path, run: Run) -> None:
+    (folder / "policies.yaml").write_text(POLICIES.replace("order: 7", "order: x"))
+
+    ran = run("config", "check", "-f", "policies.yaml")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == ("error: policies.yaml:5: spec.order: must be a whole number, not 'x'\n")
+
+
+def test_policies_of_the_cluster_are_shown(folder: Path, run: Run, api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(POLICIES))
+
+    ran = run("config", "check", "--kubeconfig", "kubeconfig")
+
+    assert "profile 1: sooner (SpreadPolicy, order 0)" in ran.out.splitlines()
+
+
+def test_a_pod_beside_policies_shows_their_defaults(folder: Path, run: Run) -> None:
+    (folder / "policies.yaml").write_text(f"{POLICIES}---\n{files.POD}")
+
+    ran = run("config", "check", "-f", "policies.yaml")
+
+    assert "defaults of Pod shop/web-1: none, since its profile has nothing to add" in ran.out

@@ -25,6 +25,8 @@ ELSEWHERE = (
     "audit --context",
     "explain deploy -l app=web --context",  # see test_explain_facts
     "scaledown",  # needs a cluster; see test_scaledown
+    "export map --config config.yaml --check",  # needs a cluster; see test_policydrift
+    "policy diff -f new.yaml --config config.yaml --context",  # see test_policydiff
     "rebalance",  # needs pods; see test_rebalance
     "doctor",  # needs a cluster; see test_doctor
     "validate -f manifests/ -n shop -o name",  # prints nothing without findings
@@ -73,6 +75,9 @@ def named(folder: Path) -> Path:
     other = files.NODE.partition("---\n")[0].replace("n1", "n2").replace("us-1a", "us-1c")
     (folder / "cluster/node.yaml").write_text(f"{other}---\n{files.NODE}")
     (folder / "config.yaml").write_text(files.CONFIG)
+    (folder / "config-new.yaml").write_text(files.CONFIG)
+    (folder / "new.yaml").write_text(files.SPREAD_POLICY % "new")
+    (folder / "cluster/policies.yaml").write_text(files.SPREAD_POLICY % "payments")
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
     (folder / "tests/spreadtest.yaml").write_text(files.SUITE)
     (folder / "review.json").write_text(

@@ -1,5 +1,6 @@
 import asyncio
 
+import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, Behavior, after, path_of, refuse
@@ -35,6 +36,19 @@ async def test_all_kinds_are_listed_and_then_known() -> None:
             "a",
             "b",
         ]
+
+
+async def test_namespaces_are_known_once_all_are_listed() -> None:
+    labelled = {"metadata": {"name": "shop", "labels": {"tier": "prod"}}}
+    caches = make_caches()
+    caches.cluster.namespace_store.put(msgspec.convert(labelled, wire.NamespaceObject))
+    assert caches.namespaces is None
+
+    found = caches.find_reflector("v1", "Namespace")
+    assert found is not None
+    found.synced.set()
+
+    assert caches.namespaces == {"shop": {"tier": "prod"}}
 
 
 async def test_nothing_is_known_before() -> None:

@@ -12,14 +12,19 @@ from webhook.cluster.discovery import (
     Resource,
     ResourcePath,
     SkippedObject,
+    describe_exceptions,
+    describe_policies,
     find_custom_kinds,
     list_resources,
     locate_custom,
 )
 from webhook.cluster.facts import Cluster
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import Response
 from webhook.cluster.quota import NamespaceSizeError, ObjectSizeError, SelectorSizeError
+from webhook.cluster.spreadpolicies import SpreadPolicyStore
 from webhook.config.models import OwnerSelector
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import POD
 from webhook.policy.model import GroupKind, LabelSelector
@@ -93,6 +98,33 @@ async def test_a_custom_kind_may_be_in_another_version(preferred: list[Any], pla
     }
 
     assert await locate_custom(serve(answers), ROLLOUT_KIND) == ResourcePath(place, "rollouts")
+
+
+VERSIONS: dict[str, tuple[str, str]] = {
+    "the preferred one": ("", VERSION),
+    "one that it has": ("v1", f"/apis/{OLDER}"),
+    "one that it does not have": ("v2", VERSION),
+}
+
+
+@pytest.mark.parametrize(("version", "place"), VERSIONS.values(), ids=VERSIONS.keys())
+async def test_a_version_of_a_custom_kind_may_be_requested(version: str, place: str) -> None:
+    answers = {
+        "/apis": {"groups": [BOTH]},
+        VERSION: {"resources": [ROLLOUT]},
+        f"/apis/{OLDER}": {"resources": [ROLLOUT]},
+    }
+
+    found = await locate_custom(serve(answers), ROLLOUT_KIND, version)
+
+    assert found == ResourcePath(place, "rollouts")
+
+
+def test_spread_policies_are_a_custom_kind_of_a_fixed_version() -> None:
+    found = describe_policies(SpreadPolicyStore(lambda: None))
+
+    assert (found.kind, found.key) == ("SpreadPolicy.evenspread.io", SPREAD_POLICY)
+    assert (found.version, found.required, found.place) == ("v1alpha1", True, None)
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
@@ -246,6 +278,24 @@ def test_an_object_of_any_depth_is_read(resource: Resource, levels: int) -> None
     assert resource.decode(text).name == "a"
 
 
+def test_exceptions_of_the_known_version_stay_as_they_were_when_they_are_unreadable() -> None:
+    store = Cluster().exception_store
+    described = describe_exceptions(store)
+
+    assert (described.kind, described.version) == (str(POLICY_EXCEPTION), "v1alpha1")
+    assert (described.store, described.keeps_last, described.required) == (store, True, True)
+
+
+@pytest.mark.parametrize("selector", [huge(1000), huge(1, 10_000)], ids=["many", "long"])
+def test_an_exception_with_a_selector_that_is_too_large_is_refused(selector: Any) -> None:
+    spec = {"defaults": True, "reason": "old", "selector": selector}
+
+    with pytest.raises(msgspec.ValidationError):
+        describe_exceptions(Cluster().exception_store).decode(
+            msgspec.json.encode({"metadata": METADATA, "spec": spec})
+        )
+
+
 REASONS = {
     "a type error": (msgspec.ValidationError("odd"), "shape"),
     "a large selector": (SelectorSizeError("large"), "selector-size"),
@@ -293,6 +343,16 @@ async def test_custom_kinds_are_found_where_they_exist() -> None:
 
     assert [(row.api_version, row.plural) for row in found] == [("argoproj.io/v1", "rollouts")]
     assert problems == []
+
+
+async def test_of_our_own_kinds_the_known_version_is_found() -> None:
+    server = ApiServer()
+    for version in ("v2", "v1alpha1"):
+        server.define(f"evenspread.io/{version}", "SpreadPolicyException")
+
+    (found,) = await find_custom_kinds(server, [POLICY_EXCEPTION], [])
+
+    assert found.api_version == "evenspread.io/v1alpha1"
 
 
 async def test_kinds_that_cannot_be_looked_up_are_problems() -> None:

@@ -24,7 +24,9 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.fallback import OwnerFallback
 from webhook.cluster.protocol import Response
 from webhook.errors import NotSyncedError
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest
+from webhook.policy.rule_entry import Action
 
 NAMESPACE_PATH = f"/api/v1/namespaces/{NAMESPACE}"
 
@@ -210,3 +212,33 @@ async def test_a_lookup_without_a_response_ends_and_the_next_request_starts_anot
         assert (await patient).owner_selector(NAMESPACE, OWNER) is None
         assert here.results == ["late", "late"]
         assert here.lookups == [REPLICA_SET]
+
+
+RULED_NAMESPACES = replace(
+    NAMESPACE_POLICY,
+    profiles=(replace(NAMESPACE_POLICY.profiles[0], actions={"TSC101": Action.DENY}),),
+)
+
+
+async def test_the_labels_of_a_workloads_namespace_are_looked_up_for_the_rules_of_profiles() -> (
+    None
+):
+    labels = {"metadata": {"name": NAMESPACE, "labels": {"tier": "prod"}}}
+    async with world({NAMESPACE_PATH: respond(labels)}) as here:
+        for workload in (request(deployment()), request(deployment(), deployment())):
+            assert here.fallback.fetch(workload, NAMESPACE_POLICY, LONG_TIMEOUT_S) is None
+            fetching = here.fallback.fetch(workload, RULED_NAMESPACES, LONG_TIMEOUT_S)
+            assert fetching is not None
+            assert (await fetching).namespace_labels(NAMESPACE) == {"tier": "prod"}
+        deleted = replace(request(deployment()), template=None)
+        assert here.fallback.fetch(deleted, RULED_NAMESPACES, LONG_TIMEOUT_S) is None
+
+
+async def test_exceptions_are_those_of_the_cache() -> None:
+    exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
+    async with world({REPLICA_SET: respond(replica_set())}) as here:
+        here.caches.cluster.exception_store.put(exempt)
+        fetching = here.fetch()
+        assert fetching is not None
+
+        assert (await fetching).exceptions(NAMESPACE) == [exempt]

@@ -4,11 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.apiserver import ApiServer, page
+from tests.apiserver import ApiServer, Json, page
 from tests.build import service
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.facts import Cluster
-from webhook.cluster.lists import PageReader, fill_once, list_objects, list_pages, read_object
+from webhook.cluster.lists import (
+    PageReader,
+    fill_exceptions,
+    fill_once,
+    list_objects,
+    list_pages,
+    read_object,
+)
 from webhook.cluster.protocol import METADATA_LIST, Response
 from webhook.errors import ApiError, SourceError
 
@@ -36,6 +43,19 @@ async def test_only_objects_that_matter_to_a_namespace_are_listed() -> None:
         "/apis/apps/v1/namespaces/shop/statefulsets",
         "/apis",
     }
+
+
+async def test_all_namespaces_are_one_list_of_each_kind() -> None:
+    far = {**service("far", "web"), "metadata": {"name": "far", "namespace": "ops"}}
+    server, cluster = ApiServer(NODE, NAMESPACE, service("web", "web"), far), Cluster()
+
+    await fill_once(server, cluster, [""])
+
+    for namespace, name in (("shop", "web"), ("ops", "far")):
+        found = cluster.services(namespace, {"app": "web"})
+        assert [service.name for service in found] == [name]
+    assert cluster.namespace_labels("shop") == {"team": "x"}
+    assert {"/api/v1/namespaces", "/api/v1/services"} <= set(server.paths)
 
 
 async def test_an_object_that_is_no_utf8_is_left_out() -> None:
@@ -160,3 +180,33 @@ async def test_other_failures_are_not_repeated() -> None:
         await PageReader(server, SERVICES).read("")
 
     assert len(server.requests) == 1
+
+
+def policy_exception(name: str, namespace: str = "shop", **spec: object) -> Json:
+    return {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "SpreadPolicyException",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"defaults": True, "reason": "old", **spec},
+    }
+
+
+async def test_exceptions_of_namespaces_are_listed_without_those_that_cannot_be_read() -> None:
+    broken = policy_exception("broken", reason=7)
+    server, cluster = (
+        ApiServer(policy_exception("a"), policy_exception("b", "other"), broken),
+        Cluster(),
+    )
+
+    await fill_exceptions(server, cluster, ["shop"])
+
+    assert [one.name for one in cluster.exceptions("shop")] == ["a"]
+    assert len(cluster.exception_store) == 1
+
+
+async def test_without_the_kind_there_are_no_exceptions() -> None:
+    server, cluster = ApiServer(), Cluster()
+
+    await fill_exceptions(server, cluster, ["shop"])
+
+    assert (server.paths, len(cluster.exception_store)) == (["/apis"], 0)

@@ -10,6 +10,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import LoadedCluster, complete_metadata, fill, load_cluster
 from webhook.config.models import OwnerSelector
 from webhook.manifests import Document, parse
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import GroupKind, LabelSelector, OwnerReference, PodTemplate
@@ -164,6 +165,23 @@ WRONG: dict[str, tuple[str, str]] = {
     "no name": (
         "apiVersion: v1\nkind: Service\nmetadata:\n  generateName: a-",
         "stdin:3: Service: metadata.name: missing, write one",
+    ),
+    "an exception from an unknown rule": (
+        (
+            "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicyException\n"
+            "metadata: {name: a}\nspec:\n  reason: b\n  rules: [TSC100]"
+        ),
+        (
+            'stdin:6: SpreadPolicyException/a: spec.rules[0]: "TSC100" is no policy rule: write '
+            f"some of {', '.join(DEFAULT_ACTIONS)}"
+        ),
+    ),
+    "an exception without a reason": (
+        (
+            "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicyException\n"
+            "metadata: {name: a}\nspec: {defaults: true}"
+        ),
+        "stdin:4: SpreadPolicyException/a: spec: object missing required field reason",
     ),
     "labels that are a list": (
         "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels: []",

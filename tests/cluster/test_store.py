@@ -101,6 +101,10 @@ def test_labels_of_a_namespace() -> None:
 
     assert store.labels("shop") == {"tier": "prod"}
     assert store.labels("payments") is None
+    copied = store.copy()
+    store.put(namespace("later", {}))
+    assert copied == {"shop": {"tier": "prod"}}
+    store.remove("", "later")
     assert list(store.iterate_keys()) == [("", "shop")]
     assert len(store) == 1
 

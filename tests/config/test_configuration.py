@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from tests.config.configs import FILES, HARD, SOFT, check, check_scheduler, errors_of, one_profile
-from webhook.config.configuration import Configuration
+from webhook.config.configuration import Configuration, list_denying_rules
 from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
@@ -77,9 +77,11 @@ def test_a_profile_is_read_completely() -> None:
             "    ownerKinds: [ReplicaSet]\n"
             "    schedulerNames: [a, b]\n"
             "  merge: PerTopologyKey\n"
+            "  mode: recommend\n"
             "  completeSelectors: true\n"
             "  scaleDown: KeepSpread\n"
             "  gangs: true\n"
+            "  rules: {TSC101: deny, TSC102: off, TSC103: {exemptible: false}}\n"
             f"  defaultConstraints: [{{{HARD}, minDomains: 2, matchLabelKeys: [v]}}]"
         )
     ).profiles
@@ -91,10 +93,13 @@ def test_a_profile_is_read_completely() -> None:
         object_selector=LabelSelector({}, (expression,)),
         owner_kinds=frozenset({"ReplicaSet"}),
         scheduler_names=frozenset({"a", "b"}),
+        mode=Mode.RECOMMEND,
         merge=Merge.PER_TOPOLOGY_KEY,
         complete_selectors=True,
         scale_down=ScaleDown.KEEP_SPREAD,
         gangs=True,
+        actions={"TSC101": Action.DENY, "TSC102": Action.OFF},
+        exemptible={"TSC103": False},
         constraints=(
             Constraint(
                 max_skew=1,
@@ -143,16 +148,26 @@ def test_the_policy_follows_the_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "denies"),
+    ("text", "denying"),
     [
-        ("{}", False),
-        ("{TSC101: deny}", True),
-        ("{TSC101: {action: deny, exemptible: false}}", True),
-        ("{TSC101: warn, TSC102: off}", False),
+        ("rules: {}", []),
+        ("rules: {TSC101: deny}", ["TSC101"]),
+        ("rules: {TSC101: {action: deny, exemptible: false}}", ["TSC101"]),
+        ("rules: {TSC101: warn, TSC102: off}", []),
+        (one_profile("rules: {TSC101: warn, TSC102: off}\n  defaultConstraints: []"), []),
+        (
+            one_profile("rules: {TSC102: {action: deny}}\n  defaultConstraints: []")
+            + "rules: {TSC101: deny}",
+            ["TSC101", "TSC102 in profile a"],
+        ),
     ],
 )
-def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(rules: str, denies: bool) -> None:
-    configuration = check(f"rules: {rules}\n")
+def test_pods_are_validated_if_a_rule_denies_unless_it_is_set(
+    text: str, denying: list[str]
+) -> None:
+    configuration = check(text)
+    denies = bool(denying)
+    assert list(list_denying_rules(configuration)) == denying
     gates = resolve(parse_version("1.36"), {})
 
     assert make_policy(configuration, gates).validates_pods is denies
@@ -216,33 +231,3 @@ def test_ignored_match_label_keys_are_noticed() -> None:
 
     (notice,) = configuration.notices
     assert notice.startswith("k.yaml:2: defaultConstraints[0].matchLabelKeys: ignored")
-
-
-NOTHING_RANKED = (
-    "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-    "add it to a profile, or remove scaleDownRepair"
-)
-NOT_BY_COST = (
-    "profile 'a': scaleDown: KeepSpread has no effect, as match.ownerKinds has neither ReplicaSet "
-    "nor ReplicationController; other controllers ignore the cost of a pod's deletion"
-)
-KEEPS = "scaleDown: KeepSpread\n  defaultConstraints: []\n"
-SCALE_DOWNS: dict[str, tuple[str, list[str]]] = {
-    "nothing": ("", []),
-    "a profile": (one_profile(KEEPS), []),
-    "a profile and repair": (one_profile(KEEPS) + "scaleDownRepair: true", []),
-    "repair alone": ("scaleDownRepair: true", [NOTHING_RANKED]),
-    "pods of StatefulSets": (
-        one_profile("match: {ownerKinds: [StatefulSet]}\n  " + KEEPS),
-        [NOT_BY_COST],
-    ),
-    "pods of ReplicationControllers among others": (
-        one_profile("match: {ownerKinds: [Job, ReplicationController]}\n  " + KEEPS),
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "notices"), SCALE_DOWNS.values(), ids=SCALE_DOWNS.keys())
-def test_a_notice_names_a_scale_down_without_effect(text: str, notices: list[str]) -> None:
-    assert list(check(text).notices) == notices

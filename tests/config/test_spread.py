@@ -3,13 +3,15 @@ import pytest
 from tests.config.configs import HEAD, check, errors_of, one_profile
 from webhook.config.lifetimes import LEAST_CA_OVERLAP
 from webhook.config.spread import GATE_NAMES, describe_unknown_gate
-from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
-from webhook.policy.rule_entry import Action
 
 ERRORS = {
     "a profile with an empty name": (
         "profiles:\n- {name: '', defaultConstraints: []}",
         "4: profiles[0].name: is empty: write a name, as `name: cluster`",
+    ),
+    "a profile with a name that no label may have": (
+        f"profiles:\n- {{name: {'a' * 64}, defaultConstraints: []}}",
+        (f"4: profiles[0].name: Invalid value: '{'a' * 40}...': must be no more than 63 bytes"),
     ),
     "two profiles of one name": (
         "profiles:\n- {name: a, defaultConstraints: []}\n- {name: a, defaultConstraints: []}",
@@ -37,36 +39,6 @@ ERRORS = {
             "write lower-case letters, digits and dashes"
         ),
     ),
-    "an unknown rule": (
-        "rules: {TC110: warn}",
-        "3: rules.TC110: is no policy rule: did you mean TSC110?",
-    ),
-    "a rule of the API": (
-        "rules:\n  TSC001: warn",
-        (
-            "4: rules.TSC001: is a rule of the API, which kube-apiserver "
-            "denies by as well: leave it out"
-        ),
-    ),
-    "an unknown action": (
-        "rules: {TSC101: error}",
-        "3: rules.TSC101: cannot be 'error': write deny, warn, audit or off",
-    ),
-    "a rule that is switched on": (
-        "rules: {TSC101: on}",
-        "3: rules.TSC101: cannot be true: write deny, warn, audit or off",
-    ),
-    "the action of a rule of strict decoding": (
-        "rules: {TSC012: deny}",
-        (
-            "3: rules.TSC012.action: cannot be set: the rule warns, and denies with --strict: "
-            "leave it out"
-        ),
-    ),
-    "a list instead of an action": (
-        "rules: {TSC101: [deny]}",
-        "3: rules.TSC101: must be an action, not a list: write deny, warn, audit or off",
-    ),
     "an unknown feature gate": (
         "featureGates:\n  MinDomainsInPodTopologySpred: true",
         (
@@ -92,24 +64,6 @@ ERRORS = {
 @pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_an_invalid_setting_has_one_error(text: str, message: str) -> None:
     assert errors_of(HEAD + text) == [f"etc/spread.yaml:{message}"]
-
-
-def test_an_action_may_be_written_alone_or_with_the_exemptions() -> None:
-    text = "rules: {TSC101: off, TSC102: deny, TSC103: {action: audit, exemptible: false}}"
-
-    configuration = check(text)
-
-    actions = [configuration.actions[rule] for rule in ("TSC101", "TSC102", "TSC103")]
-    assert actions == [Action.OFF, Action.DENY, Action.AUDIT]
-    assert configuration.not_exemptible == {"TSC103"}
-
-
-@pytest.mark.parametrize("rule", STRICT_RULES)
-def test_exemptions_from_rules_of_strict_decoding_can_be_forbidden(rule: str) -> None:
-    configuration = check(f"rules: {{{rule}: {{exemptible: false}}}}")
-
-    assert configuration.not_exemptible == {rule}
-    assert configuration.actions == DEFAULT_ACTIONS
 
 
 def test_an_unknown_gate_is_described_with_the_known_ones() -> None:

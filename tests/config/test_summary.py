@@ -100,6 +100,19 @@ def test_profiles_are_shown_with_the_pods_they_are_for() -> None:
     )
 
 
+def test_the_description_of_a_spread_policy_has_its_order() -> None:
+    in_force = policy(one_profile("defaultConstraints: []"))
+    (profile,) = in_force.profiles
+
+    described = summary.describe_profile(in_force, profile, {"a": 7})
+
+    assert (described["kind"], described["order"]) == ("SpreadPolicy", 7)
+    assert described.keys() - summary.describe_profile(in_force, profile, {}).keys() == {
+        "kind",
+        "order",
+    }
+
+
 def test_the_example_gets_the_constraints_of_the_first_profile() -> None:
     selector = "{matchExpressions: [{key: tier, operator: DoesNotExist}]}"
     match = f"match: {{namespaceSelector: {selector}}}"
@@ -163,3 +176,14 @@ def test_configured_kinds_are_listed_with_their_places() -> None:
     found = summary.configured_kinds(policy(f"podTemplates: [{shipped}, {own}]"))
 
     assert found == [("K.g", ["spec.jobs[*].template"])]
+
+
+def test_the_rules_of_a_profile_are_listed_with_those_of_the_configuration() -> None:
+    rules = "rules: {TSC110: off, TSC101: {exemptible: false}}\n  defaultConstraints: []"
+    in_force = policy(one_profile(rules) + "rules: {TSC110: warn}")
+
+    (profile,) = in_force.profiles
+    assert summary.profile_rules(in_force, profile) == [
+        ("TSC101", "warn", "warn", False),
+        ("TSC110", "off", "warn", True),
+    ]

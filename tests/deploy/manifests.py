@@ -50,9 +50,7 @@ class MadeFolder(NamedTuple):
 
 MADE = {
     DEPLOY / "kustomize" / "base": MadeFolder({}),
-    DEPLOY / "kustomize" / "scale-down-repair": MadeFolder(
-        REPAIRING, frozenset({"lease.yaml", "repair.yaml"})
-    ),
+    DEPLOY / "kustomize" / "scale-down-repair": MadeFolder(REPAIRING, frozenset({"repair.yaml"})),
     DEPLOY / "monitoring": MadeFolder(MONITORING, frozenset({"monitoring.yaml"})),
 }
 

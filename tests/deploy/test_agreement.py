@@ -14,10 +14,12 @@ from webhook import __version__
 from webhook.__main__ import main
 from webhook.cluster.discovery import list_resources
 from webhook.cluster.facts import Cluster
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.config.files import load
 from webhook.config.models import SHIPPED_OWNERS
 from webhook.config.settings import Settings, read_settings
 from webhook.config.spread import SpreadConfiguration
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.server.admission import HOOK_PATHS
 from webhook.server.http.limits import MIB, Limits
@@ -139,6 +141,8 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         for resource in list_resources(Cluster(()))
         if (place := resource.place) is not None
     } | {(owner.kind.group, f"{owner.kind.kind.lower()}s") for owner in SHIPPED_OWNERS}
+    followed.add((SPREAD_POLICY.group, "spreadpolicies"))
+    followed.add((POLICY_EXCEPTION.group, "spreadpolicyexceptions"))
 
     rules = objects["ClusterRole/evenspread"]["rules"]
     assert {
@@ -148,7 +152,8 @@ def test_the_roles_allow_what_the_caches_follow_and_no_more(objects: dict[str, J
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     } == followed
-    (hooks,) = (rule for rule in rules if "list" not in rule["verbs"])
+    status, hooks = (rule for rule in rules if "list" not in rule["verbs"])
+    assert (status["resources"], status["verbs"]) == (["spreadpolicies/status"], ["patch"])
     assert set(hooks["resources"]) == set(WEBHOOK_KINDS.values())
     assert hooks["resourceNames"] == ["evenspread"]
     for role in ("ClusterRole/evenspread", "Role/evenspread"):

@@ -1,5 +1,7 @@
 """Audits in the chart: off by default, and with exactly the needed rights if on."""
 
+from typing import Any
+
 import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
@@ -30,8 +32,20 @@ def granted(objects: dict[str, Json], role: str) -> dict[tuple[str, str], list[s
     }
 
 
-def test_they_are_off_unless_configured(helm: Helm) -> None:
-    assert not [name for name in by_name(helm.objects({})) if name.endswith("-audit")]
+LEASE_OBJECTS = {f"{kind}/{LEASE}" for kind in ("Lease", "Role", "RoleBinding")}
+
+# values without audits -> what there is for them
+OFF: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "the Lease is that of SpreadPolicies": ({}, LEASE_OBJECTS),
+    "there are no SpreadPolicies": ({"policies": {"source": "file"}}, set()),
+}
+
+
+@pytest.mark.parametrize(("values", "names"), OFF.values(), ids=OFF)
+def test_they_are_off_unless_configured(
+    helm: Helm, values: dict[str, Any], names: set[str]
+) -> None:
+    assert {name for name in by_name(helm.objects(values)) if name.endswith("-audit")} == names
 
 
 def test_the_server_takes_the_flags(helm: Helm) -> None:

@@ -76,7 +76,8 @@ def test_the_bundle_is_injected_and_has_no_other_writer(made: Objects) -> None:
         *made[f"Role/{NAME}"]["rules"],
     ]
     assert [rule for rule in rules if "secrets" in rule["resources"]] == []
-    assert [rule for rule in rules if "patch" in rule["verbs"]] == []
+    patched = [rule["resources"] for rule in rules if "patch" in rule["verbs"]]
+    assert patched == [["spreadpolicies/status"]]
 
 
 def test_a_renewed_authority_keeps_its_key(made: Objects) -> None:

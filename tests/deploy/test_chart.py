@@ -133,6 +133,8 @@ def test_objects_can_be_labelled_past_the_webhooks_only_if_configured(helm: Helm
         assert expression == {"key": "evenspread.io/skip", "operator": "NotIn", "values": ["true"]}
 
 
+EMPTY_PROFILE: Json = {"name": "a", "defaultConstraints": []}
+
 # values, whether pods are sent to the validating webhook
 VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
     "as it is shipped": ({}, False),
@@ -141,6 +143,21 @@ VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
     "one rule of several denies": (
         {"config": {"rules": {"TSC101": "warn", "TSC102": "deny", "TSC103": "audit"}}},
         True,
+    ),
+    "a rule of a profile denies": (
+        {
+            "config": {
+                "profiles": [
+                    EMPTY_PROFILE,
+                    {**EMPTY_PROFILE, "name": "b", "rules": {"TSC101": "deny"}},
+                ]
+            }
+        },
+        True,
+    ),
+    "a rule of a profile warns": (
+        {"config": {"profiles": [{**EMPTY_PROFILE, "rules": {"TSC101": {"action": "warn"}}}]}},
+        False,
     ),
     "no rule denies": (
         {
@@ -228,6 +245,13 @@ def test_several_profiles_do_not_limit_the_namespaces(helm: Helm) -> None:
     assert webhook["namespaceSelector"] == hooks(helm, {})[0]["namespaceSelector"]
 
 
+def test_bindings_of_all_namespaces_are_sent_if_policies_may_keep_the_spread(helm: Helm) -> None:
+    values = {"config": {"profiles": [keeping(namespaceSelector=SHOPS)]}}
+
+    (webhook,) = binding(helm, {"policies": {"keepSpread": True}, **values})
+    assert webhook["namespaceSelector"] == hooks(helm, {})[0]["namespaceSelector"]
+
+
 def test_no_webhook_has_match_conditions(helm: Helm) -> None:
     assert all("matchConditions" not in webhook for webhook in hooks(helm, {}))
 
@@ -288,7 +312,9 @@ def test_a_foreign_certificate_needs_no_right_to_secrets(helm: Helm) -> None:
 
     assert "Secret/evenspread-ca" not in objects
     assert all("secrets" not in rule["resources"] for rule in objects["Role/evenspread"]["rules"])
-    assert all("patch" not in rule["verbs"] for rule in objects["ClusterRole/evenspread"]["rules"])
+    rules = objects["ClusterRole/evenspread"]["rules"]
+    patched = [rule["resources"] for rule in rules if "patch" in rule["verbs"]]
+    assert patched == [["spreadpolicies/status"]]
     pod = objects["Deployment/evenspread"]["spec"]["template"]["spec"]
     assert {"name": "certificate", "secret": {"secretName": "serving"}} in pod["volumes"]
     assert "--tls=files" in pod["containers"][0]["args"]
@@ -343,7 +369,8 @@ def test_another_name_is_the_name_of_all(helm: Helm) -> None:
     text = helm.text({"name": "spreader"})
 
     named = {obj["metadata"]["name"] for obj in yaml.safe_load_all(text) if obj}
-    assert named == {"spreader", "spreader-ca"}
+    kinds = {f"{kind}.evenspread.io" for kind in ("spreadpolicies", "spreadpolicyexceptions")}
+    assert named == {"spreader", "spreader-audit", "spreader-ca", *kinds}
     assert "--name=spreader" in text
 
 

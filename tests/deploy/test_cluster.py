@@ -216,6 +216,33 @@ def test_rights_to_pods_follow_the_configuration(
     assert {verb for verb in VERBS if may(verb)} == rights
 
 
+POLICY_RIGHTS: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {
+    "both": ({}, {"list", "watch"}, {"patch"}),
+    "file": ({"policies": {"source": "file"}}, set(), set()),
+}
+
+
+@pytest.mark.usefixtures("removed")
+@pytest.mark.parametrize(
+    ("values", "rights", "of_status"), POLICY_RIGHTS.values(), ids=POLICY_RIGHTS
+)
+def test_of_policies_only_the_status_may_be_written(
+    plane: ControlPlane,
+    release: Release,
+    values: dict[str, Any],
+    rights: set[str],
+    of_status: set[str],
+) -> None:
+    release.install(values)
+
+    def may(verb: str, *flags: str) -> bool:
+        command = ("auth", "can-i", verb, "spreadpolicies.evenspread.io", *flags)
+        return plane.kubectl(*command, f"--as={SERVER}", check=False).stdout.strip() == "yes"
+
+    assert {verb for verb in VERBS if may(verb)} == rights
+    assert {verb for verb in VERBS if may(verb, "--subresource=status")} == of_status
+
+
 WIDER = (
     '[{"op": "replace", "path": "/webhooks/0/rules", "value": [{"apiGroups": ["*"], '
     '"apiVersions": ["*"], "resources": ["*"], "operations": ["*"], "scope": "*"}]}]'

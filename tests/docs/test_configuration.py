@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 import yaml
 
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION, decode_exception
 from webhook.config.configuration import check, check_scheduler
 from webhook.config.constraints import DefaultConstraint
 from webhook.config.models import OwnerSelectorModel, StrictModel
@@ -16,6 +18,7 @@ from webhook.config.podtemplates import PodTemplateModel
 from webhook.config.project import PROJECT_FILE
 from webhook.config.projectfile import load_project
 from webhook.config.spread import ProfileModel, SpreadConfiguration
+from webhook.config.spreadpolicies import SPREAD_POLICY, read_spread_policies
 from webhook.config.validation import read_document
 
 PAGE = ROOT / "docs" / "configuration.md"
@@ -43,8 +46,12 @@ def test_examples_load(example: Block, tmp_path: Path) -> None:
     if kind == "SpreadProject":
         (tmp_path / PROJECT_FILE).write_text(example.text)
         load_project(str(tmp_path / PROJECT_FILE))
+    elif kind == SPREAD_POLICY.kind:
+        assert read_spread_policies([read_document(example.text, "example")])
     elif kind == "SpreadConfiguration":
         check(read_document(example.text, "example"), lambda _: SCHEDULER.read_text())
+    elif kind == POLICY_EXCEPTION.kind:
+        assert decode_exception(msgspec.json.encode(yaml.safe_load(example.text))).rules
     else:
         check_scheduler(read_document(example.text, "example"))
 

@@ -13,6 +13,7 @@ from webhook.doctor.rights import (
     ROLLOUTS,
     list_audit_rights,
     list_needed_rights,
+    list_policy_rights,
     list_scale_down_rights,
 )
 from webhook.doctor.workload import Deployment
@@ -51,7 +52,10 @@ async def test_every_needed_right_is_reviewed(response: Response, allowed: bool)
 
     found = await review_rights(DoctorClient(api), "evenspread", "shop", DEPLOYMENT, None)
 
-    assert list(found) == list(list_needed_rights("evenspread", "self"))
+    assert list(found) == [
+        *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {}),
+    ]
     assert {lookup.value for lookup in found.values()} == {allowed}
     specs = [request.content["spec"] for request in api.requests]
     assert {spec["user"] for spec in specs} == {"system:serviceaccount:shop:account"}
@@ -85,10 +89,12 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
         client, "evenspread", "shop", auditing, ConfigMap({"config.yaml": TEMPLATES})
     )
 
-    assert list(found) == [
+    expected = (
         *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {}),
         *list_audit_rights("evenspread", auditing.settings, fleets),
-    ]
+    )
+    assert list(found) == [*dict.fromkeys(expected)]
 
 
 async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_spread() -> None:
@@ -98,10 +104,12 @@ async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_sprea
         DoctorClient(api), "evenspread", "shop", None, ConfigMap({"config.yaml": KEEPING})
     )
 
-    assert list(found) == [
+    expected = (
         *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {}),
         *list_scale_down_rights("evenspread", keeps_spread=True, repairs=True),
-    ]
+    )
+    assert list(found) == [*dict.fromkeys(expected)]
     assert len(api.requests) == len(found)
 
 
@@ -124,4 +132,7 @@ async def test_configured_controllers_are_reviewed_if_they_exist(
 
     found = await review_rights(client, "evenspread", "shop", None, config_map)
 
-    assert list(found) == list(list_needed_rights("evenspread", "self", owners))
+    assert list(found) == [
+        *list_needed_rights("evenspread", "self", owners),
+        *list_policy_rights("evenspread", {}),
+    ]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.deploy.manifests import Helm, Json, by_name
 from tests.doctor.installations import BASE
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.doctor.rights import (
     READ_VERBS,
     ROLLOUTS,
@@ -14,6 +15,7 @@ from webhook.doctor.rights import (
     certificate_mode,
     list_audit_rights,
     list_needed_rights,
+    list_policy_rights,
     list_scale_down_rights,
 )
 from webhook.policy.kinds import KindRow
@@ -81,9 +83,12 @@ def test_what_is_needed_is_what_the_chart_grants(
     helm: Helm, values: Json, args: tuple[Any, ...]
 ) -> None:
     name, *audits = args[0], *args[3:]
-    needed = [*list_needed_rights(*args[:3]), *list_audit_rights(name, *(audits or [{}]))]
+    needed = [
+        *list_needed_rights(*args[:3]),
+        *list_policy_rights(name, {}),
+        *list_audit_rights(name, *(audits or [{}])),
+    ]
 
-    assert len(set(needed)) == len(needed)
     assert set(needed) == granted(by_name(helm.objects(values)), name)
 
 
@@ -102,6 +107,10 @@ SCALED: dict[str, tuple[Json, Json]] = {
         },
         {"keeps_spread": True, "repairs": True, "settings": {"audit-interval": "10m"}},
     ),
+    "that ranks pods of SpreadPolicies": (
+        {"policies": {"keepSpread": True}},
+        {"keeps_spread": True},
+    ),
     "of which no profile keeps the spread": ({"config": {"profiles": [{"name": "a"}]}}, {}),
 }
 
@@ -112,6 +121,7 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     settings = needs.pop("settings")
     needed = {
         *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {}),
         *list_audit_rights("evenspread", settings),
         *list_scale_down_rights("evenspread", **needs),
     }
@@ -119,12 +129,35 @@ def test_ranks_need_what_the_chart_grants(helm: Helm, values: Json, needs: Json)
     assert needed == granted(by_name(helm.objects(values)), "evenspread")
 
 
+def test_every_server_needs_to_watch_exceptions_and_nothing_else_of_them() -> None:
+    needed = (
+        right
+        for right in list_needed_rights("evenspread", "files")
+        if right.group == POLICY_EXCEPTION.group
+    )
+    assert [*map(str, needed)] == [
+        f"{verb} on spreadpolicyexceptions.evenspread.io" for verb in ("list", "watch")
+    ]
+
+
+def test_policies_that_are_not_used_need_nothing(helm: Helm) -> None:
+    chart = by_name(helm.objects({"policies": {"source": "file"}}))
+
+    assert [*list_policy_rights("evenspread", {"policies": "file"})] == []
+    assert set(list_needed_rights("evenspread", "self")) == granted(chart, "evenspread")
+
+
 def test_corrections_without_ranks_need_nothing() -> None:
     assert not [*list_scale_down_rights("evenspread", keeps_spread=False, repairs=True)]
 
 
 def test_what_is_needed_is_what_the_manifests_for_kustomize_grant() -> None:
-    assert set(list_needed_rights("evenspread", "self")) == granted(BASE, "evenspread")
+    needed = {
+        *list_needed_rights("evenspread", "self"),
+        *list_policy_rights("evenspread", {"policies": "both"}),
+    }
+
+    assert needed == granted(BASE, "evenspread")
 
 
 def test_a_review_names_the_account_as_its_token_does() -> None:

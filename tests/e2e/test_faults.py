@@ -37,6 +37,9 @@ TASKS = (
     "caches",
     *(f"reflector {kind}" for kind in KINDS),
     "reflector Rollout.argoproj.io",  # which the API server does not know
+    "policies",
+    "reflector SpreadPolicy.evenspread.io",
+    "exceptions",
     "reload",
     "stalled connections",
     "memory",

@@ -9,6 +9,7 @@ that breaks down, or a kill, is not the subject here.
 """
 
 import io
+import json
 import subprocess
 import tarfile
 from collections.abc import Generator, Iterator
@@ -40,7 +41,10 @@ from tests.e2e.installation import (
 )
 from tests.e2e.load import Load
 from tests.e2e.objects import LONG, constraints, rounds, service, workload
+from tests.e2e.spreadpolicies import SOFT, spread_policy
 from tests.required import ENVTEST, skip_or_fail
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
+from webhook.policy.model import ZONE
 
 RESTARTS = rounds(1, 5)
 DRAINS = rounds(1, 3)
@@ -52,6 +56,9 @@ OURS = f"app.kubernetes.io/name={NAME}"
 
 IGNORED = {"failurePolicy": {"validating": "Ignore"}}
 """Required, because `helm upgrade` without a value uses those of the release, which are Fail."""
+
+STOCK = [{**SOFT, "maxSkew": 3}, {**SOFT, "maxSkew": 5, "topologyKey": ZONE}]
+"""The default constraints of kube-scheduler."""
 
 PREVIOUS = "4d680a5"  # the commit that stands for the version before this one
 
@@ -252,6 +259,10 @@ def test_upgrade_rollback_and_removal_lose_nothing(
                 second = upgraded.pods
                 release.rollback()
                 upgraded.replaced(second)
+                third = upgraded.pods
+                release.upgrade(new, CHART)
+                upgraded.replaced(third)
+            move_profiles(upgraded)
         assert bundles(cluster.plane) == trusted
 
         namespace = upgraded.namespace()
@@ -261,6 +272,17 @@ def test_upgrade_rollback_and_removal_lose_nothing(
 
         assert load.failures == []
         assert removed(cluster.plane) == [*map(plural, webhooks.KINDS), "deployments"]
+
+
+def move_profiles(enforced: Enforced) -> None:
+    """Replace the profile of the configuration file by a SpreadPolicy, as docs/policies.md says."""
+    enforced.plane.api.create(spread_policy("stock", defaultConstraints=STOCK))
+    before = enforced.pods
+    enforced.release.upgrade({**ENFORCED, "policies": {"source": "resource"}})
+    enforced.replaced(before)
+
+    tried = enforced.try_pod(enforced.namespace())
+    assert json.loads(tried["metadata"]["annotations"][DEFAULTS_ANNOTATION])["profile"] == "stock"
 
 
 def before_this_version(folder: Path) -> Path:

@@ -14,6 +14,7 @@ def test_each_cache_is_listed_on_the_readiness_page(replica: Replica) -> None:
         for kind in (
             *("Namespace", "Node", "Service", "ReplicationController", "ReplicaSet"),
             *("StatefulSet", "Rollout.argoproj.io"),
+            *("SpreadPolicy.evenspread.io", "SpreadPolicyException.evenspread.io"),
         )
     ]
     assert lines[-3:] == ["[+]tasks ok", "[+]server ok: serving", "ok"]

@@ -1,6 +1,7 @@
 """Findings of objects, and of the same objects after a change."""
 
 import dataclasses
+from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -228,3 +229,25 @@ def test_replicas_of_a_rollout_that_refers_to_the_object_stay_in_force() -> None
     assert obstacle(change, rule="TSC112", text=alone + ROLLOUT) == (
         "no change that could be written would fix it"
     )
+
+
+EXEMPTED = (
+    deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: 1"))
+    + """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: legacy, namespace: shop}
+spec: {rules: [TSC102], reason: old, expires: "2027-01-31T00:00:00Z"}
+"""
+)
+
+
+@pytest.mark.parametrize(("year", "found"), [(2026, []), (2028, ["TSC102"])])
+def test_findings_are_exempt_until_an_exception_expires(year: int, found: list[str]) -> None:
+    scope = dataclasses.replace(options(), now=datetime(year, 1, 1, tzinfo=UTC))
+    evaluation = Evaluation.of_documents(objects(EXEMPTED), context(""), scope)
+
+    (evaluated,) = evaluation.evaluate_objects()
+
+    assert [one.rule for one in evaluated.findings if one.rule == "TSC102"] == found

@@ -165,3 +165,9 @@ def test_a_text_that_looks_like_another_type_is_written_so_that_it_stays_a_text(
     value = {text: [text]}
 
     assert load(format_yaml(value), "a.yaml", 1) == value
+
+
+def test_a_text_of_several_lines_is_a_block() -> None:
+    assert format_yaml({"text": "one\n  two", "line": "one"}) == (
+        "text: |-\n  one\n    two\nline: one\n"
+    )

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests import strategies
 from tests.build import (
+    NAMESPACE,
     FakeFacts,
     Json,
     deployment,
@@ -29,6 +30,7 @@ from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.model import GroupKind, PodTemplate
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.rule_entry import Action
 
 OMITTED = spread(maxSkew=0, whenUnsatisfiable="")
@@ -327,3 +329,30 @@ def test_a_template_is_changed_in_its_list_alone() -> None:
 
     assert with_constraints(before, ()) == after
     assert with_constraints(before, before.constraints) is before
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_selector_that_a_profile_only_recommends_is_left_out(mode: Mode) -> None:
+    (completing,) = COMPLETING.profiles
+    in_force = policy(replace(completing, mode=mode))
+    written = pod(spread(labelSelector=None, whenUnsatisfiable=""))
+
+    amendment = amend_constraints(request(written), in_force, SELECTING)
+
+    added = [step.path for step in amendment.operations]
+    (constraint,) = amendment.constraints
+    assert amendment.held is (mode is Mode.RECOMMEND)
+    assert (f"{LIST}/0/labelSelector" in added) is not amendment.held
+    assert f"{LIST}/0/whenUnsatisfiable" in added
+    assert (constraint.label_selector is None) is amendment.held
+    recommended = (f"evenspread would fill in {LIST}/0/labelSelector",)
+    assert amendment.warnings == (recommended if amendment.held else ())
+
+
+def test_a_selector_of_an_exempt_pod_stays_null() -> None:
+    exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
+    known = FakeFacts(services_of=SELECTING.services_of, excepted={NAMESPACE: [exempt]})
+    null = request(pod(NULL_SELECTOR))
+
+    assert amend_constraints(null, COMPLETING, SELECTING).operations
+    assert not amend_constraints(null, COMPLETING, known).operations

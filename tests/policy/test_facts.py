@@ -11,3 +11,4 @@ def test_nothing_is_known_of_a_cluster_without_facts() -> None:
     assert facts.schedulable_nodes() == facts.nodes_with(ZONE) == facts.domains(ZONE) == 0
     assert facts.label_keys() == ()
     assert facts.tainted_domains(ZONE) == ()
+    assert facts.exceptions("shop") == ()

@@ -28,7 +28,7 @@ from tests.policy.situations import ADDING, DEFAULTS, WEB
 from webhook.admission import decode
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode
+from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode, Profile
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.request import Hook
 from webhook.policy.rule_entry import Action
@@ -238,3 +238,71 @@ def test_advice_does_not_deny_in_recommend_mode() -> None:
 
     assert verdict.allowed
     assert verdict.outcome == "would_deny"
+
+
+RULED = profile(actions={"TSC101": Action.DENY})
+
+
+def test_the_rules_of_a_profile_deny_for_its_workloads() -> None:
+    verdict = advised(Hook.VALIDATE, profiles=(RULED,))
+
+    assert not verdict.allowed
+    assert "TSC101" in verdict.message
+    other = replace(RULED, owner_kinds=frozenset({"StatefulSet"}))
+    assert advised(Hook.VALIDATE, profiles=(other,)).allowed
+
+
+def test_the_rules_of_a_profile_deny_for_its_pods_with_their_own_constraints() -> None:
+    changes = {"profiles": (RULED,), "validates_pods": True}
+
+    assert not created(MISSING_ITSELF, Hook.VALIDATE, **changes).allowed
+    assert created(MISSING_ITSELF, Hook.MUTATE, **changes).allowed
+
+
+def test_a_profile_may_switch_a_rule_off() -> None:
+    denying = {"actions": TSC101_DENIES}
+    off = profile(actions={"TSC101": Action.OFF})
+
+    assert not advised(Hook.VALIDATE, **denying).allowed
+    assert advised(Hook.VALIDATE, **denying, profiles=(off,)) is UNTOUCHED
+
+
+def test_the_rules_of_a_profile_in_recommend_mode_only_warn() -> None:
+    recommending = replace(RULED, mode=Mode.RECOMMEND)
+
+    verdict = advised(Hook.VALIDATE, profiles=(recommending,))
+
+    assert (verdict.allowed, verdict.outcome) == (True, "would_deny")
+    (warning,) = verdict.warnings
+    assert warning.startswith("evenspread would deny this: ")
+    assert [finding.rule for finding in verdict.findings] == ["TSC101"]
+
+
+def test_the_rules_of_the_policy_deny_beside_a_profile_in_recommend_mode() -> None:
+    recommending = replace(RULED, mode=Mode.RECOMMEND, actions={"TSC103": Action.DENY})
+    zoneless = FakeFacts(nodes=[Node("n", {HOSTNAME: "n"})])
+    decoded = decode(review_body(ELSEWHERE, name="web"))
+
+    verdict = judge(decoded, Hook.VALIDATE, policy(recommending, actions=TSC101_DENIES), zoneless)
+
+    assert not verdict.allowed
+    assert [finding.rule for finding in verdict.findings] == ["TSC101"]
+    assert verdict.advice is not None
+    assert {finding.rule for finding in verdict.advice.denied} == {"TSC101", "TSC103"}
+
+
+def test_a_profile_may_forbid_and_allow_exemptions() -> None:
+    exempted = pod(
+        spread(labelSelector={"matchLabels": {"app": "shop"}}),
+        annotations={"evenspread.io/exempt": "TSC101=counted elsewhere"},
+    )
+
+    def warned(forbidden: frozenset[str], *profiles: Profile) -> list[str]:
+        changes = {"not_exemptible": forbidden, "profiles": profiles}
+        return [line[:6] for line in created(exempted, Hook.MUTATE, **changes).warnings]
+
+    everywhere = frozenset({"TSC101"})
+    assert warned(frozenset()) == []
+    assert warned(everywhere) == ["TSC101", "TSC101"]  # the refused exemption, and the finding
+    assert warned(frozenset(), profile(exemptible={"TSC101": False})) == ["TSC101", "TSC101"]
+    assert warned(everywhere, profile(exemptible={"TSC101": True})) == []

@@ -6,12 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import (
+    NAMESPACE,
     Json,
     deployment,
+    facts,
     gates,
     owned_by,
     pod,
     policy,
+    profile,
     request,
     spread,
     template,
@@ -20,11 +23,14 @@ from tests.build import (
 from tests.policy.mutated import BAD
 from webhook.policy.api.fielderrors import MOST_CAUSES
 from webhook.policy.api.versions import Version
+from webhook.policy.defaulting.inject import inject
+from webhook.policy.defaulting.profiles import Merge, Mode
 from webhook.policy.kinds import REPLICA_SET
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.violations import (
     describe_denial,
     find_refused_pods,
+    find_stored_constraints,
     find_violations,
     merge_label_keys,
     warn_of_refused_pods,
@@ -124,3 +130,29 @@ def test_every_violation_is_a_warning_but_those_beyond_the_bound(more: int) -> N
     assert warnings[0].endswith("[TSC001]")
     assert len(warnings) == MOST_CAUSES + bool(more)
     assert not more or warnings[-1] == f"at least {more} more violations"
+
+
+# mode of the policy, mode of the profile, constraints that are stored
+STORED: dict[str, tuple[Mode, Mode, int]] = {
+    "with the defaults": (Mode.APPLY, Mode.APPLY, 3),
+    "without those that a profile recommends": (Mode.APPLY, Mode.RECOMMEND, 1),
+    "as requested, if the policy recommends": (Mode.RECOMMEND, Mode.APPLY, 2),
+}
+
+
+@pytest.mark.parametrize(("general", "of_profile", "number"), STORED.values(), ids=STORED.keys())
+def test_the_constraints_of_a_new_pod_are_stored(
+    general: Mode, of_profile: Mode, number: int
+) -> None:
+    adding = profile(merge=Merge.PER_TOPOLOGY_KEY, mode=of_profile)
+    in_force = policy(adding, mode=general)
+    requested = request(pod(KEYED, spread(topologyKey="rack")))
+    changed = template(pod(spread(topologyKey="rack", matchLabelKeys=["app"])))
+    injection = inject(changed, NAMESPACE, in_force, facts())
+
+    stored = find_stored_constraints(requested, changed, injection, in_force)
+
+    assert len(stored) == number
+    selector = stored[0].label_selector
+    assert selector is not None
+    assert [one.key for one in selector.match_expressions] == ["app"]

@@ -1,22 +1,23 @@
 """The parts of a server, as the settings choose them."""
 
 import asyncio
-import io
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.apiserver import listening, respond, write_kubeconfig
-from tests.server.serving import PATIENCE, server_context, settled
-from webhook.config.settings import Settings
+from tests.apiserver import Json
+from tests.background import working
+from tests.cluster.environment import unsupervised
+from tests.config.configs import HEAD, one_profile
+from tests.server.building import a_policy, built, built_in_cluster
+from tests.server.serving import settled
 from webhook.policy.api.versions import Version
-from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Server, build
-from webhook.server.facts import LiveFacts, WatchedKinds
+from webhook.server.facts import WatchedKinds
 from webhook.server.health import Readiness
+from webhook.server.livefacts import LiveFacts
 
 CONFIG = """
 apiVersion: evenspread.io/v1alpha1
@@ -24,38 +25,6 @@ kind: SpreadConfiguration
 mode: apply
 rules: {TSC101: deny}
 """
-
-
-@asynccontextmanager
-async def built(
-    folder: Path, readiness: Readiness | None = None, **members: Any
-) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
-    """Build a server without a cluster."""
-    stream = io.BytesIO()
-    settings: dict[str, Any] = {"standalone": True, "state": str(folder)}
-    context = server_context(stream, **settings | members)
-    yield await build(context, readiness or Readiness()), stream
-
-
-@asynccontextmanager
-async def built_in_cluster(folder: Path, **members: Any) -> AsyncGenerator[Server]:
-    """Build a server whose API server has a version and two empty webhook configurations."""
-    async with listening() as api_server:
-        api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
-        for kind in ("mutating", "validating"):
-            path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
-            api_server.script(path, respond({"webhooks": []}))
-        settings: dict[str, Any] = {
-            "kubeconfig": write_kubeconfig(folder, api_server.url),
-            "tls": "standalone",
-            "state": str(folder),
-            "namespace": "evenspread",
-            **members,
-        }
-        async with connect_api_server(Settings(**settings)) as api:
-            context = server_context(None, api, **settings)
-            async with asyncio.timeout(PATIENCE):
-                yield await build(context, Readiness())
 
 
 ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections", "memory", "lag"]
@@ -69,14 +38,20 @@ async def test_a_server_without_a_cluster_has_neither_events_nor_audits(tmp_path
     assert (server.events, server.leader) == (None, None)
 
 
+WITHOUT_VERSION = ["policies", "exceptions", "events", "registration", "election"]
+IN_CLUSTER = [*WITHOUT_VERSION, "version"]
+
 # settings -> background tasks besides those of every server
 TASKS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a cluster": ({}, ["events", "registration", "election", "version"]),
+    "a cluster": ({}, IN_CLUSTER),
     "a cluster whose version is set": (
         {"kube_version": "1.30"},
-        ["events", "registration", "election"],
+        WITHOUT_VERSION,
     ),
-    "audits": ({"audit_interval": "10m"}, ["events", "registration", "election", "version"]),
+    "audits": (
+        {"audit_interval": "10m"},
+        IN_CLUSTER,
+    ),
 }
 
 
@@ -87,6 +62,57 @@ async def test_a_server_in_a_cluster_has_further_tasks(
     async with built_in_cluster(tmp_path, **members) as server:
         assert [name for name, _ in server.background()] == ALWAYS + names
         assert isinstance(server.facts, LiveFacts)
+
+
+WRITTEN = """
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: web}
+spec: {defaultConstraints: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [("both", ["a", "web"]), ("file", ["a"]), ("resource", ["web"])],
+)
+async def test_policies_of_files_are_in_force_without_a_cluster(
+    source: str, names: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "policies.yaml").write_text(WRITTEN)
+    config = tmp_path / "config.yaml"
+    config.write_text(HEAD + one_profile("defaultConstraints: []"))
+
+    async with built(
+        tmp_path,
+        policies=source,
+        facts=str(tmp_path / "policies.yaml"),
+        config=str(config),
+    ) as (server, _):
+        assert [one.name for one in server.admission.context.policy.profiles] == names
+
+
+LEASE: Json = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "evenspread-audit", "namespace": "evenspread"},
+}
+
+
+@pytest.mark.parametrize("members", [{}, {"audit_interval": "10m"}], ids=["alone", "with audits"])
+async def test_the_holder_of_the_lease_writes_the_status_of_policies(
+    members: dict[str, Any], tmp_path: Path
+) -> None:
+    async with built_in_cluster(tmp_path, a_policy("web"), LEASE, **members) as server:
+        tasks = dict(server.background())
+        written = server.context.metrics.policy_status_writes.labels("success")
+        async with working(unsupervised("election", tasks["election"])):
+            await settled(lambda: next(iter(written.collect())).samples[0].value == 1)
+        api = server.context.api
+        assert api is not None
+        path = "/apis/evenspread.io/v1alpha1/spreadpolicies/web"
+        stored = msgspec.json.decode((await api.send("GET", path)).body)
+    assert [one["type"] for one in stored["status"]["conditions"]] == ["Accepted", "Effective"]
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

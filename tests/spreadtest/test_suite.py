@@ -98,6 +98,27 @@ def test_custom_controllers_of_the_configuration_are_in_the_cluster(folder: Path
     assert suite.cluster.owner_selector("default", owner) is not None
 
 
+POLICY = (
+    "{apiVersion: evenspread.io/v1alpha1, kind: SpreadPolicy, metadata: {name: web}, spec: {%s}}"
+)
+
+
+def test_the_policies_of_the_cluster_follow_the_profiles_of_the_configuration(folder: Path) -> None:
+    policy = POLICY % "defaultConstraints: []"
+
+    suite = load(f"config: config.yaml\ncluster: [{policy}]\n{CASES}", folder)
+
+    assert [profile.name for profile in suite.cases[0].policy.profiles] == ["cluster", "web"]
+
+
+def test_an_invalid_policy_of_the_cluster_is_an_error(folder: Path) -> None:
+    policy = POLICY % "merge: x, defaultConstraints: []"
+
+    (error,) = errors_of(f"cluster: [{policy}]\n{CASES}", folder)
+
+    assert error.startswith("3: spec.merge: cannot be 'x'")
+
+
 def test_suite_without_a_cluster_knows_no_facts(folder: Path) -> None:
     assert load(CASES, folder).cluster.schedulable_nodes() == 0
 

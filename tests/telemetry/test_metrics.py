@@ -18,6 +18,7 @@ from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Mode, Policy, Profile
 from webhook.policy.facts import NoFacts, ServiceSelector
 from webhook.policy.model import GroupKind
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest, BindHook, Hook
 from webhook.policy.rule_entry import Action
 from webhook.policy.scaledown.binding import BindingResult, Ranking
@@ -217,6 +218,23 @@ def test_advice_is_counted_by_rule_and_action(action: Action) -> None:
 
     findings = "evenspread_rule_findings_total"
     assert value(metrics, findings, rule="TSC101", action=action.value) == 1
+
+
+def test_exempted_findings_are_counted_apart() -> None:
+    elsewhere = build.spread(labelSelector={"matchLabels": {"app": "shop"}})
+    request = decode(build.review_body(build.deployment(elsewhere), name="web"))
+    made = PolicyException(
+        namespace=build.NAMESPACE, name="legacy", reason="old", rules=("TSC101",)
+    )
+    known = build.FakeFacts(excepted={build.NAMESPACE: [made]})
+    metrics = Metrics()
+
+    verdict = judge(request, Hook.VALIDATE, build.policy(), known)
+    metrics.count_review(request, Hook.VALIDATE, verdict, 0.001)
+
+    findings = "evenspread_rule_findings_total"
+    assert value(metrics, findings, rule="TSC101", action="exempt") == 1
+    assert value(metrics, findings, rule="TSC101", action="warn") is None
 
 
 def test_an_injection_with_its_zone_is_not_counted_as_one_without() -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from webhook.policy.api.fielderrors import BAD_REQUEST, LONGEST_VALUE, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
+from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.scaledown.ranks import KEEP_SPREAD
 from webhook.policy.verdict import Verdict
@@ -92,6 +93,11 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
     if injection is not None and verdict.labelled:
         annotations["profile"] = injection.profile
         annotations["labelled"] = KEEP_SPREAD
+    exempted = _list_exempted(verdict)
+    if exempted:
+        annotations["exempted"] = ",".join(dict.fromkeys(exempted))
+    if verdict.held:
+        annotations["mode"] = Mode.RECOMMEND
     if verdict.drops:
         annotations["dropped"] = ",".join(dict.fromkeys(drop.gate for drop in verdict.drops))
     if verdict.findings and (not verdict.allowed or verdict.held):
@@ -99,6 +105,18 @@ def audit_annotations(verdict: Verdict) -> dict[str, str]:
             dict.fromkeys(finding.rule for finding in verdict.findings)
         )
     return annotations
+
+
+def _list_exempted(verdict: Verdict) -> list[str]:
+    """List the rules and defaults that an object is exempted from, each with its exception."""
+    advice, injection = verdict.advice, verdict.injection
+    exempted = [
+        f"{one.finding.rule}={one.exception}" if one.exception else one.finding.rule
+        for one in (advice.exempted if advice is not None else ())
+    ]
+    if injection is not None and injection.exception:
+        exempted.append(f"defaults={injection.exception}")
+    return exempted
 
 
 def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:

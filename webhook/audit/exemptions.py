@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource
+from webhook.audit.exemptionreport import ExemptionSource
+from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.config.project import Exemption
 from webhook.policy.advice.subject import Subject
 
@@ -28,10 +29,16 @@ class ProjectExemptions:
         return [exemption for exemption in self._exemptions if exemption.where not in self._used]
 
     def split(
-        self, findings: Iterable[AuditFinding], subject: Subject
+        self,
+        findings: Iterable[AuditFinding],
+        subject: Subject,
+        not_exemptible: frozenset[str] = frozenset(),
     ) -> tuple[list[AuditFinding], list[AuditFinding]]:
         """
         Split the findings about a subject.
+
+        Args:
+            not_exemptible: Rules from which the subject cannot be exempted.
 
         Returns:
             The findings that stay, and the exempted ones, of severity AUDIT and with a reason.
@@ -43,7 +50,7 @@ class ProjectExemptions:
         exempted: list[AuditFinding] = []
         for finding in findings:
             found = next((item for item in covering if finding.rule in item.rules), None)
-            if found is None:
+            if found is None or finding.rule in not_exemptible:
                 kept.append(finding)
             else:
                 self._used.add(found.where)

@@ -9,8 +9,9 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.inventory import AuditSubject
-from webhook.audit.report import AuditFinding, AuditSeverity, ExemptionSource, WorkloadReport
+from webhook.audit.report import AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.snapshot import UnreadableObject
 from webhook.policy.advice.advise import Advice
 from webhook.policy.advice.findings import AdviceFinding
@@ -36,7 +37,11 @@ class FindingBuilder:
         self._object = f"{subject.kind}|{subject.namespace}/{name}"
 
     def build(
-        self, severity: AuditSeverity, found: AdviceFinding, reason: str = ""
+        self,
+        severity: AuditSeverity,
+        found: AdviceFinding,
+        reason: str = "",
+        exception: str = "",
     ) -> AuditFinding:
         """
         Build a finding.
@@ -44,8 +49,10 @@ class FindingBuilder:
         Args:
             severity: What the violation leads to.
             found: The violation; with an empty ``instead`` the general fix of the rule applies.
-            reason: Reason of an exemption by annotation; empty if the object is not exempt.
+            reason: Reason of an exemption; empty if the object is not exempt.
+            exception: Name of the SpreadPolicyException that exempts it; empty for the annotation.
         """
+        source = ExemptionSource.EXCEPTION if exception else ExemptionSource.ANNOTATION
         return AuditFinding(
             rule=found.rule,
             severity=severity,
@@ -56,7 +63,8 @@ class FindingBuilder:
             read_on=explain_command(found.rule),
             fingerprint=_fingerprint(found.rule, self._object, found.field),
             reason=reason,
-            exempted_by=ExemptionSource.ANNOTATION if reason else None,
+            exempted_by=source if reason else None,
+            exception=exception,
         )
 
     def build_strict(

@@ -14,7 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
+from webhook.audit.snapshot import SnapshotWorkload
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD, REPLICA_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
@@ -71,12 +72,13 @@ class PodGroups:
             spec = pod.spec or _NO_SPEC
             owner = self._find_root(metadata.namespace or DEFAULT_NAMESPACE, metadata)
             groups = self.found.setdefault(owner, {})
+            awaits = not spec.node_name and pod.status is not None and pod.status.awaits_spread
             shared = _encode(
-                (metadata.labels, spec.topology_spread_constraints, metadata.annotations)
+                (metadata.labels, spec.topology_spread_constraints, metadata.annotations, awaits)
             )
             group = groups.get(shared)
             if group is None:
-                group = groups[shared] = RunningPods(pod, {})
+                group = groups[shared] = RunningPods(pod, {}, awaits_spread=awaits)
             nodes = group.nodes
             assert isinstance(nodes, dict), "this method creates it"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1

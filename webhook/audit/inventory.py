@@ -7,6 +7,8 @@ replaces the template.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -25,6 +27,7 @@ from webhook.audit.templates import (
 )
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster
+from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.scaling import Autoscaler, find_range
@@ -75,6 +78,7 @@ class Inventory:
         audited: Subjects, sorted by namespace, kind and name.
         pods: Number of their pods.
         unreadable: Objects that API servers refuse.
+        exceptions: All exceptions; without ``set_time``, those that expire have no effect.
     """
 
     def __init__(
@@ -98,6 +102,7 @@ class Inventory:
         own = groups.found.keys() - groups.templates.keys()
         groups.add(snapshot.neighbours)
         self.unreadable = snapshot.unreadable
+        self.exceptions = snapshot.exceptions
         self.cluster: Cluster = Cluster(owners, nodes=whole.cluster.node_store if whole else None)
         _fill_cluster(self.cluster, snapshot)
         controlled = _mark_running(groups, snapshot)
@@ -114,6 +119,10 @@ class Inventory:
         listed = _list_by_controller(subjects, snapshot, controlled)
         self.audited = sorted(listed, key=_sort_key)
         self.pods = sum(group.number for item in self.audited for group in item.listed.running)
+
+    def set_time(self, now: datetime) -> None:
+        """Set the time of the audit, by which exceptions expire; aware."""
+        self.cluster.exception_store.clock = lambda: now
 
     def _build_state(
         self,
@@ -252,6 +261,9 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
         cluster.namespace_store.put(namespace)
     for node in snapshot.nodes:
         cluster.node_store.put(node)
+    for exception in snapshot.exceptions:
+        with suppress(NamespaceSizeError):  # the report names the exceptions that do not count
+            cluster.exception_store.put(exception)
     for service in snapshot.services:
         cluster.service_store.put(service)
     for owner in snapshot.owners:

@@ -12,6 +12,7 @@ from webhook.audit.reader import ObjectReader, build_read_error
 from webhook.audit.snapshot import Snapshot
 from webhook.cluster.discovery import find_custom_kinds
 from webhook.cluster.lists import LIST_TRIES, list_pages
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, FailureReason
 from webhook.config.configuration import Configuration
 from webhook.errors import ApiError, ExpiredError, SourceError
@@ -55,12 +56,15 @@ class ClusterListing:
     Attributes:
         snapshot: The objects read so far.
         problems: Kinds that could not be listed, and objects that could not be read.
+        refused: Why SpreadPolicyExceptions may not be listed, which then do not count; otherwise
+            None.
     """
 
     def __init__(self, source: ApiClient, configuration: Configuration) -> None:
         """Prepare to read the kinds of an ``ObjectReader``; send no request yet."""
         self.snapshot = Snapshot()
         self.problems: list[SourceError] = []
+        self.refused: ApiError | None = None
         self._source = source
         self._reader = ObjectReader(configuration)
 
@@ -101,7 +105,9 @@ class ClusterListing:
         except ApiError as error:
             if error.reason in _FATAL:
                 raise
-            if isinstance(error, ExpiredError) and tries > 1:
+            if error.reason == FailureReason.FORBIDDEN and listed.group_kind == POLICY_EXCEPTION:
+                self.refused = error
+            elif isinstance(error, ExpiredError) and tries > 1:
                 await self._read_list(listed, namespace, report, tries - 1)
             else:
                 self.problems.append(error)

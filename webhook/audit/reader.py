@@ -19,23 +19,22 @@ from webhook.audit.snapshot import (
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
-    SnapshotPod,
-    SnapshotPodMetadata,
     SnapshotWorkload,
     reduce_metadata,
 )
+from webhook.audit.snapshotpods import SnapshotPod, SnapshotPodMetadata, mark_stored
 from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
-from webhook.cluster.discovery import list_resources
+from webhook.cluster.discovery import describe_exceptions, list_resources
 from webhook.cluster.facts import Cluster, VersionKind
 from webhook.cluster.podgroups import decode_pod_group
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.api.predict import is_stored
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.jobstatus import JOB_KINDS, count_remaining, is_finished, is_suspended
 from webhook.policy.kinds import (
@@ -58,6 +57,7 @@ from webhook.policy.nextrevision import (
 )
 from webhook.policy.paths import FieldPath
 from webhook.policy.places import find_places
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.unknown_fields import find_unknown_in_object, select_findings
 
 
@@ -79,6 +79,11 @@ class WorkloadSource(NamedTuple):
 
 
 FROM_SERVER = WorkloadSource()
+
+_FACTS = (
+    wire.NodeObject, wire.NamespaceObject, wire.ServiceObject, PolicyException, type(None)
+)  # fmt: skip
+"""Types of objects that are facts of a snapshot as they are decoded; others are owners."""
 
 _decode_named = msgspec.json.Decoder(wire.NamedObject).decode
 _decode_pod = msgspec.json.Decoder(SnapshotPod).decode
@@ -102,8 +107,11 @@ class ObjectReader:
         """Prepare the decoders, also for the custom kinds that the configuration names."""
         self.templates = configuration.pod_templates
         cluster = Cluster(configuration.owner_selectors)
-        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | AUTOSCALERS | {POD_GROUP}
-        self._decoders = {item.key: item.decode for item in list_resources(cluster)}
+        known = AUTOSCALERS | {POD_GROUP, POLICY_EXCEPTION}
+        self.kinds = self.templates.keys() | cluster.custom_paths.keys() | known
+        exceptions = describe_exceptions(cluster.exception_store)
+        resources = (*list_resources(cluster), exceptions)
+        self._decoders = {item.key: item.decode for item in resources}
 
     def put(self, snapshot: Snapshot, version_kind: VersionKind, data: msgspec.Raw) -> None:
         """
@@ -149,7 +157,7 @@ class ObjectReader:
         custom = self._decoders.get(group_kind)
         decode = self._decoders.get(version_kind, custom)
         found = decode(data) if decode else None
-        if isinstance(found, wire.NodeObject | wire.NamespaceObject | wire.ServiceObject | None):
+        if isinstance(found, _FACTS):
             return found
         api_version, kind = version_kind
         return SnapshotOwner(
@@ -175,7 +183,7 @@ class ObjectReader:
         """
         group_kind = _group_kind(version_kind)
         if group_kind == POD:
-            pod = _mark_stored(_decode_pod(data))
+            pod = mark_stored(_decode_pod(data))
             subjects = [_build_pod_subject(pod)]
             if pod.metadata is not None:
                 pod = replace(pod, metadata=reduce_metadata(pod.metadata))
@@ -251,19 +259,6 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
     except DECODE_ERRORS:
         return SourceError(listed.path(""), str(error))
     return SourceError(f"{listed.path(named.namespace)}/{named.name}", str(error))
-
-
-def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
-    """Replace what shows that an API server stored a pod by a mark, which takes less memory."""
-    metadata = pod.metadata or SnapshotPodMetadata()
-    stored = is_stored(
-        metadata.uid,
-        metadata.resource_version,
-        controlled=metadata.controller is not None,
-        phase=pod.status.phase if pod.status else None,
-    )
-    kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
-    return replace(pod, metadata=kept, stored=stored)
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from webhook.audit.defaultedpods import DefaultedPods
+from webhook.audit.exemptionreport import ExceptionReport, ExemptionSource
 from webhook.policy.advice.findings import count_of
 
 AUDIT_REPORT_API_VERSION = "evenspread.io/v1alpha1"
@@ -23,13 +25,6 @@ class AuditSeverity(StrEnum):
     DENY = "deny"
     WARN = "warn"
     AUDIT = "audit"
-
-
-class ExemptionSource(StrEnum):
-    """Where an exemption is written."""
-
-    ANNOTATION = "annotation"
-    PROJECT = "project"
 
 
 SEVERITY_RANKS: Mapping[str, int] = MappingProxyType(
@@ -53,6 +48,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         fingerprint: Equal in two audits for the same rule, object and field.
         reason: Reason of an exemption; empty if the object is not exempt.
         exempted_by: Where the exemption is written; None if the object is not exempt.
+        exception: Name of the SpreadPolicyException that exempts it; otherwise empty.
     """
 
     rule: str
@@ -65,6 +61,7 @@ class AuditFinding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     fingerprint: str
     reason: str = ""
     exempted_by: ExemptionSource | None = None
+    exception: str = ""
 
     @property
     def located_problem(self) -> str:
@@ -262,9 +259,10 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         replicas: Requested pods; None if not specified.
         pods: Running and pending pods.
         findings: Violations, most severe first.
-        exempted: Violations that an annotation or the project file exempts.
+        exempted: Violations that an annotation, an exception or the project file exempts.
         spreads: The spread of its running pods, one for each constraint and revision.
         defaults: Default constraints; None if it gets none.
+        defaulted: Its pods that have defaults of a present profile, by profile.
     """
 
     api_version: str
@@ -280,6 +278,7 @@ class WorkloadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     exempted: tuple[AuditFinding, ...] = ()
     spreads: tuple[SpreadReport, ...] = ()
     defaults: DefaultsReport | None = None
+    defaulted: tuple[DefaultedPods, ...] = ()
 
     @property
     def title(self) -> str:
@@ -296,7 +295,7 @@ class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
         deny: Findings of severity ``deny``.
         warn: Findings of severity ``warn``.
         audit: Findings of severity ``audit``.
-        exempted: Findings that annotations or the project file exempt.
+        exempted: Findings that annotations, exceptions or the project file exempt.
         known: Findings of the baseline, which the report does not repeat.
         spread: Workloads whose running pods satisfy their constraints, which count all of them.
         uneven: Workloads whose running pods exceed maxSkew, as they are or as they are counted.
@@ -323,6 +322,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Attributes:
         kubernetes: The Kubernetes version whose rules apply.
         workloads: All workloads, sorted by namespace, kind and name.
+        exceptions: The SpreadPolicyExceptions of their namespaces.
     """
 
     api_version: str = AUDIT_REPORT_API_VERSION
@@ -330,6 +330,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kubernetes: str
     summary: AuditSummary
     workloads: tuple[WorkloadReport, ...]
+    exceptions: tuple[ExceptionReport, ...] = ()
 
     def findings(self) -> Iterator[tuple[WorkloadReport, AuditFinding]]:
         """Yield every finding with its workload, the exempted ones of a workload last."""

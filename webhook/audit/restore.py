@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import Snapshot, SnapshotOwner, SnapshotPod, SnapshotWorkload
+from webhook.audit.snapshot import (
+    SNAPSHOT_API_VERSION,
+    Snapshot,
+    SnapshotOwner,
+    SnapshotWorkload,
+)
+from webhook.audit.snapshotpods import SnapshotPod
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.firstlabels import UID
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET, POD
@@ -24,6 +31,7 @@ from webhook.policy.paths import (
     find_value,
     without_nulls,
 )
+from webhook.policy.policyexceptions import PolicyException
 
 _SELECTOR: TemplatePath = ("spec", "selector")
 
@@ -60,8 +68,19 @@ def list_objects(
             path = selectors.get(GroupKind(group_of(owner.api_version), owner.kind), _SELECTOR)
             _put(value, path, _restore_selector(owner, owner.selector))
     yield from values.values()
+    yield from map(_restore_exception, snapshot.exceptions)
     for pod in (*snapshot.pods, *snapshot.neighbours):
         yield {"apiVersion": "v1", "kind": "Pod", **_restore_pod(pod)}
+
+
+def _restore_exception(exception: PolicyException) -> dict[str, Any]:
+    spec = _to_json(exception)
+    return {
+        "apiVersion": SNAPSHOT_API_VERSION,
+        "kind": POLICY_EXCEPTION.kind,
+        "metadata": {"namespace": spec.pop("namespace"), "name": spec.pop("name")},
+        "spec": spec,
+    }
 
 
 def _restore_pod(pod: SnapshotPod) -> dict[str, Any]:

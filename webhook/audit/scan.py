@@ -5,12 +5,16 @@ Scan: every rule applied to every subject, as an ``AuditReport``.
 gets advice on its readable fields too, so that one audit finds everything.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import msgspec
 from msgspec.structs import replace
 
+from webhook.audit.defaultedpods import count_defaulted
+from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
@@ -24,10 +28,12 @@ from webhook.audit.report import (
     WorkloadReport,
 )
 from webhook.audit.spreads import measure_spreads
+from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.broken import find_broken_fields, neutralize
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.exemptions import parse_exemptions
+from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.amendments import fill_in_fields, with_constraints
@@ -55,6 +61,7 @@ class AuditOptions:
         strict: Whether unknown and duplicate fields deny an object, as with kubectl, and so do
             constraints for which its pods are refused.
         labels: Selects the objects to audit by their own labels.
+        now: The time of the audit, by which exceptions expire; aware.
     """
 
     policy: Policy
@@ -64,6 +71,7 @@ class AuditOptions:
     exemptions: ProjectExemptions = field(default_factory=ProjectExemptions)
     strict: bool = False
     labels: LabelSelector = SELECT_ALL
+    now: datetime = END_OF_TIME
 
     @property
     def strict_severity(self) -> AuditSeverity:
@@ -96,6 +104,7 @@ def scan(
     Args:
         progress: Yields the subjects, and may show the progress.
     """
+    inventory.set_time(options.now)
     context = AdviceContext(options.policy, inventory.cluster, inventory.state)
     scanner = Scanner(options, context)
     chosen = [item for item in inventory.audited if options.includes_subject(item.subject)]
@@ -111,7 +120,22 @@ def scan(
         kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
+        exceptions=_report_exceptions(inventory, options, reports),
     )
+
+
+def _report_exceptions(
+    inventory: Inventory, options: AuditOptions, reports: Sequence[WorkloadReport]
+) -> tuple[ExceptionReport, ...]:
+    """Report the exceptions of the audited namespaces."""
+    exempted = Counter(
+        (report.namespace, finding.exception)
+        for report in reports
+        for finding in report.exempted
+        if finding.exception
+    )
+    audited = (one for one in inventory.exceptions if options.includes_namespace(one.namespace))
+    return report_exceptions(audited, exempted, options.now)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
@@ -153,6 +177,7 @@ class Scanner:
         self._options = options
         self._context = context
         self._rows = tuple(row for row in POLICY_RULES if options.includes_rule(row.id))
+        self._profiles = {profile.name for profile in options.policy.profiles}
 
     def fill_in(self, audited: AuditSubject) -> AuditSubject:
         """Fill in the omitted fields that the server fills in before it judges an object."""
@@ -213,7 +238,8 @@ class Scanner:
     ) -> SubjectFindings:
         """Select the findings of the rules to apply, and split off those that are exempted."""
         included = (item for item in found if self._options.includes_rule(item.rule))
-        kept, others = self._options.exemptions.split(included, subject)
+        forbidden = apply_profile(self._context, subject).policy.not_exemptible
+        kept, others = self._options.exemptions.split(included, subject, forbidden)
         return SubjectFindings(
             tuple(sorted(kept, key=lambda item: SEVERITY_RANKS[item.severity])),
             (*exempted, *others),
@@ -228,6 +254,8 @@ class Scanner:
         assert state is not None, "an audit always has one"
         defaults = self._defaults(subject)
         keys = [item["topologyKey"] for item in defaults.constraints] if defaults else []
+        spreads = measure_spreads(subject, state, self._context.gates, keys)
+        uneven_keys = {row.topology_key for row in spreads if row.excess > 0}
         return WorkloadReport(
             api_version=audited.api_version,
             kind=subject.kind.kind,
@@ -240,8 +268,9 @@ class Scanner:
             pods=sum(group.number for group in subject.running),
             findings=result.found,
             exempted=result.exempted,
-            spreads=measure_spreads(subject, state, self._context.gates, keys),
+            spreads=spreads,
             defaults=defaults,
+            defaulted=count_defaulted(subject.running, self._profiles, uneven_keys),
         )
 
     def _defaults(self, subject: Subject) -> DefaultsReport | None:

@@ -15,18 +15,19 @@ from msgspec.structs import replace
 
 from webhook.audit.origins import Origin, StoredOrigin
 from webhook.audit.references import TemplateReference
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import Autoscaler
 from webhook.policy.advice.storage import StorageClass
-from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
-from webhook.policy.placement.census import FINISHED, ObservedStatus
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
 SNAPSHOT_API_VERSION = "evenspread.io/v1alpha1"
@@ -42,39 +43,6 @@ REVISION_ANNOTATIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.i
 _READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, DELETION_COST, *REVISION_ANNOTATIONS})
 _GZIP = b"\x1f\x8b"
 _START = f'{{"apiVersion":"{SNAPSHOT_API_VERSION}","kind":"{SNAPSHOT_KIND}"'.encode()
-
-
-class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
-    """
-    The metadata of a pod, with what shows that an API server stored or deletes it.
-
-    ``uid`` and ``resource_version`` are None in a snapshot; the pod has the result.
-    """
-
-    deletion_timestamp: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-
-
-class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
-    """
-    A pod of a cluster.
-
-    Attributes:
-        stored: Whether it is the copy of a pod that an API server stored; absent in snapshots of
-            earlier versions.
-    """
-
-    metadata: SnapshotPodMetadata | None = None
-    status: ObservedStatus | None = None
-    stored: bool = False
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the pod is finished or being deleted; such pods do not count."""
-        if self.metadata is not None and self.metadata.deletion_timestamp is not None:
-            return True
-        return self.status is not None and self.status.phase in FINISHED
 
 
 class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -114,6 +82,7 @@ SnapshotFact: TypeAlias = (
     | Autoscaler
     | StorageClass
     | PodGroup
+    | PolicyException
 )
 """What spreading depends on, besides workloads and their pods."""
 
@@ -153,8 +122,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         workloads: Objects to audit, and their controllers.
         pods: All pods of the objects to audit.
         neighbours: Further pods, which only count.
-        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes and
-            PodGroups.
+        autoscalers: Autoscalers; absent in snapshots of earlier versions, as storage classes,
+            PodGroups and exceptions.
         unreadable: Objects with values of wrong types.
         references: Objects whose pods are created from the template of another object.
         reference_namespaces: Namespaces of which all references are known; an empty name stands for
@@ -170,6 +139,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     autoscalers: list[Autoscaler] = []
     storage_classes: list[StorageClass] = []
     pod_groups: list[PodGroup] = []
+    exceptions: list[PolicyException] = []
     workloads: list[SnapshotWorkload] = []
     pods: list[SnapshotPod] = []
     neighbours: list[SnapshotPod] = []
@@ -194,6 +164,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 self.storage_classes.append(fact)
             case PodGroup():
                 self.pod_groups.append(fact)
+            case PolicyException():
+                self.exceptions.append(fact)
             case None:
                 pass
 
@@ -205,7 +177,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 _LISTED = (
     "namespaces", "nodes", "services", "owners", "autoscalers", "storage_classes", "pod_groups",
-    "workloads", "pods", "references",
+    "exceptions", "workloads", "pods", "references",
 )  # fmt: skip
 """The lists of a snapshot that objects of API servers belong to."""
 

@@ -16,6 +16,7 @@ from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.audit.scan import AuditOptions, scan
 from webhook.audit.snapshot import Snapshot, write_snapshot
 from webhook.audit.templates import find_unknown
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.garbage import pause_garbage_collection
 from webhook.cli.inputs.facts import (
@@ -29,6 +30,7 @@ from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknowntemplates import describe_unknown, limit_notes
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
 from webhook.cli.projectoptions import report_unused
@@ -39,7 +41,6 @@ from webhook.fix.evaluate import FixOptions
 from webhook.fix.suggestions import suggest_fixes
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.model import LabelSelector
-from webhook.policy.rule_entry import Action
 from webhook.policy.selectors import SELECT_ALL
 
 
@@ -64,7 +65,7 @@ def audit(
 ) -> ExitCode:
     """Run the audit and write every output."""
     requested = apply_actions(read_policy(project=project, **policy_options), project)
-    configuration, policy = requested.configuration, requested.audit_policy
+    configuration = requested.configuration
     known = baseline.load_baseline(since_baseline) if since_baseline else None
     if sources.live or snapshot:
         filename, sources = drop_project_files(project, filename, sources)
@@ -72,13 +73,22 @@ def audit(
     inputs = Inputs(filename, strict=strict, project=project, judged=judged)
     sources = sources.or_current_context((*filename, *filter(None, [snapshot])))
     collected = read_snapshot(inputs, sources, configuration, saved=snapshot, namespace=namespace)
+    requested = add_spread_policies(requested, inputs, sources.live)
+    configuration, policy = requested.configuration, requested.audit_policy
     if save_snapshot:
         write_snapshot(collected, save_snapshot)
     require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))
     inventory = Inventory(collected, configuration.owner_selectors)
     exemptions = ProjectExemptions(project.exemptions if project else ())
     question = AuditOptions(
-        policy, rules, namespace, exclude_rules, exemptions, strict=strict, labels=selector
+        policy,
+        rules,
+        namespace,
+        exclude_rules,
+        exemptions,
+        strict=strict,
+        labels=selector,
+        now=current_time(),
     )
     _warn_of_rules_off(rules.by_id - exclude_rules, policy)
     report = _scan(inventory, question)
@@ -91,7 +101,9 @@ def audit(
     if any(target.format == SARIF for target in output):
         inside = resolve_namespace(namespace, sources)
         fixes = suggest_fixes(
-            inventory, report, FixOptions(configuration, policy, namespace=inside)
+            inventory,
+            report,
+            FixOptions(configuration, policy, namespace=inside, now=question.now),
         )
     _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
     for note in _note_unknown_templates(collected, namespace):
@@ -105,7 +117,7 @@ def audit(
 def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
     """Warn of named rules that are switched off, and find nothing."""
     for rule in sorted(named):
-        if policy.actions.get(rule) is Action.OFF:
+        if rule in policy.actions and policy.is_off(rule):
             write_stderr(f"warning: --rules: {rule} is off in the configuration or project file")
 
 

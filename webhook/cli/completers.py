@@ -67,6 +67,8 @@ def complete_formats(formats: Iterable[str]) -> Completer:
     return completer(lambda _: [(name, "") for name in formats])
 
 
+complete_policies = completer(ImportedFunction("webhook.cli.inputs.clusternames:find_policies"))
+
 FLAGS: dict[str, Completer] = {
     "--rules": completer(find_rules),
     "--exclude-rules": completer(find_rules),

@@ -1,6 +1,6 @@
 """``evenspread config check``: validate configuration files, and show their effect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,11 @@ from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config.project import Project
-from webhook.config.scheduler import SCHEDULER_KIND
 from webhook.config.spread import CONFIGURATION_KIND
 from webhook.config.summary import (
     ConfiguredRule,
@@ -33,14 +33,17 @@ from webhook.config.summary import (
     configured_kinds,
     configured_rules,
     describe_pods,
+    describe_profile,
     gate_table,
     inject_example,
+    profile_rules,
 )
 from webhook.errors import ConfigError, ReviewError
 from webhook.manifests import Document, format_yaml
 from webhook.policy import render
+from webhook.policy.api.schedulerargs import SCHEDULER_KIND
 from webhook.policy.defaulting.inject import Injection, inject
-from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.facts import Facts
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 from webhook.policy.model import LabelSelector
@@ -87,12 +90,13 @@ def check(
     **policy_options: Any,
 ) -> ExitCode:
     """Check the configuration and show its effect."""
-    requested = read_policy(project=project, **policy_options)
+    of_files = read_policy(project=project, **policy_options)
     inputs = Inputs(filename, strict=strict, unpack=unpack_recording, project=project)
     inside = resolve_namespace(namespace, sources)
     documents = list(put_into_namespace(inputs.objects(), inside))
-    owners = requested.configuration.owner_selectors
+    owners = of_files.configuration.owner_selectors
     facts = read_facts(sources, documents, owners, inputs, inside)
+    requested = add_spread_policies(of_files, inputs, sources.live)
     if sources.live is None:
         stored = (name for _, name in facts.namespace_store.iterate_keys())
         known = {*map(namespace_of, documents), *inputs.namespaces, *stored}
@@ -105,7 +109,7 @@ def check(
     policy = requested.policy
     example = _find_example(policy, facts, chosen)
     if example is None:
-        if filename:
+        if filename and not inputs.policies:
             inputs.report_nothing(describe_selected(POD.kind, selector))
         example = _build_example(policy, facts, inside)
     effect = requested, advise(policy, facts), example
@@ -160,15 +164,7 @@ def as_document(
         "kubernetes": str(gates.version),
         "scaleDownRepair": configuration.scale_down_repair,
         "profiles": [
-            {
-                "name": profile.name,
-                "pods": describe_pods(profile),
-                "merge": str(profile.merge),
-                "completeSelectors": profile.complete_selectors,
-                "scaleDown": str(profile.scale_down),
-                "gangs": profile.gangs,
-                "constraints": list(map(render.constraint, profile.constraints)),
-            }
+            describe_profile(requested.policy, profile, configuration.orders)
             for profile in requested.policy.profiles
         ],
         "kinds": [row._asdict() for row in configured_kinds(requested.policy)],
@@ -180,6 +176,7 @@ def as_document(
             "pod": example.pod,
             "profile": example.injection.profile,
             "reason": example.reason,
+            "recommended": example.injection.recommended,
             "constraints": example.constraints,
         },
     }
@@ -193,7 +190,7 @@ def show(
     files = ", ".join(configuration.files) or "no file, so the defaults"
     repair = "; scaleDownRepair on" if configuration.scale_down_repair else ""
     terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}{repair}")
-    _show_profiles(requested.policy.profiles, terminal)
+    _show_profiles(requested.policy, configuration.orders, terminal)
     _show_kinds(configured_kinds(requested.policy), terminal)
     _show_rules(configured_rules(requested.policy), terminal)
     terminal.line()
@@ -203,24 +200,32 @@ def show(
         for sentence in sentences:
             terminal.line((heading, Style.DOUBTFUL), f": {sentence}")
     none = f"none, since {example.reason}"
-    source = f"from profile {example.injection.profile}" if example.constraints else none
+    held = ", which only recommends them" if example.injection.recommended else ""
+    found = f"from profile {example.injection.profile}{held}"
+    source = found if example.constraints else none
     terminal.line(("defaults", Style.PLACE), f" of {example.pod}: {source}")
     _show_constraints(example.constraints, terminal)
 
 
-def _show_profiles(profiles: Sequence[Profile], terminal: Terminal) -> None:
-    if not profiles:
+def _show_profiles(policy: Policy, orders: Mapping[str, int], terminal: Terminal) -> None:
+    if not policy.profiles:
         terminal.line("no profiles: no pod gets defaults")
-    for number, profile in enumerate(profiles, start=1):
+    for number, profile in enumerate(policy.profiles, start=1):
         completes = ", completes null selectors" if profile.complete_selectors else ""
         terminal.line()
-        terminal.line((f"profile {number}: {profile.name}", Style.PLACE))
+        order = orders.get(profile.name)
+        resource = "" if order is None else f" (SpreadPolicy, order {order})"
+        terminal.line((f"profile {number}: {profile.name}", Style.PLACE), resource)
         terminal.line(f"  for     {describe_pods(profile)}")
+        if profile.mode is Mode.RECOMMEND:
+            terminal.line(f"  mode    {profile.mode}")
         terminal.line(f"  merge   {profile.merge}{completes}")
         if profile.scale_down is not ScaleDown.NONE:
             terminal.line(f"  scale   down with {profile.scale_down}")
         if profile.gangs:
             terminal.line("  gangs   get defaults too")
+        for row in profile_rules(policy, profile):
+            terminal.line(f"  rule    {_describe_rule(row)}")
         _show_constraints(list(map(render.constraint, profile.constraints)), terminal)
 
 
@@ -237,9 +242,13 @@ def _show_rules(rules: Sequence[ConfiguredRule], terminal: Terminal) -> None:
         terminal.line()
         terminal.line(("configured rules", Style.PLACE))
     for row in rules:
-        changed = "" if row.action == row.default else f", not {row.default}"
-        exemptible = "" if row.exemptible else ", without exemptions"
-        terminal.line(f"  {row.rule}: {row.action}{changed}{exemptible}")
+        terminal.line(f"  {_describe_rule(row)}")
+
+
+def _describe_rule(row: ConfiguredRule) -> str:
+    changed = "" if row.action == row.default else f", not {row.default}"
+    exemptible = "" if row.exemptible else ", without exemptions"
+    return f"{row.rule}: {row.action}{changed}{exemptible}"
 
 
 def _gate_cells(row: GateRow) -> tuple[str, ...]:

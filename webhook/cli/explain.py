@@ -28,6 +28,7 @@ from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout
 from webhook.cli.inputs.selection import SubjectSelector
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.targets import TargetBuilder
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
@@ -120,6 +121,7 @@ def explain(
     sources = sources.or_current_context(filename)
     try:
         with _open_subjects(inputs, sources, namespace, selector, requested) as subjects:
+            requested = add_spread_policies(requested, inputs, sources.live)
             targets = _build_targets(
                 replace(subjects, everywhere=all_namespaces),
                 subject,

@@ -13,6 +13,7 @@ import msgspec
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import SEVERITY_RANKS, AuditSeverity
 from webhook.audit.templates import list_templates
+from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace, takes_sources
 from webhook.cli.inputs.kustomize import KustomizeFolder
@@ -20,6 +21,7 @@ from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import read_context
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.output import OutputFormat
 from webhook.cli.ruleoptions import RuleSelection
 from webhook.cli.terminal import Style, Terminal
@@ -65,6 +67,8 @@ def fix(
     if sources.live is None:
         require_namespace(namespace, {name or inside for name in files.namespaces})
     others = read_context(files, sources, configuration, inside)
+    requested = add_spread_policies(requested, files, sources.live)
+    configuration = requested.configuration
     scope = FixOptions(
         configuration,
         requested.audit_policy,
@@ -77,6 +81,7 @@ def fix(
         strict=strict,
         only=namespace,
         labels=selector,
+        now=current_time(),
     )
     result = fix_files(files.texts, others, scope)
     files.problems += result.problems

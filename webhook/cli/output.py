@@ -71,13 +71,24 @@ OUTPUT_FORMATS: Mapping[str, tuple[OutputFormat, ...]] = MappingProxyType(
             OutputFormat.MARKDOWN,
         ),
         "config check": _DOCUMENTS,
+        "policy diff": (
+            OutputFormat.TABLE,
+            OutputFormat.NAME,
+            OutputFormat.JSON,
+            OutputFormat.YAML,
+        ),
         "certs": _DOCUMENTS,
         "doctor": _DOCUMENTS,
         "scaledown": _DOCUMENTS,
         "rebalance": (*_DOCUMENTS, OutputFormat.SCRIPT),
+        "export": (OutputFormat.YAML, OutputFormat.JSON),
     }
 )
 """Command -> its formats, the default first; ``audit`` and ``test`` write several outputs."""
+
+
+EXPORT_FORMS = ("map", "vap", "static", "scheduler")
+"""The forms of ``evenspread export``."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,10 @@ def targets_option(formats: Iterable[str]) -> click.Option:
     )
 
 
-def write_text(text: str, target: OutputTarget) -> None:
+STDOUT = OutputTarget("", "")
+
+
+def write_text(text: str, target: OutputTarget = STDOUT) -> None:
     """
     Write an output to its file, or to the standard output.
 

@@ -63,6 +63,10 @@ COMMANDS = {
         "Check configuration files, and show their effect.",
         "evenspread config check --config config.yaml",
     ),
+    "policy": CommandRow(
+        "Try changes of policies before they are applied.",
+        "evenspread policy diff -f new.yaml --facts cluster/",
+    ),
     "certs": CommandRow(
         "Show served and trusted certificates, and request new ones.",
         "evenspread certs --state .evenspread",
@@ -78,6 +82,10 @@ COMMANDS = {
     "rebalance": CommandRow(
         "Plan the fewest evictions after which constraints hold again.",
         "evenspread rebalance deploy/web -n shop --facts cluster/",
+    ),
+    "export": CommandRow(
+        "Write the policy as objects that work without a webhook.",
+        "evenspread export map --config config.yaml",
     ),
     "completion": CommandRow(
         "Print the completion script of a shell.",

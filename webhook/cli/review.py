@@ -32,6 +32,7 @@ from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.references import TemplateFinder
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknowntemplates import limit_notes
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
@@ -291,6 +292,7 @@ def review(
     owners = requested.configuration.owner_selectors
     others = list(put_into_namespace(read_objects(inputs, sources.paths, owners), inside))
     cluster = read_facts(sources, documents, owners, inputs, inside, others=others)
+    requested = add_spread_policies(requested, inputs, sources.live)
     templates = TemplateFinder([*others, *documents], judged, sources.live)
     reviewer = Reviewer(requested, cluster, templates, output, hook, strict=strict)
     reviewed = ReviewedObjects(documents)

@@ -5,7 +5,7 @@ Live caches of a cluster: one reflector per kind.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import NoReturn, TypeAlias
 
 from webhook.cluster.discovery import list_resources
@@ -46,6 +46,14 @@ class Caches:
             if reflector is None or not reflector.synced.is_set():
                 return None
         return self.cluster.pod_store
+
+    @property
+    def namespaces(self) -> Mapping[str, Mapping[str, str]] | None:
+        """The labels of all Namespaces at this time, by name; None if not all are known yet."""
+        reflector = self.find_reflector("v1", "Namespace")
+        if reflector is None or not reflector.synced.is_set():
+            return None
+        return self.cluster.namespace_store.copy()
 
     @property
     def reflectors(self) -> tuple[Reflector, ...]:

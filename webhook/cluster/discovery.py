@@ -13,6 +13,11 @@ import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.policyexceptions import (
+    POLICY_EXCEPTION,
+    PolicyExceptionStore,
+    decode_exception,
+)
 from webhook.cluster.protocol import DECODE_ERRORS, ApiClient, Query, protocol_error, read
 from webhook.cluster.quota import (
     MAX_SELECTOR_BYTES,
@@ -23,7 +28,9 @@ from webhook.cluster.quota import (
     check_selector_size,
     check_selector_text,
 )
+from webhook.cluster.spreadpolicies import SpreadPolicyStore, decode_policy
 from webhook.cluster.store import Store
+from webhook.config.spreadpolicies import POLICY_VERSION, SPREAD_POLICY
 from webhook.errors import ApiError, SourceError
 from webhook.policy.kinds import BUILT_IN_KINDS, POD, KindRow
 from webhook.policy.model import GroupKind, LabelSelector
@@ -45,7 +52,7 @@ class SkippedObject(NamedTuple):
 
     Attributes:
         reason: ``shape`` for type errors, ``selector-size``, ``namespace-size`` or ``object-size``.
-        message: The error; never contains text of the object.
+        message: The error; contains at most short, escaped values of the object.
     """
 
     namespace: str
@@ -109,6 +116,10 @@ class Resource:
         query: Query of lists and watches, such as a label selector.
         find_selector: Returns the JSON text of an object's selector; None if the kind has none.
         required: Whether admission waits until its objects have been listed once.
+        version: The version of a custom kind to read if the API server has it; empty for the
+            preferred one.
+        keeps_last: Whether an object that can no longer be decoded leaves the version before it in
+            the store; otherwise the object counts as absent.
     """
 
     kind: str
@@ -119,6 +130,8 @@ class Resource:
     query: Query = field(default_factory=dict[str, str])
     find_selector: ObjectDecoder | None = None
     required: bool = True
+    version: str = ""
+    keeps_last: bool = False
 
     def decode(self, data: bytes | msgspec.Raw) -> Any:
         """
@@ -194,6 +207,24 @@ def _list_pods(store: Store[Any]) -> Resource:
     )
 
 
+def describe_policies(store: SpreadPolicyStore) -> Resource:
+    """Build the resource of SpreadPolicies, which are no facts of a cluster."""
+    return Resource(str(SPREAD_POLICY), store, decode_policy, SPREAD_POLICY, version=POLICY_VERSION)
+
+
+def describe_exceptions(store: PolicyExceptionStore) -> Resource:
+    """Build the resource of SpreadPolicyExceptions, which one store has for all sets of caches."""
+    return Resource(
+        str(POLICY_EXCEPTION),
+        store,
+        decode_exception,
+        POLICY_EXCEPTION,
+        find_selector=_value_decoder(("spec", "selector"), msgspec.Raw),
+        version=POLICY_VERSION,
+        keeps_last=True,
+    )
+
+
 _decode_object = msgspec.json.Decoder(wire.NamedObject).decode
 
 
@@ -251,9 +282,14 @@ _decode_groups = msgspec.json.Decoder(_Groups).decode
 _decode_resources = msgspec.json.Decoder(_Resources).decode
 
 
-async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | None:
+async def locate_custom(
+    source: ApiClient, custom: GroupKind, version: str = ""
+) -> ResourcePath | None:
     """
     Find the API path of a custom kind.
+
+    Args:
+        version: The version to use if the kind has it, such as ``v1``; empty for the preferred one.
 
     Returns:
         None if the API server does not have the kind. Only complete lists of all groups and of the
@@ -264,7 +300,7 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
     """
     try:
         groups = {group.name: group for group in _decode_groups(await read(source, "/apis")).groups}
-        for root in _list_roots(groups.get(custom.group)):
+        for root in _list_roots(groups.get(custom.group), version):
             listed = _decode_resources(await read(source, root)).resources
             names = (found.name for found in listed if found.kind == custom.kind)
             plural = next((name for name in names if "/" not in name), None)  # no subresource
@@ -275,12 +311,13 @@ async def locate_custom(source: ApiClient, custom: GroupKind) -> ResourcePath | 
     return None
 
 
-def _list_roots(group: _Group | None) -> list[str]:
-    """List the request paths of the versions of a group, the preferred one first."""
+def _list_roots(group: _Group | None, first: str) -> list[str]:
+    """List the request paths of the versions of a group: one version, then the preferred one."""
     if group is None:
         return []
     versions = (group.preferred_version, *group.versions)
-    return list(dict.fromkeys(f"/apis/{version.group_version}" for version in versions))
+    roots = dict.fromkeys(f"/apis/{version.group_version}" for version in versions)
+    return sorted(roots, key=lambda root: not root.endswith(f"/{first}"))  # stable
 
 
 async def find_custom_kinds(
@@ -295,8 +332,9 @@ async def find_custom_kinds(
     """
     found: list[KindRow] = []
     for kind in sorted(set(kinds) - BUILT_IN_KINDS.keys()):
+        version = POLICY_VERSION if kind.group == SPREAD_POLICY.group else ""
         try:
-            place = await locate_custom(source, kind)
+            place = await locate_custom(source, kind, version)
         except ApiError as error:
             problems.append(error)
             continue

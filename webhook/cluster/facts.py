@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from webhook.cluster.nodes import NodeStore
 from webhook.cluster.pods import PodStore
+from webhook.cluster.policyexceptions import PolicyExceptionStore
 from webhook.cluster.quota import NamespaceQuota
 from webhook.cluster.services import ServiceStore
 from webhook.cluster.store import UNLIMITED, NamespaceStore, OwnerStore
@@ -27,6 +28,7 @@ class Cluster:
             other versions or kinds.
         custom_stores: Owners of custom kinds, of any version.
         custom_paths: Paths of the selectors of custom kinds.
+        exception_store: SpreadPolicyExceptions; without a clock, those that expire do not count.
         pod_store: Live pods with their ranks; None if none are stored.
     """
 
@@ -36,6 +38,7 @@ class Cluster:
         quota: NamespaceQuota = UNLIMITED,
         nodes: NodeStore | None = None,
         pod_clock: Callable[[], float] | None = None,
+        exceptions: PolicyExceptionStore | None = None,
     ) -> None:
         """
         Start with empty stores.
@@ -45,6 +48,7 @@ class Cluster:
             quota: Limit on the memory of the Services, owners and pods of a namespace.
             nodes: Store of Nodes that several clusters share; None: a store of its own.
             pod_clock: Monotonic clock of the ranks of pods, in seconds; None stores no pods.
+            exceptions: Store of exceptions that several clusters share; None: a store of its own.
         """
         self.service_store = ServiceStore(quota)
         self.namespace_store = NamespaceStore()
@@ -54,6 +58,7 @@ class Cluster:
         }
         self.custom_paths = {owner.kind: owner.path for owner in owners}
         self.custom_stores = {kind: OwnerStore(quota) for kind in self.custom_paths}
+        self.exception_store = PolicyExceptionStore() if exceptions is None else exceptions
         self.pod_store = pod_clock and PodStore(self.node_store, pod_clock, quota)
         self.services = self.service_store.select
         self.namespace_labels = self.namespace_store.labels
@@ -62,6 +67,7 @@ class Cluster:
         self.domains = self.node_store.taints.count_domains
         self.label_keys = self.node_store.label_keys
         self.tainted_domains = self.node_store.taints.tainted_domains
+        self.exceptions = self.exception_store.in_force
 
     def owner_store(self, api_version: str, kind: str) -> OwnerStore | None:
         """Return the store of a kind of owners; None if their selectors are not stored."""

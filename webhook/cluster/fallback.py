@@ -81,9 +81,13 @@ class OwnerFallback:
             NotSyncedError: The caches are not filled yet.
         """
         self._caches.require()
-        if not (request.creates_pod and policy.profiles):
+        if not policy.profiles:
             return None
-        owner = self._find_owner(request)
+        owner = None
+        if request.creates_pod:
+            owner = self._find_owner(request)
+        elif request.template is None or not policy.has_profile_rules:
+            return None
         labels = self._find_labels(request.namespace) if policy.needs_namespaces else None
         if owner is None and labels is None:
             return None
@@ -187,6 +191,7 @@ class _CompletedFacts:
         self.domains = cluster.domains
         self.label_keys = cluster.label_keys
         self.tainted_domains = cluster.tainted_domains
+        self.exceptions = cluster.exceptions
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector of the pod's owner, the only owner that a request needs."""

@@ -17,6 +17,7 @@ from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.lists import list_pages, read_object
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
+    MERGE_PATCH,
     NO_QUERY,
     ApiClient,
     Query,
@@ -35,7 +36,6 @@ MOST_TRIES = 5  # of a patch that conflicts with another change, or that a busy 
 BUSY_S = 1.0  # before another try, unless the API server requests a longer pause
 
 _LABELLED: Query = {"labelSelector": f"{SCALE_DOWN_LABEL}={KEEP_SPREAD}"}
-_MERGE_PATCH = "application/merge-patch+json"
 _TRANSIENT = {
     HTTPStatus.CONFLICT,
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -140,7 +140,7 @@ async def remove_rank(
     tries = MOST_TRIES
     while current is not None:
         body = msgspec.json.encode({"metadata": _patch(current)})
-        response = await client.send("PATCH", path, NO_QUERY, body, _MERGE_PATCH)
+        response = await client.send("PATCH", path, NO_QUERY, body, MERGE_PATCH)
         if response.status in (HTTPStatus.OK, HTTPStatus.NOT_FOUND):
             return response.status == HTTPStatus.OK
         error = status_error(client.name, response.status, response.body, response.headers)

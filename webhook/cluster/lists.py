@@ -10,9 +10,16 @@ from http import HTTPStatus
 
 import msgspec
 
-from webhook.cluster.discovery import Resource, ResourcePath, list_resources, locate_custom
+from webhook.cluster.discovery import (
+    Resource,
+    ResourcePath,
+    describe_exceptions,
+    list_resources,
+    locate_custom,
+)
 from webhook.cluster.facts import Cluster
 from webhook.cluster.listwatch import PAGE_OBJECTS, decode_page, next_limit, page_query
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
     JSON,
@@ -146,6 +153,9 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[
     These are all Nodes, the Namespaces themselves, and their Services and controllers. An object
     that cannot be decoded counts as absent.
 
+    Args:
+        namespaces: An empty one stands for all, each kind of which is read in one list.
+
     Raises:
         ApiError: A kind cannot be listed.
     """
@@ -159,8 +169,22 @@ async def fill_once(source: ApiClient, cluster: Cluster, namespaces: Collection[
                 await _fill(source, resource, place, namespace)
 
 
+async def fill_exceptions(source: ApiClient, cluster: Cluster, namespaces: Collection[str]) -> None:
+    """
+    Fill the store of SpreadPolicyExceptions for some namespaces; no exception without the kind.
+
+    Raises:
+        ApiError: They cannot be listed.
+    """
+    resource = describe_exceptions(cluster.exception_store)
+    place = await locate_custom(source, POLICY_EXCEPTION, resource.version)
+    if place is not None:
+        for namespace in namespaces:
+            await _fill(source, resource, place, namespace)
+
+
 async def _fill(source: ApiClient, resource: Resource, place: ResourcePath, namespace: str) -> None:
-    if resource.kind == "Namespace":
+    if resource.kind == "Namespace" and namespace:
         found = await read_object(source, place, "", namespace)
         if found is not None:
             resource.store.put(resource.decode(found))

@@ -5,8 +5,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
-from webhook.cluster.discovery import Resource, list_resources
+from webhook.cluster.discovery import Resource, describe_exceptions, list_resources
 from webhook.cluster.facts import Cluster, VersionKind
+from webhook.cluster.policyexceptions import Clock, end_of_time
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
@@ -31,6 +32,7 @@ def load_cluster(
     owners: Iterable[OwnerSelector] = SHIPPED_OWNERS,
     stdin: BinaryIO | None = None,
     pod_clock: Callable[[], float] | None = None,
+    now: Clock = end_of_time,
 ) -> LoadedCluster:
     """
     Read a cluster from files and folders; files without manifests are skipped.
@@ -40,8 +42,10 @@ def load_cluster(
         owners: Custom kinds whose selectors to load.
         stdin: Replaces the standard input of the process.
         pod_clock: Clock of the ranks of pods; None loads no pods.
+        now: The time by which exceptions expire; aware.
     """
     cluster = Cluster(owners, pod_clock=pod_clock)
+    cluster.exception_store.clock = now
     resources = _index_resources(cluster)
     problems: list[SourceError] = []
     for item in read_documents(paths, stdin=stdin):
@@ -84,7 +88,8 @@ def complete_metadata(document: Document, namespace: str) -> dict[str, Any]:
 
 
 def _index_resources(cluster: Cluster) -> Resources:
-    return {resource.key: resource for resource in list_resources(cluster)}
+    exceptions = describe_exceptions(cluster.exception_store)
+    return {resource.key: resource for resource in (*list_resources(cluster), exceptions)}
 
 
 def _put(document: Document, resources: Resources, namespace: str) -> Iterator[ManifestError]:

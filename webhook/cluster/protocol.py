@@ -27,6 +27,7 @@ Headers: TypeAlias = Mapping[str, tuple[str, ...]]
 NO_QUERY: Query = {}
 NO_HEADERS: Headers = {}
 JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """Media type of a list of metadata. Source: apimachinery meta/v1 ``PartialObjectMetadataList``."""

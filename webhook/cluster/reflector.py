@@ -26,7 +26,8 @@ second for long.
 
 Two rules hold in this module. Every step of work on objects is a step of ``TimeSlicer``, so that
 100 000 of them do not block the event loop. And an object that cannot be decoded, or whose selector
-exceeds the bound, counts as absent and is reported as skipped: one bad object must not stop all.
+exceeds the bound, is reported as skipped, and counts as absent unless its kind keeps the version
+before it: one bad object must not stop all.
 
 Source: client-go tools/cache/reflector.go; KEP-956 (bookmarks), KEP-3157 (streamed lists).
 """
@@ -163,6 +164,19 @@ class Reflector:
             else:
                 await self._backoff.pause()
 
+    async def run_until_synced(self) -> None:
+        """Follow the kind until all objects have been listed for the first time."""
+        listing = asyncio.create_task(self.run(), name=f"first list of {self.resource.kind}")
+        listed = asyncio.create_task(self.synced.wait())
+        try:
+            await asyncio.wait((listing, listed), return_when=asyncio.FIRST_COMPLETED)
+            if listing.done():
+                listing.result()  # a bug
+        finally:
+            for task in (listing, listed):
+                task.cancel()
+            await asyncio.gather(listing, listed, return_exceptions=True)
+
     def _report_restart(self, reason: str) -> None:
         self._environment.report_restart(self.resource.kind, reason, self.problem)
 
@@ -170,7 +184,8 @@ class Reflector:
         """List if the version is unknown, then watch until the server ends the stream."""
         self._watching_since = None
         if isinstance(self.resource.key, GroupKind) and not self._version:
-            self.place = await locate_custom(self._server, self.resource.key)
+            key, version = self.resource.key, self.resource.version
+            self.place = await locate_custom(self._server, key, version)
         if self.place is None:  # the API server does not have the kind: empty the store
             await self._run_in_slices(self._begin_list())
             await self._run_in_slices(self._end_list())
@@ -260,13 +275,15 @@ class Reflector:
                 raise ObjectSizeError(TOO_LARGE)
             thing = self.resource.decode(data)
         except DECODE_ERRORS as error:
-            # An object that cannot be decoded counts as absent: its old copy would be wrong.
-            deleted, thing = True, self._read_name(data)
+            thing = self._read_name(data)
             self._report_skipped(error, thing)
+            if self.resource.keeps_last and thing.name and not deleted:
+                self._mark_listed(thing)
+                return
+            deleted = True  # it counts as absent: its old copy would be wrong
         if not thing.name:
             raise protocol_error(self._server.name, "sent an object without a name")
-        if self._unlisted is not None:
-            self._unlisted.discard((thing.namespace, thing.name))
+        self._mark_listed(thing)
         if deleted:
             store.remove(thing.namespace, thing.name)
             return
@@ -274,6 +291,10 @@ class Reflector:
             store.put(thing)
         except NamespaceSizeError as error:
             self._report_skipped(error, thing)
+
+    def _mark_listed(self, thing: wire.NamedObject) -> None:
+        if self._unlisted is not None:
+            self._unlisted.discard((thing.namespace, thing.name))
 
     def _report_skipped(self, error: Exception, thing: wire.NamedObject) -> None:
         self._environment.report_skipped(self.resource.kind, SkippedObject.of(error, thing))

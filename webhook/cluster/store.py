@@ -69,6 +69,10 @@ class NamespaceStore(Store[wire.NamespaceObject]):
         """Return the labels of a Namespace; None if it is not known."""
         return self._labels.get(name)
 
+    def copy(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the labels of all Namespaces, by name; later changes do not change the result."""
+        return self._labels.copy()
+
 
 PodOwner: TypeAlias = (
     wire.ControllerObject | wire.ReplicationControllerObject | wire.CustomControllerObject

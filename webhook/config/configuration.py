@@ -13,16 +13,18 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from webhook.config import models, scheduler, spread
+from webhook.config import models, spread
 from webhook.config.lifetimes import CA_OVERLAP, LEAST_CA_OVERLAP
 from webhook.config.models import OwnerSelector
 from webhook.config.podtemplates import collect_templates
+from webhook.config.profilenotices import find_notices
 from webhook.config.profiles import ProfileMaker, Read, complete_profile, read_defaults
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import SpreadConfiguration
 from webhook.config.validation import DocumentValidation
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.schedulerargs import ARGS, SCHEDULER_KIND
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import (
     DEFAULT_SCHEDULER,
@@ -32,14 +34,10 @@ from webhook.policy.defaulting.profiles import (
     Mode,
     Policy,
     Profile,
-    ScaleDown,
 )
-from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.places import TemplatePlaces
 from webhook.policy.rule_entry import Action
-
-_RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # heed the deletion cost
 
 
 class ConfiguredGate(NamedTuple):
@@ -55,6 +53,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         files: Paths of the files read, in reading order; the server watches them for changes.
+        orders: The ``order`` of each profile that is a SpreadPolicy, by name.
         pod_templates: Built-in, shipped and configured kinds.
         owner_selectors: Shipped and configured controllers.
         scheduler_defaults: Defaults of kube-scheduler itself: schedulerName -> constraints.
@@ -70,6 +69,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     mode: Mode = Mode.APPLY
     profiles: tuple[Profile, ...] = ()
+    orders: Mapping[str, int] = MappingProxyType({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     exempt_namespaces: frozenset[str] = frozenset({"kube-system"})
     pod_templates: Mapping[GroupKind, TemplatePlaces] = collect_templates(())
@@ -99,7 +99,7 @@ def check(
     """
     reading = DocumentValidation(document)
     kind = document.kind
-    if kind in (scheduler.SCHEDULER_KIND, scheduler.ARGS):
+    if kind in (SCHEDULER_KIND, ARGS):
         reading.refuse(f"is {kind}: give the file with --scheduler-config", ("kind",))
         reading.finish()
     context = {spread.LEAST_OVERLAP: least_overlap}
@@ -144,10 +144,7 @@ def _collect_settings(
         scheduler_defaults=_collect_defaults(files),
         ca_overlap=written.ca_overlap,
         scale_down_repair=written.scale_down_repair,
-        notices=(
-            *_notices(files),
-            *_scale_down_notices(profiles, repair=written.scale_down_repair),
-        ),
+        notices=(*_notices(files), *find_notices(written, profiles)),
     )
 
 
@@ -179,9 +176,9 @@ def policy(
 
     A profile of System defaults has no constraints while their gate is off. With None for
     ``validates_pods``, the validating webhook receives new pods if a policy rule has the action
-    deny, as the chart registers it.
+    deny, in the configuration or in a profile, as the chart registers it.
     """
-    denies = Action.DENY in configuration.actions.values()
+    denies = any(list_denying_rules(configuration))
     system = Gate.DEFAULT_POD_TOPOLOGY_SPREAD in gates
     return Policy(
         gates=gates,
@@ -203,6 +200,17 @@ def policy(
     )
 
 
+def list_denying_rules(configuration: Configuration) -> Iterator[str]:
+    """List the policy rules that deny objects, as ``TSC101``, or ``TSC101 in profile cluster``."""
+    for rule, action in configuration.actions.items():
+        if action is Action.DENY:
+            yield rule
+    for profile in configuration.profiles:
+        for rule, action in profile.actions.items():
+            if action is Action.DENY:
+                yield f"{rule} in profile {profile.name}"
+
+
 def _collect_defaults(
     files: Iterable[list[SchedulerDefaults]],
 ) -> Mapping[str, tuple[Constraint, ...]]:
@@ -217,20 +225,3 @@ def _collect_defaults(
 
 def _notices(files: Iterable[list[SchedulerDefaults]]) -> tuple[str, ...]:
     return tuple(notice for found in files for defaults in found for notice in defaults.notices)
-
-
-def _scale_down_notices(profiles: Iterable[Profile], *, repair: bool) -> Iterator[str]:
-    """Name the settings of scale-downs that have no effect, for example after a profile changed."""
-    keeping = [profile for profile in profiles if profile.scale_down is ScaleDown.KEEP_SPREAD]
-    if repair and not keeping:
-        yield (
-            "scaleDownRepair: has no effect, as no profile has scaleDown: KeepSpread; "
-            "add it to a profile, or remove scaleDownRepair"
-        )
-    for profile in keeping:
-        if profile.owner_kinds is not None and profile.owner_kinds.isdisjoint(_RANKED_OWNERS):
-            yield (
-                f"profile {profile.name!r}: scaleDown: KeepSpread has no effect, as "
-                "match.ownerKinds has neither ReplicaSet nor ReplicationController; "
-                "other controllers ignore the cost of a pod's deletion"
-            )

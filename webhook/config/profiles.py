@@ -1,19 +1,20 @@
 """Build policy profiles from our configuration file and the kube-scheduler files it names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
 from msgspec.structs import replace
 
 from webhook.config import scheduler, spread
+from webhook.config.constraints import DefaultConstraint
 from webhook.config.messages import suggest_choice
 from webhook.config.models import parse_selector
 from webhook.config.scheduler import SchedulerDefaults
-from webhook.config.spread import ProfileModel
+from webhook.config.spread import ProfileFields, ProfileModel
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.manifests import Document
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Profile
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Profile
 from webhook.policy.paths import FieldPath
 
 Read = Callable[[str], str]
@@ -36,6 +37,33 @@ def read_defaults(document: Document) -> list[SchedulerDefaults]:
     return found
 
 
+def build_profile(
+    name: str, written: ProfileFields, defaults: Iterable[DefaultConstraint]
+) -> Profile:
+    """Build the profile of validated fields."""
+    match = written.match
+    return Profile(
+        name=name,
+        mode=written.mode or Mode.APPLY,
+        namespace_selector=parse_selector(match.namespace_selector),
+        object_selector=parse_selector(match.object_selector),
+        owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),
+        scheduler_names=frozenset(match.scheduler_names or (DEFAULT_SCHEDULER,)),
+        merge=written.merge,
+        complete_selectors=written.complete_selectors,
+        scale_down=written.scale_down,
+        gangs=written.gangs,
+        allows_exceptions=written.exemptible,
+        actions={rule: one.action for rule, one in written.rules.items() if one.action},
+        exemptible={
+            rule: one.exemptible
+            for rule, one in written.rules.items()
+            if one.exemptible is not None
+        },
+        constraints=tuple(entry.constraint for entry in defaults),
+    )
+
+
 class ProfileMaker:
     """
     Builder of the profiles of one configuration.
@@ -53,24 +81,12 @@ class ProfileMaker:
 
     def make(self, written: ProfileModel, index: int) -> list[Profile]:
         """Build the profiles of one entry: several if its file has several schedulers."""
-        match = written.match
-        profile = Profile(
-            name=written.name,
-            namespace_selector=parse_selector(match.namespace_selector),
-            object_selector=parse_selector(match.object_selector),
-            owner_kinds=None if match.owner_kinds is None else frozenset(match.owner_kinds),
-            scheduler_names=frozenset(match.scheduler_names or (DEFAULT_SCHEDULER,)),
-            merge=written.merge,
-            complete_selectors=written.complete_selectors,
-            scale_down=written.scale_down,
-            gangs=written.gangs,
-        )
+        profile = build_profile(written.name, written, written.default_constraints or ())
         if written.scheduler_configuration is None:
-            constraints = tuple(entry.constraint for entry in written.default_constraints or ())
-            return [replace(profile, constraints=constraints)]
+            return [profile]
         path: FieldPath = ("profiles", index)
         found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
-        return self._of_schedulers(profile, found, match.scheduler_names or (), path)
+        return self._of_schedulers(profile, found, written.match.scheduler_names or (), path)
 
     def _defaults(self, named: str, path: FieldPath) -> list[SchedulerDefaults]:
         file = str(PurePath(self._reading.document.source).parent / named)

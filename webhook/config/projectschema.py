@@ -18,7 +18,7 @@ from webhook.config.models import (
 )
 from webhook.config.project import DEFAULT_EXCLUDES
 from webhook.config.rulenames import describe_unknown, find_rules
-from webhook.config.spread import read_action
+from webhook.config.rulesettings import read_action
 from webhook.policy.advice.exemptions import REASON_CHARACTERS
 from webhook.policy.api.versions import Version, parse_version_range
 from webhook.policy.catalogue import CATALOGUE, DEFAULT_ACTIONS

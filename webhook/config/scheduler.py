@@ -16,18 +16,21 @@ from pydantic import Field
 from webhook.config.constraints import SchedulerConstraint, find_duplicates
 from webhook.config.messages import format_value, refusing, suggest_choice
 from webhook.config.models import LenientModel, StrictModel
-from webhook.config.schedulerplugins import PLUGIN, drop_disabled
+from webhook.config.schedulerplugins import drop_disabled
 from webhook.config.validation import DocumentValidation
 from webhook.policy.api import schedulerargs
-from webhook.policy.api.schedulerargs import LIST_DEFAULTING, SYSTEM_DEFAULTING
+from webhook.policy.api.schedulerargs import (
+    ARGS,
+    LIST_DEFAULTING,
+    PLUGIN,
+    SCHEDULER_GROUP,
+    SCHEDULER_KIND,
+    SYSTEM_DEFAULTING,
+)
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.model import Constraint
 from webhook.policy.paths import FieldPath
 
-SCHEDULER_KIND = "KubeSchedulerConfiguration"
-ARGS = "PodTopologySpreadArgs"
-
-SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 NEWEST_API_VERSION = f"{SCHEDULER_GROUP}/v1"
 V1BETA1 = f"{SCHEDULER_GROUP}/v1beta1"  # constraints without a type mean List
 V1ALPHA2 = f"{SCHEDULER_GROUP}/v1alpha2"  # supports only List

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from webhook.policy.api.schedulerargs import PLUGIN
 from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint
 from webhook.policy.paths import find_value, is_array
 
-PLUGIN = "PodTopologySpread"
 ALL_PLUGINS = "*"
 MULTI_POINT = "multiPoint"
 

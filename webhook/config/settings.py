@@ -87,6 +87,12 @@ class Settings(BaseSettings):
         description="kube-scheduler configuration file to take default constraints from, "
         "instead of --config",
     )
+    policies: Literal["both", "file", "resource"] = Field(
+        "both",
+        description="where profiles are: in the configuration file, in SpreadPolicies, or in both; "
+        "those of the file come first. Without their CustomResourceDefinition, there are no "
+        "SpreadPolicies",
+    )
     feature_gates: str = Field(
         "",
         description="feature gates to set, such as A=true,B=false; they override those of the "

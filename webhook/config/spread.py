@@ -7,7 +7,7 @@ This module validates one file; it must not read the files it names or resolve f
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -40,13 +40,11 @@ from webhook.config.podtemplates import (
     PodTemplateModel,
     find_repeated_places,
 )
+from webhook.config.rulesettings import ProfileRuleSettings, RuleSettings
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.labels import value_problems
-from webhook.policy.api.rules import API_RULES
-from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 from webhook.policy.defaulting.profiles import FieldDefaults, Merge, Mode, ScaleDown
-from webhook.policy.paths import FieldPath, is_object
-from webhook.policy.rule_entry import Action
+from webhook.policy.paths import FieldPath
 
 CONFIGURATION_KIND = "SpreadConfiguration"
 CONFIGURATION_API_VERSION = "evenspread.io/v1alpha1"
@@ -83,30 +81,43 @@ class MatchModel(StrictModel):
         return names
 
 
-class ProfileModel(StrictModel):
-    """A set of default constraints, written here or in a kube-scheduler file."""
+DefaultConstraints: TypeAlias = Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)]
+"""A list of default constraints."""
 
-    name: str = Field(examples=["cluster"])
+
+class ProfileFields(StrictModel):
+    """The fields that a profile of a file and a ``SpreadPolicy`` have in common."""
+
+    mode: Mode | None = None  # that of the configuration
     match: MatchModel = MatchModel()
     merge: Merge = Merge.IF_EMPTY
     complete_selectors: bool = False
     scale_down: ScaleDown = ScaleDown.NONE
     gangs: bool = False
-    default_constraints: (
-        Annotated[tuple[DefaultConstraint, ...], refusing(find_duplicates)] | None
-    ) = None
+    rules: ProfileRuleSettings = Field({})
+    exemptible: bool = True
+
+
+def find_name_problems(name: str) -> Iterator[str]:
+    """Find why a name is not a valid label value; metrics and annotations contain it."""
+    if not name:
+        yield "is empty: write a name, as `name: cluster`"
+    for problem in value_problems(name):
+        yield f"Invalid value: {format_value(name)}: {problem}"
+
+
+class ProfileModel(ProfileFields):
+    """A set of default constraints, written here or in a kube-scheduler file."""
+
+    name: str = Field(examples=["cluster"])
+    default_constraints: DefaultConstraints | None = None
     scheduler_configuration: str | None = None
 
     @field_validator("name")
     @classmethod
     def check_name(cls, name: str) -> str:
-        """Reject a name that is not a valid label value; metrics and annotations contain it."""
-        if not name:
-            raise refusal("is empty: write a name, as `name: cluster`")
-        refuse(
-            ((), f"Invalid value: {format_value(name)}: {problem}")
-            for problem in value_problems(name)
-        )
+        """Reject an invalid name."""
+        refuse(((), problem) for problem in find_name_problems(name))
         return name
 
     @model_validator(mode="after")
@@ -138,50 +149,12 @@ class ExemptModel(StrictModel):
     namespaces: tuple[Annotated[str, AfterValidator(_check_namespace)], ...] = ("kube-system",)
 
 
-def read_action(value: Any) -> Any:
-    """Return the word of an action; a value of another type is rejected later."""
-    return Action.OFF.value if value is False else value  # YAML reads off as false
-
-
-class RuleSetting(StrictModel):
-    """Setting of a rule; the file may contain the action of a policy rule alone."""
-
-    action: Annotated[Action | None, BeforeValidator(read_action)] = None
-    exemptible: bool = True
-
-
-def _in_full(value: Any) -> Any:
-    if isinstance(value, str | bool):
-        return {"action": value}
-    if not is_object(value):
-        raise refusal(
-            f"must be an action, not {format_value(value)}: {suggest_word('', [*Action])}"
-        )
-    return value
-
-
-def _check_rule(rule: str) -> str:
-    if rule in DEFAULT_ACTIONS or rule in STRICT_RULES:
-        return rule
-    if rule in API_RULES:
-        raise refusal("is a rule of the API, which kube-apiserver denies by as well: leave it out")
-    raise refusal(f"is no policy rule: {suggest_word(rule, list(DEFAULT_ACTIONS))}")
-
-
-def _find_fixed_actions(rules: Mapping[str, RuleSetting]) -> Iterator[tuple[FieldPath, str]]:
-    for rule, setting in rules.items():
-        if rule in STRICT_RULES and setting.action:
-            problem = "cannot be set: the rule warns, and denies with --strict: leave it out"
-            yield (rule, "action"), problem
-
-
 def _check_gate(name: str) -> str:
     if name not in GATE_NAMES:
         raise refusal(describe_unknown_gate(name))
     return name
 
 
-RuleId = Annotated[str, AfterValidator(_check_rule)]
 GateName = Annotated[str, AfterValidator(_check_gate)]
 
 
@@ -198,10 +171,7 @@ class SpreadConfiguration(StrictModel):
     ] = ()
     owner_selectors: Annotated[tuple[OwnerSelectorModel, ...], refusing(find_repeated_kinds)] = ()
     exempt: ExemptModel = ExemptModel()
-    rules: Annotated[
-        dict[RuleId, Annotated[RuleSetting, BeforeValidator(_in_full)]],
-        refusing(_find_fixed_actions),
-    ] = Field({})
+    rules: RuleSettings = Field({})
     field_defaults: FieldDefaults = FieldDefaults.WHEN_UNSATISFIABLE
     feature_gates: dict[GateName, bool] = Field({})
     ca_overlap: Annotated[timedelta, BeforeValidator(_duration)] = CA_OVERLAP

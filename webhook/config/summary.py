@@ -5,14 +5,16 @@ Summaries of the configuration in force: profiles, feature gates, an example, an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
-from webhook.policy import selectors
+from webhook.config.spreadpolicies import SPREAD_POLICY
+from webhook.policy import render, selectors
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting import inject
+from webhook.policy.defaulting.effective import describe_ineffective
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, ServiceSelector
@@ -91,11 +93,11 @@ def configured_kinds(policy: Policy) -> list[KindPlaces]:
 
 class ConfiguredRule(NamedTuple):
     """
-    A rule whose action, or whose exemptions, the configuration changes.
+    A rule whose action, or whose exemptions, the configuration or a profile changes.
 
     Attributes:
         action: What a violation leads to.
-        default: The action without the configuration.
+        default: The action without the configuration, or without the profile.
         exemptible: Whether an annotation exempts an object from it.
     """
 
@@ -114,6 +116,47 @@ def configured_rules(policy: Policy) -> list[ConfiguredRule]:
         for rule, default in DEFAULT_ACTIONS.items()
         if policy.actions[rule] is not default or rule in policy.not_exemptible
     ]
+
+
+def profile_rules(policy: Policy, profile: Profile) -> list[ConfiguredRule]:
+    """List the rules that a profile sets, in the order of the catalogue."""
+    inside = policy.with_rules_of(profile)
+    return [
+        ConfiguredRule(
+            rule,
+            str(inside.actions[rule]),
+            str(policy.actions[rule]),
+            rule not in inside.not_exemptible,
+        )
+        for rule in DEFAULT_ACTIONS
+        if rule in profile.actions or rule in profile.exemptible
+    ]
+
+
+def describe_profile(policy: Policy, profile: Profile, orders: Mapping[str, int]) -> dict[str, Any]:
+    """
+    Describe a profile for programs.
+
+    Args:
+        policy: The policy in force, with the profile.
+        orders: The ``order`` of each profile that is a SpreadPolicy, by name.
+    """
+    name = profile.name
+    resource = {"kind": SPREAD_POLICY.kind, "order": orders[name]} if name in orders else {}
+    return {
+        "name": name,
+        "mode": str(policy.mode_of(profile)),
+        **resource,
+        "pods": describe_pods(profile),
+        "merge": str(profile.merge),
+        "completeSelectors": profile.complete_selectors,
+        "scaleDown": str(profile.scale_down),
+        "gangs": profile.gangs,
+        "exemptible": profile.allows_exceptions,
+        "system": profile.system,
+        "constraints": list(map(render.constraint, profile.constraints)),
+        "rules": [row._asdict() for row in profile_rules(policy, profile)],
+    }
 
 
 def describe_pods(profile: Profile) -> str:
@@ -138,14 +181,15 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
     """
     Find defaults that do not have the effect that is intended.
 
-    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, or the nodes may not
-    satisfy DoNotSchedule defaults, so that pods stay Pending. Nodes are not judged if no
-    schedulable node is known.
+    Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, profiles before
+    them fit all of their pods, or the nodes may not satisfy DoNotSchedule defaults, so that pods
+    stay Pending. Nodes are not judged if no schedulable node is known.
 
     Returns:
         Sentences without a final full stop.
     """
-    absent = [*find_absent_owners(policy), *find_absent_keys(policy)]
+    ineffective = describe_ineffective(policy.profiles)
+    absent = [*find_absent_owners(policy), *find_absent_keys(policy), *ineffective]
     if not facts.schedulable_nodes():
         return absent
     return absent + [

@@ -50,6 +50,7 @@ async def review_rights(
         *rights.list_needed_rights(
             name, rights.certificate_mode(settings), (rights.ROLLOUTS, *owners)
         ),
+        *rights.list_policy_rights(name, settings),
         *rights.list_audit_rights(name, settings, custom),
         *rights.list_scale_down_rights(
             name,

@@ -1,13 +1,15 @@
 """
 The rights that the server needs, one row for each verb on a resource.
 
-``list_needed_rights``, ``list_audit_rights`` and ``list_scale_down_rights`` are the entry points;
-their results overlap. A test compares the rows with the roles of the chart.
+``list_needed_rights``, ``list_policy_rights``, ``list_audit_rights`` and ``list_scale_down_rights``
+are the entry points; their results overlap. A test compares the rows with the roles of the chart.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from webhook.cluster.policyexceptions import POLICY_EXCEPTION
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy.kinds import BUILT_IN_KINDS, CUSTOM_KINDS, KIND_ROWS, KindRow
 
 WATCH_VERBS = ("list", "watch")
@@ -21,6 +23,7 @@ class Right:
 
     Attributes:
         group: Empty for the core API.
+        resource: In the plural; with a slash and the subresource if it is about one.
         name: Name of the only object that the right covers; empty: all objects.
         namespaced: Whether the right covers only the server's own namespace.
     """
@@ -49,6 +52,8 @@ _CACHED = tuple(
     if row.watched
 )
 
+_EXCEPTIONS = (POLICY_EXCEPTION.group, "spreadpolicyexceptions", WATCH_VERBS)
+
 _AUDITED = tuple((row.group, row.plural) for row in KIND_ROWS if row.audited and not row.watched)
 """Listed by audits alone; the rights of the caches cover the other audited kinds."""
 
@@ -73,7 +78,7 @@ def list_needed_rights(
         owners: Custom controllers that the server watches.
     """
     custom = ((owner.group, owner.plural, READ_VERBS) for owner in owners)
-    for group, resource, verbs in (*_CACHED, *custom):
+    for group, resource, verbs in (*_CACHED, _EXCEPTIONS, *custom):
         for verb in verbs:
             yield Right(verb, group, resource)
     writes = ("get", "patch") if mode == "self" else ("get",)
@@ -84,6 +89,20 @@ def list_needed_rights(
         for verb in writes:
             yield Right(verb, "", "secrets", f"{name}-ca", namespaced=True)
     yield Right("create", "", "events", namespaced=True)
+
+
+def list_policy_rights(name: str, settings: Mapping[str, str]) -> Iterator[Right]:
+    """
+    List the further rights of a server that watches SpreadPolicies; nothing without them.
+
+    Args:
+        settings: Settings of the server by flag name.
+    """
+    if settings.get("policies") != "file":
+        for verb in WATCH_VERBS:
+            yield Right(verb, SPREAD_POLICY.group, "spreadpolicies")
+        yield Right("patch", SPREAD_POLICY.group, "spreadpolicies/status")
+        yield from _list_lease_rights(name)
 
 
 def list_scale_down_rights(name: str, *, keeps_spread: bool, repairs: bool) -> Iterator[Right]:
@@ -135,10 +154,12 @@ def build_review(right: Right, namespace: str, account: str) -> dict[str, object
 
     Source: k8s.io/api authorization/v1; the groups are those of a ServiceAccount's tokens.
     """
+    resource, _, subresource = right.resource.partition("/")
     attributes = {
         "verb": right.verb,
         "group": right.group,
-        "resource": right.resource,
+        "resource": resource,
+        "subresource": subresource,
         "name": right.name,
         "namespace": namespace if right.namespaced else "",
     }

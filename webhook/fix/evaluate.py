@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Self
 
@@ -15,6 +16,7 @@ from webhook.audit.merge import merge_snapshots
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, Scanner
 from webhook.audit.snapshot import Snapshot
+from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
@@ -49,6 +51,7 @@ class FixOptions:
         strict: Whether unknown and duplicate fields deny an object.
         labels: Selects the objects to fix by their own labels.
         only: The only namespace whose objects are fixed; empty for all.
+        now: The time by which exceptions expire; aware.
     """
 
     configuration: Configuration
@@ -62,11 +65,14 @@ class FixOptions:
     strict: bool = False
     labels: LabelSelector = SELECT_ALL
     only: str = ""
+    now: datetime = END_OF_TIME
 
     @property
     def audit(self) -> AuditOptions:
         """The options of the audits that find what to fix."""
-        return AuditOptions(self.policy, exemptions=self.exemptions, strict=self.strict)
+        return AuditOptions(
+            self.policy, exemptions=self.exemptions, strict=self.strict, now=self.now
+        )
 
     def includes(self, audited: AuditSubject) -> bool:
         """Whether findings about an object are fixed and reported."""
@@ -134,6 +140,7 @@ class Evaluation:
             collector.add(document)
         whole = merge_snapshots([collector.snapshot, context])
         inventory = Inventory(whole, options.configuration.owner_selectors)
+        inventory.set_time(options.now)
         audit = options.audit
         type_errors = tuple(
             report_type_errors(item, audit.strict_severity, audit.includes_rule)

@@ -217,8 +217,10 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
     def represent_scalar(self, tag: str, value: Any, style: str | None = None) -> yaml.ScalarNode:
-        """Quote a text that kubectl would read as another type, such as ``y`` and ``1e3``."""
-        style = "'" if tag.endswith(":str") and not isinstance(resolve(value), str) else style
+        """Write lines as a block, and quote a text that kubectl would read as another type."""
+        if tag.endswith(":str"):
+            is_text = isinstance(resolve(value), str)
+            style = "'" if not is_text else "|" if "\n" in value else style
         return super().represent_scalar(tag, value, style)  # pyright: ignore[reportUnknownMemberType]
 
 

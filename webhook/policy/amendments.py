@@ -18,7 +18,12 @@ from webhook.policy.api import fielderrors, fieldgates
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.defaulting.inject import complete_selectors, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.inject import (
+    complete_selectors,
+    is_excepted,
+    profile_of,
+    reason_to_leave_alone,
+)
 from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, PodTemplate
@@ -47,6 +52,8 @@ class Amendment(msgspec.Struct, frozen=True):
         operations: The patch from the requested list to this one.
         warnings: Warnings about dropped fields, one line per field.
         refused: The dropped fields as violations, if the configuration denies them.
+        held: Whether the profile only recommends to complete selectors, which ``constraints`` then
+            lack.
     """
 
     constraints: Constraints
@@ -54,6 +61,7 @@ class Amendment(msgspec.Struct, frozen=True):
     drops: tuple[DroppedField, ...] = ()
     warnings: tuple[str, ...] = ()
     refused: tuple[ApiViolation, ...] = ()
+    held: bool = False
 
 
 def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -> Amendment:
@@ -67,24 +75,26 @@ def amend_constraints(request: AdmissionRequest, policy: Policy, facts: Facts) -
     if request.controlled:
         return Amendment(kept.constraints)
     filled = fill_in_fields(kept.constraints, policy.field_defaults)
-    completed = _complete_selectors(filled, request, policy, facts)
-    if completed is requested:
-        return Amendment(requested)
+    completed, mode = _complete_selectors(filled, request, policy, facts)
     path = request.path or ()
     base = format_pointer(constraints_path(path))
+    held: tuple[Operation, ...] = ()
+    if mode is Mode.RECOMMEND and policy.mode is Mode.APPLY:
+        held, completed = tuple(_add_fields(filled, completed, base)), filled
+    if completed is requested and not held:
+        return Amendment(requested)
     additions = tuple(_add_fields(kept.constraints, completed, base))
     removals = (
         remove(base if drop.entry is None else f"{base}/{drop.entry}/{drop.field}")
         for drop in kept.drops
     )
-    at, action = constraints_field(path), effective_action(GATED, request, policy)
+    at, action = constraints_field(path), effective_action(GATED, request, policy, facts)
     reports_drops = action in {Action.WARN, Action.DENY}
     warnings = tuple(_warn_of_drops(kept.drops, policy)) if reports_drops else ()
-    if policy.mode is Mode.RECOMMEND and additions:
-        paths = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
-        warnings += (f"evenspread would fill in {paths}",)
+    warnings += _recommend_fields(held if policy.mode is Mode.APPLY else additions)
     refused = tuple(_refuse_drops(kept.drops, at, policy)) if action is Action.DENY else ()
-    return Amendment(completed, (*removals, *additions), kept.drops, warnings, refused)
+    operations = (*removals, *additions)
+    return Amendment(completed, operations, kept.drops, warnings, refused, held=bool(held))
 
 
 def _is_complete(constraint: Constraint) -> bool:
@@ -119,17 +129,21 @@ def fill_in_fields(constraints: Constraints, which: FieldDefaults) -> Constraint
 
 def _complete_selectors(
     constraints: Constraints, request: AdmissionRequest, policy: Policy, facts: Facts
-) -> Constraints:
+) -> tuple[Constraints, Mode]:
+    """Complete null selectors if the profile requests it; the mode is that of the profile."""
     pod = request.template
     if not request.creates_pod or pod is None:
-        return constraints
+        return constraints, policy.mode
     complete = all(constraint.label_selector is not None for constraint in constraints)
     if complete or reason_to_leave_alone(pod, request.namespace, policy):
-        return constraints
+        return constraints, policy.mode
     profile = profile_of(pod, request.namespace, policy, facts)
     if profile is None or not profile.complete_selectors:
-        return constraints
-    return complete_selectors(constraints, pod, request.namespace, facts)
+        return constraints, policy.mode
+    if is_excepted(pod, request.namespace, profile, facts):
+        return constraints, policy.mode
+    completed = complete_selectors(constraints, pod, request.namespace, facts)
+    return completed, policy.mode_of(profile)
 
 
 def _add_fields(before: Constraints, after: Constraints, base: str) -> Iterator[Operation]:
@@ -143,6 +157,12 @@ def _add_fields(before: Constraints, after: Constraints, base: str) -> Iterator[
             yield add(f"{base}/{i}/maxSkew", new.max_skew)
         if new.label_selector is not None and old.label_selector is None:
             yield add(f"{base}/{i}/labelSelector", render.selector(new.label_selector))
+
+
+def _recommend_fields(additions: Sequence[Operation]) -> tuple[str, ...]:
+    """Describe the fields that recommend mode does not fill in, in at most one line."""
+    paths = ", ".join(addition.path for addition in additions[:NAMED_ENTRIES])
+    return (f"evenspread would fill in {paths}",) if paths else ()
 
 
 def _warn_of_drops(drops: Sequence[DroppedField], policy: Policy) -> list[str]:

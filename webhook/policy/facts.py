@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from webhook.policy.model import LabelSelector, OwnerReference, Taint
+from webhook.policy.policyexceptions import PolicyException
 
 
 class ServiceSelector(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +86,10 @@ class Facts(Protocol):
             An entry for each set of taint combinations: as many as the cluster has node roles,
             not as many as it has Nodes.
         """
+        return ()
+
+    def exceptions(self, namespace: str, /) -> Sequence[PolicyException]:
+        """List the exceptions of a namespace that have not expired, by name."""
         return ()
 
 

@@ -13,7 +13,8 @@ from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
 from webhook.policy.catalogue import explain_command
-from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.inject import Injection
+from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.escape import shorten_warning
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.paths import constraints_field
@@ -51,6 +52,23 @@ def merge_label_keys(
     if Gate.SELECTOR_MERGE not in policy.gates:
         return constraints
     return merge_match_label_keys(constraints, pod.labels)
+
+
+def find_stored_constraints(
+    request: AdmissionRequest, pod: PodTemplate, injection: Injection, policy: Policy
+) -> tuple[Constraint, ...]:
+    """
+    Find the constraints that kube-apiserver stores for a new pod, after the mutating hook.
+
+    Args:
+        pod: The pod with the changes to its own constraints.
+    """
+    constraints = pod.constraints
+    if policy.mode is Mode.RECOMMEND:
+        constraints = request.template.constraints if request.template else ()
+    elif not injection.recommended:
+        constraints = injection.applied_to(constraints)
+    return merge_label_keys(constraints, pod, policy)
 
 
 def find_refused_pods(request: AdmissionRequest, policy: Policy) -> list[ApiViolation]:

@@ -9,7 +9,7 @@ import asyncio
 import ctypes
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,22 +17,34 @@ from certs.serving import LiveContext
 from certs.source import CertificateSource
 from webhook import __version__
 from webhook.cluster.caches import Start
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
+from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers
 from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
-from webhook.server.audits.schedule import build_audits
+from webhook.server.audits.schedule import AuditedPolicy, Publish, build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
 from webhook.server.context import ServerContext
+from webhook.server.election import Work
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FactsSource, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import FactsSource, WatchedKinds
+from webhook.server.filefacts import FactsFiles, FileFacts
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
-from webhook.server.leader import build_leader
+from webhook.server.leader import LeaderWork, build_leader
+from webhook.server.livefacts import LiveFacts, SharedCaches
+from webhook.server.policies import read_policy_files
+from webhook.server.policyresources import (
+    PolicyResources,
+    build_policy_resources,
+    build_status_writer,
+)
+from webhook.server.policystatus import PolicyStatusWriter
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
 from webhook.server.reviews import ReviewContext
@@ -46,6 +58,7 @@ class Server:
 
     Attributes:
         watcher: Watches the configuration files.
+        resources: The watchers of SpreadPolicies and of their exceptions.
         events: None without a cluster.
         leader: The task that does the work of one replica; None without a cluster, or outside of
             a pod without a namespace.
@@ -58,6 +71,7 @@ class Server:
     facts: FactsSource
     enforcement: Enforcement
     watcher: ConfigurationWatcher
+    resources: PolicyResources
     events: EventRecorder | None
     leader: Start | None
 
@@ -72,6 +86,7 @@ class Server:
         yield "memory", partial(return_memory, ctypes.CDLL(None), asyncio.sleep)
         lag, clock = self.context.metrics.event_loop_lag, time.monotonic
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
+        yield from self.resources.background(self.supervisor.run)
         if api is not None and self.events is not None:
             yield "events", self.events.run
             watcher = RegistrationWatcher(
@@ -97,7 +112,10 @@ class Server:
 
 async def build(context: ServerContext, readiness: Readiness) -> Server:
     """
-    Build a server; waits for the API server's version and for the first certificate.
+    Build a server.
+
+    It waits for the API server's version, for the first certificate, and for the SpreadPolicies and
+    their exceptions.
 
     Args:
         readiness: Gets the check of each part as soon as the part is there.
@@ -117,8 +135,13 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     def use_current_facts() -> None:  # called only after the start, when ``enforcement`` is there
         enforcement.use_current_facts()
 
+    def use_policies(found: Iterable[SpreadPolicy]) -> None:
+        enforcement.use_policies(found)
+
     watched = WatchedKinds(configuration.owner_selectors, policy.keeps_spread)
-    facts = _build_facts(context, watched, sources.version, use_current_facts)
+    environment = _build_environment(context, sources.version)
+    resources = build_policy_resources(context, environment, events, use_policies)
+    facts = _build_facts(context, watched, environment, use_current_facts, resources.caches)
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(
@@ -126,13 +149,17 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     )
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
-    audits = build_audits(context, lambda: watcher.sources, events)
+    leader = _build_leader(context, resources, enforcement, watcher, events)
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
     readiness.checks += check_configuration, partial(check_certificate, certificate)
     await certificate.start()
     readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
+    readiness.phase = Phase.LISTING
+    await resources.start()
+    if environment is None and settings.policies != "file":
+        enforcement.use_policies(read_policy_files(settings.facts_paths))
     return Server(
         context=context,
         supervisor=supervisor,
@@ -141,11 +168,37 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         facts=facts,
         enforcement=enforcement,
         watcher=watcher,
+        resources=resources,
         events=events,
-        leader=build_leader(
-            context, audits, facts.find_ranks, events, lambda: enforcement.repairs_ranks
-        ),
+        leader=leader,
     )
+
+
+def _build_leader(
+    context: ServerContext,
+    resources: PolicyResources,
+    enforcement: Enforcement,
+    watcher: ConfigurationWatcher,
+    events: EventRecorder | None,
+) -> Start | None:
+    """Build the task that does the work of one replica: audits, statuses and ranks."""
+    status = build_status_writer(context, resources.policies, enforcement, events)
+
+    def find_audited() -> AuditedPolicy:
+        return AuditedPolicy(watcher.sources, enforcement.policy.profiles)
+
+    publish: Publish = (lambda _: None) if status is None else status.use_counts
+    audits = build_audits(context, find_audited, publish, events)
+    works = [*_list_work(audits, status)]
+    ranks = enforcement.facts.find_ranks
+    return build_leader(context, works, ranks, events, lambda: enforcement.repairs_ranks)
+
+
+def _list_work(audits: Work | None, status: PolicyStatusWriter | None) -> Iterator[LeaderWork]:
+    if audits is not None:
+        yield LeaderWork(audits, lambda: True)
+    if status is not None:
+        yield LeaderWork(status.work, lambda: status.is_needed)
 
 
 def _check_configuration(watcher: ConfigurationWatcher) -> Conditions:
@@ -166,17 +219,24 @@ def _policy_sources(settings: Settings, version: Version) -> PolicySources:
     )
 
 
+def _build_environment(context: ServerContext, version: Version) -> ReflectorEnvironment | None:
+    if context.api is None:
+        return None
+    return build_reflector_environment(context.api, version, context.metrics, context.log)
+
+
 def _build_facts(
     context: ServerContext,
     watched: WatchedKinds,
-    version: Version,
+    environment: ReflectorEnvironment | None,
     changed: Callable[[], None],
+    shared: SharedCaches,
 ) -> FactsSource:
     metrics, log = context.metrics, context.log
-    if context.api is None:
-        return FileFacts(context.settings.facts_paths, watched, metrics, log, changed)
-    environment = build_reflector_environment(context.api, version, metrics, log)
-    return LiveFacts(watched, environment, metrics, changed)
+    if environment is None:
+        files = FactsFiles(context.settings.facts_paths, context.now)
+        return FileFacts(files, watched, metrics, log, changed)
+    return LiveFacts(watched, environment, metrics, changed, shared)
 
 
 def _build_admission(

@@ -49,6 +49,7 @@ class Phase(StrEnum):
 
     CONFIGURED = "waiting for the version of the API server"
     CERTIFYING = "waiting for a certificate"
+    LISTING = "waiting for the lists of SpreadPolicies and their exceptions"
     SERVING = "serving"
     STOPPING = "stopping"
 

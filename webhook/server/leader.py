@@ -1,7 +1,7 @@
 """
-The work of the one replica that holds the Lease: audits, and corrections of ranks.
+The work of the one replica that holds the Lease: audits, ranks, and the status of SpreadPolicies.
 
-``build_leader`` is the entry point. One Lease serves both, so that they never load a cluster from
+``build_leader`` is the entry point. One Lease serves all, so that they never load a cluster from
 two replicas.
 """
 
@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from webhook.cluster.caches import Start
 from webhook.cluster.pods import PodStore
@@ -24,9 +24,22 @@ from webhook.server.repair import RankRepair
 UNIQUE = 4  # random bytes, unlike those of earlier replicas of a name; client-go takes a UUID
 
 
+class LeaderWork(NamedTuple):
+    """
+    Work of the replica that holds the Lease.
+
+    Attributes:
+        work: Does it, and goes on until it is cancelled.
+        is_needed: Whether there is any; called again and again.
+    """
+
+    work: Work
+    is_needed: Callable[[], bool]
+
+
 def build_leader(
     context: ServerContext,
-    audits: Work | None,
+    others: Sequence[LeaderWork],
     find_ranks: Callable[[], PodStore | BindingResult],
     events: EventRecorder | None,
     repairs: Callable[[], bool],
@@ -35,7 +48,7 @@ def build_leader(
     Build the task that stands for election, and does the work while this replica holds the Lease.
 
     Args:
-        audits: The work of audits; None without audits.
+        others: The work besides the correction of ranks.
         find_ranks: Returns the store of ranked pods, or why there is none.
         repairs: Whether the configuration in force wants ranks to be corrected.
 
@@ -53,11 +66,13 @@ def build_leader(
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
     writer = RankWriter(api, TaskObservers(context.metrics, context.log, events))
     repair = RankRepair(writer, find_pods, clocks, context.log)
-    works = [work for work in (audits, repair.work) if work is not None]
-    election = Election(
-        api, _build_candidate(context), clocks, context.log, lambda: audits is not None or repairs()
-    )
-    return partial(election.run, partial(_run_together, works))
+    works = [*others, LeaderWork(repair.work, repairs)]
+
+    def is_needed() -> bool:
+        return any(one.is_needed() for one in works)
+
+    election = Election(api, _build_candidate(context), clocks, context.log, is_needed)
+    return partial(election.run, partial(_run_together, [one.work for one in works]))
 
 
 def _build_candidate(context: ServerContext) -> Candidate:

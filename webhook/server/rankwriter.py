@@ -16,6 +16,7 @@ import msgspec
 from webhook.cluster import wire
 from webhook.cluster.protocol import (
     DECODE_ERRORS,
+    MERGE_PATCH,
     NO_QUERY,
     ApiClient,
     Response,
@@ -30,8 +31,6 @@ from webhook.policy.scaledown.ranks import annotate_rank
 from webhook.server.events import TaskObservers
 
 MOST_REMEMBERED = 100_000  # corrected pods, about 20 MB; the oldest are forgotten
-
-_MERGE_PATCH = "application/merge-patch+json"
 
 T = TypeVar("T")
 
@@ -112,7 +111,7 @@ class RankWriter:
         # After a failure the stored rank is not known, and must not look like another client's.
         written = self._written.pop(key, None)
         body = msgspec.json.encode(change)
-        response = await self._client.send("PATCH", path, NO_QUERY, body, _MERGE_PATCH)
+        response = await self._client.send("PATCH", path, NO_QUERY, body, MERGE_PATCH)
         if response.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
             self._require_ok(response)
             written = _WrittenRank(identity.uid, correction.rank)

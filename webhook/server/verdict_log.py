@@ -228,6 +228,8 @@ def _list_members(
     injection, label = verdict.injection, _label_of(verdict)
     if injection is None or not (verdict.patch or verdict.held):
         return
+    if injection.recommended:  # even if the patch has something that no profile requests
+        about = (*about[:-1], "would_patch")
     if injection.entries and not injection.is_in_place:
         yield "injected", InjectionMembers(*about, injection.profile, injection.keys, label)
     elif verdict.labelled:

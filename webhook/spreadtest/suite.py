@@ -26,6 +26,7 @@ from webhook.config.configuration import Configuration, ConfiguredGate, check, p
 from webhook.config.files import load
 from webhook.config.filetext import read_text as read_configuration_text
 from webhook.config.gates import gates_in_force
+from webhook.config.spreadpolicies import add_policies, read_spread_policies
 from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError, SourceError
 from webhook.manifests import Document, SkippedSource, expand, read_documents
@@ -139,15 +140,21 @@ def load_suite(suite: SuiteText) -> Suite:
     Read a suite and the files that it names.
 
     Raises:
-        CombinedConfigError: All errors of the suite and of the configuration that it names.
+        CombinedConfigError: All errors of the suite, of the configuration that it names, or of the
+            SpreadPolicies in its cluster.
     """
     reading = DocumentValidation(read_document(suite.text, suite.source))
     written = reading.model(SpreadTest, reading.document.value)
     reading.finish()
     assert written is not None, "finish raises otherwise"
-    configuration = _read_configuration(written, reading)
+    items = list(_read_cluster(written, reading))
+    documents = [item for item in items if isinstance(item, Document)]
+    configuration = add_policies(
+        _read_configuration(written, reading), read_spread_policies(documents)
+    )
     cluster = Cluster(configuration.owner_selectors)
-    problems = _fill_cluster(cluster, written, reading)
+    problems = [item for item in items if isinstance(item, SourceError)]
+    problems += fill(cluster, documents)
     builder = _CaseBuilder(written, reading, configuration)
     cases = [case for i in range(len(written.cases)) for case in builder.build(i)]
     reading.finish()
@@ -169,16 +176,11 @@ def _read_configuration(written: SpreadTest, reading: DocumentValidation) -> Con
     return load(*(str(resolve_path(reading, file)) if file else "" for file in files))
 
 
-def _fill_cluster(
-    cluster: Cluster, written: SpreadTest, reading: DocumentValidation
-) -> list[SourceError]:
-    """Put the objects of the suite's cluster into ``cluster``; return what cannot be read."""
-    problems: list[SourceError] = []
+def _read_cluster(
+    written: SpreadTest, reading: DocumentValidation
+) -> Iterator[Document | SkippedSource | SourceError]:
     for i, part in enumerate(written.cluster):
-        items = list(_read_part(part, ("cluster", i), reading))
-        problems += (item for item in items if isinstance(item, SourceError))
-        problems += fill(cluster, (item for item in items if isinstance(item, Document)))
-    return problems
+        yield from _read_part(part, ("cluster", i), reading)
 
 
 def _read_part(

@@ -72,7 +72,7 @@ ZONE_LEFT_OUT = _counter(
 )
 FINDINGS = _counter(
     "evenspread_rule_findings_total",
-    "Violations of rules; action is deny, would_deny, warn or audit.",
+    "Violations of rules; action is deny, would_deny, warn, audit or exempt.",
     ("rule", "action"),
 )
 DROPPED = _counter(
@@ -214,6 +214,12 @@ RANK_REPAIRS = _counter(
     "Ranks of pods that this replica corrected; reason contested: another client writes the cost, "
     "and the pod keeps it.",
     ("reason",),
+)
+POLICY_STATUS_WRITES = _counter(
+    "evenspread_policy_status_writes_total",
+    "Writes of the status of SpreadPolicies; result is success, conflict or failure. A conflict is "
+    "a change by another client, and the status is computed again.",
+    ("result",),
 )
 AUDIT_LEADER = _gauge("evenspread_audit_leader", "1 if this replica makes the audits, else 0.")
 TASKS = _gauge(

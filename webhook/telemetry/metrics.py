@@ -122,7 +122,8 @@ class Metrics:
             ``expiry`` (by type and source), ``in_sync`` and ``registration_drift`` (by kind).
         rejected: A counter by reason; ``restarts`` and ``skipped`` by kind and reason; ``lookups``,
             ``reloads`` and ``audits`` by result; ``rotations`` by type and result;
-            ``rank_repairs`` by reason; ``task_restarts`` by task; ``telemetry_failures``.
+            ``rank_repairs`` by reason; ``policy_status_writes`` by result; ``task_restarts`` by
+            task; ``telemetry_failures``.
         audited: The metrics of the last audit in text format; without samples if this replica has
             made no audit.
         event_loop_lag: A histogram.
@@ -160,6 +161,7 @@ class Metrics:
         self.rotations = self._counter(catalogue.CERTIFICATE_ROTATIONS)
         self.audits = self._counter(catalogue.AUDITS)
         self.rank_repairs = self._counter(catalogue.RANK_REPAIRS)
+        self.policy_status_writes = self._counter(catalogue.POLICY_STATUS_WRITES)
         self.audit_leader = self._gauge(catalogue.AUDIT_LEADER)
         self.audit_time = self._gauge(catalogue.AUDIT_TIME)
         self.audit_duration = self._gauge(catalogue.AUDIT_DURATION)
@@ -248,6 +250,8 @@ class Metrics:
                 self._findings.count(warned.rule, "warn")
             for audited in verdict.advice.audited:
                 self._findings.count(audited.rule, "audit")
+            for exempted in verdict.advice.exempted:
+                self._findings.count(exempted.finding.rule, "exempt")
         for drop in verdict.drops:
             self._dropped.count(drop.gate)
 

@@ -23,18 +23,21 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{- define "evenspread.validatesPods" -}}
 {{- $validates := eq (toString .Values.validatePods) "true" -}}
 {{- if eq (toString .Values.validatePods) "auto" -}}
-{{- range .Values.config.rules -}}
+{{- range prepend .Values.config.profiles .Values.config -}}
+{{- range .rules -}}
 {{- $action := . -}}
 {{- if kindIs "map" . }}{{ $action = .action }}{{ end -}}
 {{- if eq (toString $action) "deny" }}{{ $validates = true }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
 {{- if $validates }}true{{ end -}}
 {{- end }}
 
-{{/* The profiles whose pods keep their spread when they are scaled down. */}}
+{{/* The profiles whose pods keep their spread when they are scaled down; a SpreadPolicy is any. */}}
 {{- define "evenspread.keepSpread" -}}
 {{- $found := list -}}
+{{- if .Values.policies.keepSpread }}{{ $found = list (dict) }}{{ end -}}
 {{- range .Values.config.profiles -}}
 {{- if eq (toString .scaleDown) "KeepSpread" }}{{ $found = append $found . }}{{ end -}}
 {{- end -}}

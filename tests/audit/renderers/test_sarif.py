@@ -9,9 +9,10 @@ import pytest
 from tests.audit import multitool
 from tests.audit.world import EVERYTHING, audit, finding, report
 from webhook import PROJECT_ADDRESS
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.renderers import render_report
 from webhook.audit.rendering import RenderOptions, SuggestedFix, TextReplacement, finding_key
-from webhook.audit.report import AuditReport, AuditSeverity, ExemptionSource
+from webhook.audit.report import AuditReport, AuditSeverity
 from webhook.manifests.edits import TextRegion
 from webhook.policy.catalogue import CATALOGUE
 
@@ -91,7 +92,11 @@ def test_findings_point_to_file_and_line() -> None:
 
 @pytest.mark.parametrize(
     ("source", "kind"),
-    [(ExemptionSource.ANNOTATION, "inSource"), (ExemptionSource.PROJECT, "external")],
+    [
+        (ExemptionSource.ANNOTATION, "inSource"),
+        (ExemptionSource.EXCEPTION, "external"),
+        (ExemptionSource.PROJECT, "external"),
+    ],
 )
 def test_exempted_findings_are_suppressed_with_their_reason(
     source: ExemptionSource, kind: str

@@ -1,12 +1,18 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.audit import world
 from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, pod, report, spread_report
+from webhook.audit.exemptionreport import report_exceptions
 from webhook.audit.renderers import render_report
 from webhook.audit.renderers.table import TextStyle, format_lines
 from webhook.audit.report import DefaultsReport, UncountedPods
+from webhook.policy.policyexceptions import PolicyException
+
+END = datetime(2027, 1, 31, tzinfo=UTC)
 
 
 def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
@@ -164,3 +170,23 @@ def test_all_workloads_are_in_the_wide_table() -> None:
 
     assert "Deployment shop/web" not in render_report(even, "table")
     assert "Deployment shop/web" in render_report(even, "wide")
+
+
+EXCEPTIONS = report_exceptions(
+    [
+        PolicyException(namespace="shop", name="a", reason="one zone", rules=("TSC110",)),
+        PolicyException(namespace="shop", name="b", reason="old", defaults=True, expires=END),
+    ],
+    {("shop", "a"): 3},
+    END,
+)
+
+
+def test_exceptions_are_listed_with_their_reasons_and_ends() -> None:
+    text = render_report(replace(report(), exceptions=EXCEPTIONS), "table")
+
+    assert (
+        "SpreadPolicyException shop/a  without end  exempts from TSC110, 3 findings: one zone\n"
+        "SpreadPolicyException shop/b  expired 2027-01-31T00:00:00Z  exempts from defaults: old\n"
+        "\n1 workload, "
+    ) in text

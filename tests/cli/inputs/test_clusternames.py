@@ -11,7 +11,7 @@ import pytest
 
 from tests.apiserver import ApiServer
 from tests.cli.kubeconfigs import KUBECONFIG
-from webhook.cli.inputs.clusternames import find_namespaces
+from webhook.cli.inputs.clusternames import find_namespaces, find_policies
 
 CONTEXT = click.Context(click.Command("x"))
 PATIENCE_S = 60.0
@@ -58,3 +58,17 @@ def test_the_alarm_interrupts_what_cannot_be_cancelled(folder: Path) -> None:
         thread.join()
 
     assert found == [("shop", "")]
+
+
+def test_policies_are_those_of_the_cluster(api: ApiServer) -> None:
+    for name in ("zones", "others"):
+        api.add(
+            {
+                "apiVersion": "evenspread.io/v1alpha1",
+                "kind": "SpreadPolicy",
+                "metadata": {"name": name},
+            }
+        )
+    CONTEXT.params = {"kubeconfig": "kubeconfig", "context": "x"}
+
+    assert find_policies(CONTEXT, PATIENCE_S) == [("others", ""), ("zones", "")]

@@ -178,3 +178,31 @@ def test_files_of_a_project_are_dropped() -> None:
     assert drop_project_files(project, ("own",), own) == ((), FactsSources())
     assert drop_project_files(project, ("a",), named) == (("a",), named)
     assert drop_project_files(None, ("own",), own) == (("own",), own)
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s}
+spec: {rules: [TSC110], reason: one zone, expires: '%s-01-31T00:00:00Z'}
+"""
+
+
+def test_exceptions_expire_by_the_clock_of_the_command() -> None:
+    own = documents(EXCEPTION % ("over", "2020") + EXCEPTION % ("valid", "9000"))
+
+    cluster = read_facts(FactsSources(), own, (), Inputs([]))
+
+    assert [one.name for one in cluster.exceptions("default")] == ["valid"]
+
+
+def test_exceptions_of_the_live_cluster_count(api: ApiServer) -> None:
+    both = documents(EXCEPTION % ("over", "2020") + EXCEPTION % ("live", "9000"))
+    for document in both:
+        document.value["metadata"]["namespace"] = "default"
+        api.add(document.value)
+
+    cluster = read_facts(LIVE, documents(EXCEPTION % ("own", "9000")), (), Inputs([]))
+
+    assert [one.name for one in cluster.exceptions("default")] == ["live", "own"]

@@ -1,6 +1,6 @@
 """Objects of manifests, decoded as the types that filters read."""
 
-from tests.cli.inputs.test_cluster import OBJECTS, manifest_cluster
+from tests.cli.inputs.shopcluster import OBJECTS, manifest_cluster
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.snapshot import ApiNode
 from webhook.policy.kinds import DEPLOYMENT, NODE, POD
@@ -60,3 +60,24 @@ def test_namespaces_are_those_of_objects_and_namespaces() -> None:
 
     assert cluster.namespaces() == {"shop", "ops"}
     assert [node.name for node in cluster.facts("ops").node_store] == ["n1"]
+
+
+def test_a_spread_policy_is_in_no_namespace() -> None:
+    policy = "---\napiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: a}\n"
+
+    assert manifest_cluster(policy)[0].namespaces() == set()
+
+
+EXCEPTION = """\
+---
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicyException
+metadata: {name: %s, namespace: shop}
+spec: {defaults: true, reason: old, expires: '%s-01-31T00:00:00Z'}
+"""
+
+
+def test_exceptions_expire_by_the_clock_of_the_command() -> None:
+    cluster, _ = manifest_cluster(EXCEPTION % ("over", "2020") + EXCEPTION % ("valid", "9000"))
+
+    assert [one.name for one in cluster.facts("shop").exceptions("shop")] == ["valid"]

@@ -46,6 +46,27 @@ def test_objects_are_read_and_the_rest_is_recorded(
     assert "\nskipped " in err
 
 
+POLICY = """\
+apiVersion: evenspread.io/%s
+kind: SpreadPolicy
+metadata: {name: web}
+"""
+
+
+def test_spread_policies_are_noted_in_every_version(folder: Path) -> None:
+    (folder / "policy.yaml").write_text(f"{POLICY % 'v1alpha1'}---\n{POLICY % 'v2'}")
+    (folder / "other.yaml").write_text(POLICY.replace("evenspread.io/%s", "example.com/v1"))
+    inputs, read = Inputs([str(folder)]), InputFiles([str(folder)], strict=False)
+    kinds = [document.kind for document in inputs.objects()]
+
+    assert kinds.count("SpreadPolicy") == 3
+    for noted in (inputs.policies, read.policies):
+        assert [item.api_version for item in noted] == [
+            "evenspread.io/v1alpha1",
+            "evenspread.io/v2",
+        ]
+
+
 # script of kustomize, kinds of all objects, sources of problems
 BUILDS: dict[str, tuple[str, list[str], list[str]]] = {
     "a build": (

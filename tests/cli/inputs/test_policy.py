@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli import files
 from webhook.cli.inputs.policy import (
@@ -126,8 +127,16 @@ def request_rules(folder: Path, rules: str) -> RequestedPolicy:
 def test_actions_of_a_project_override_those_of_the_configuration(tmp_path: Path) -> None:
     requested = request_rules(tmp_path, "{TSC101: deny, TSC102: deny}")
 
+    (first, *_) = requested.configuration.profiles
+    ruled = replace(first, actions={"TSC101": Action.DENY, "TSC103": Action.DENY})
+    profiles = (ruled, replace(first, name="other"))
+    configuration = replace(requested.configuration, profiles=profiles)
+    requested = requested._replace(configuration=configuration)
     changed = apply_actions(requested, Project(file="p", actions={"TSC101": Action.OFF}))
 
+    (ruled, other) = changed.policy.profiles
+    assert ruled.actions == {"TSC101": Action.OFF, "TSC103": Action.DENY}
+    assert other.actions == {}
     assert changed.policy.actions["TSC101"] is Action.OFF
     assert changed.policy.actions["TSC102"] is Action.DENY
     assert apply_actions(requested, None) is requested
@@ -146,3 +155,15 @@ def test_a_project_can_exempt_from_what_the_configuration_does_not_forbid(tmp_pa
     exemption = Exemption(where="p:3", rules=frozenset({"TSC102"}), reason="r")
 
     assert apply_actions(requested, Project(file="p", exemptions=(exemption,))) == requested
+
+
+def test_an_exemption_that_some_profile_allows_is_not_refused_for_all(tmp_path: Path) -> None:
+    requested = request_rules(tmp_path, "{TSC101: {exemptible: false}}")
+    (first, *_) = requested.configuration.profiles
+    allowing = replace(first, exemptible={"TSC101": True, "TSC102": False})
+    configuration = replace(requested.configuration, profiles=(allowing,))
+    exemption = Exemption(where="p:3", rules=frozenset({"TSC101"}), reason="r")
+
+    project = Project(file="p", exemptions=(exemption,))
+    changed = requested._replace(configuration=configuration)
+    assert apply_actions(changed, project) == changed

@@ -12,14 +12,19 @@ from tests.cli.inputs.targetcases import (
     PODS,
     REVISION,
     SERVICE,
+    TEMPLATES,
     WEB,
     build,
     read_defaults,
 )
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy
-from webhook.cli.inputs.subjects import find_in_manifests
+from webhook.cli.inputs.revisions import find_revision
+from webhook.cli.inputs.scenarioreader import create_unadmitted
+from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import TargetBuilder
+from webhook.config.spreadpolicies import add_policies, check_spread_policy
+from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 
@@ -31,6 +36,7 @@ profiles:
   defaultConstraints:
   - {maxSkew: 7, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}
 """
+ZONES = {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
 SCHEDULER = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: PodTopologySpreadArgs
@@ -38,6 +44,20 @@ defaultingType: List
 defaultConstraints:
 - {maxSkew: 9, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
 """
+
+
+@pytest.mark.parametrize(("revision", "is_foreseen"), [("", True), (REVISION, False)])
+def test_a_pod_before_its_admission_has_no_defaults(revision: str, is_foreseen: bool) -> None:
+    text = WEB + (revision % ("h1", 1, "web") if revision else "")
+    cluster = cluster_of_text(NODES + text)
+    (subject,) = find("deploy/web", "shop", TEMPLATES, cluster)
+    known = cluster.facts("shop")
+
+    pod, facts = create_unadmitted(find_revision(subject, cluster), (), known)
+
+    assert not pod.constraints
+    assert pod.labels["app"] == "web"
+    assert isinstance(facts, ForecastFacts) is is_foreseen
 
 
 @pytest.fixture
@@ -142,3 +162,19 @@ def test_the_new_pods_of_a_rollout_have_constraints_of_their_own() -> None:
     foreseen = plan.revisions.new(0)
     assert foreseen.pod.labels == {"app": "web", "pod-template-hash": "new"}
     assert [spread.max_skew for spread in foreseen.spreads.soft] == [3, 5]
+
+
+def test_spread_policies_alone_have_a_server_too() -> None:
+    policy = check_spread_policy(
+        {
+            "apiVersion": "evenspread.io/v1alpha1",
+            "kind": "SpreadPolicy",
+            "metadata": {"name": "zones"},
+            "spec": {"defaultConstraints": [{**ZONES, "maxSkew": 6}]},
+        }
+    )
+    configuration = add_policies(PLAIN.configuration, {"zones": policy})
+
+    target = build("deploy/web", WEB, PLAIN._replace(configuration=configuration))
+
+    assert skews(target) == [6]

@@ -7,7 +7,14 @@ from tests.build import default, facts, policy, profile, selector
 from tests.cli import files
 from webhook.admission.offline import answer_review, build_reviews
 from webhook.cli.terminal import Style, Terminal
-from webhook.cli.views.diffs import REASONS, name_subject, show_answer, show_diff, style_of
+from webhook.cli.views.diffs import (
+    REASONS,
+    name_subject,
+    show_answer,
+    show_diff,
+    show_yaml_diff,
+    style_of,
+)
 from webhook.manifests import Document, parse
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
@@ -125,6 +132,12 @@ def test_an_unchanged_object_has_no_diff(capsys: pytest.CaptureFixture[str]) -> 
     show_diff({"a": 1}, {"a": 1}, "Pod web", Terminal())
 
     assert capsys.readouterr().out == ""
+
+
+def test_a_value_that_does_not_exist_has_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    show_yaml_diff(None, {"a": 1}, ("old", "new"), Terminal())
+
+    assert capsys.readouterr().out == "--- old\n+++ new\n@@ -0,0 +1 @@\n+a: 1\n"
 
 
 STYLES = {

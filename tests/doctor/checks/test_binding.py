@@ -67,7 +67,11 @@ def test_it_is_healthy_if_a_profile_needs_it() -> None:
 
 
 def test_a_webhook_that_no_profile_needs_is_noted() -> None:
-    assert_reported({"configurations": binding()}, {"binding": "no profile has"}, is_note=True)
+    assert_reported(
+        {"configurations": binding()},
+        {"binding": "no profile of the configuration has"},
+        is_note=True,
+    )
 
 
 def test_a_mutating_configuration_that_does_not_exist_is_another_check() -> None:

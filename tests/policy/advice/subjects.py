@@ -26,6 +26,7 @@ from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import TemplatePath
 from webhook.policy.placement.census import Census
 from webhook.policy.podlabels import REVISION_HASH
+from webhook.policy.policyexceptions import PolicyException
 
 ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
@@ -137,11 +138,16 @@ def partitioned(
 
 
 def admission(
-    nodes: Sequence[Node] = THREE, *, config: Policy | None = None, services: Json | None = None
+    nodes: Sequence[Node] = THREE,
+    *,
+    config: Policy | None = None,
+    services: Json | None = None,
+    excepted: Sequence[PolicyException] = (),
 ) -> AdviceContext:
     """Make what an admission knows of a cluster of these nodes."""
     selected = [ServiceSelector("web", pairs) for pairs in ([services] if services else [])]
-    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected})
+    exceptions = {NAMESPACE: excepted}
+    facts = FakeFacts(nodes=nodes, services_of={NAMESPACE: selected}, excepted=exceptions)
     return AdviceContext(config or policy(), facts)
 
 

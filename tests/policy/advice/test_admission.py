@@ -11,7 +11,7 @@ from webhook.admission import decode
 from webhook.policy.advice.admission import advise_request, effective_action
 from webhook.policy.advice.advise import NO_ADVICE
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import ZONE, Node
 from webhook.policy.request import AdmissionRequest, Hook
@@ -80,6 +80,21 @@ DONE: dict[str, tuple[Json, Policy, Action]] = {
         msgspec.structs.replace(DENYING, not_exemptible=frozenset({"TSC101"})),
         Action.DENY,
     ),
+    "a profile that denies": (
+        build.pod(),
+        build.policy(build.profile(actions={"TSC101": Action.DENY})),
+        Action.DENY,
+    ),
+    "a profile that would deny": (
+        build.pod(),
+        build.policy(build.profile(actions={"TSC101": Action.DENY}, mode=Mode.RECOMMEND)),
+        Action.WARN,
+    ),
+    "an exemption that the profile forbids": (
+        build.pod(annotations=EXEMPT),
+        build.policy(build.profile(exemptible={"TSC101": False})),
+        Action.WARN,
+    ),
     "no metadata": ({**build.pod(), "metadata": None}, build.policy(), Action.WARN),
 }
 
@@ -88,7 +103,7 @@ DONE: dict[str, tuple[Json, Policy, Action]] = {
 def test_the_action_on_a_violation_found_outside_of_advice(
     obj: Json, config: Policy, action: Action
 ) -> None:
-    assert effective_action("TSC101", submit(obj), config) is action
+    assert effective_action("TSC101", submit(obj), config, build.facts()) is action
 
 
 def test_advice_is_about_the_constraints_that_will_be_stored() -> None:

@@ -15,6 +15,7 @@ from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.model import PodTemplate
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.selectors import merge_match_label_keys
 
 NONE = policy()
@@ -124,3 +125,11 @@ def test_whether_selectors_will_be_completed(
     judged: Subject, config: Policy, expected: bool
 ) -> None:
     assert completes_selectors(judged, admission(config=config)) is expected
+
+
+def test_selectors_of_exempt_workloads_will_not_be_completed() -> None:
+    exempt = PolicyException(namespace="shop", name="a", reason="b", defaults=True)
+    context = admission(config=COMPLETING, excepted=[exempt])
+
+    assert completes_selectors(deployed(NULL), admission(config=COMPLETING))
+    assert not completes_selectors(deployed(NULL), context)

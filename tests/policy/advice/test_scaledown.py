@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.build import Json, policy, profile, spread
+from tests.build import NAMESPACE, Json, policy, profile, spread
 from tests.policy.advice.subjects import (
     ONE_ZONE,
     ROLLOUT,
@@ -27,6 +27,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.profiles import ScaleDown
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind, Node
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
 HPA = "HorizontalPodAutoscaler/web"
@@ -125,6 +126,14 @@ def test_a_profile_that_keeps_the_spread(chosen: ScaleDown, expected: bool) -> N
     config = policy(profile(scale_down=chosen))
 
     assert fires(scaled(spread()), config=config) is expected
+
+
+def test_an_exempt_workload_gets_no_ranks_from_its_profile() -> None:
+    keeping = policy(profile(scale_down=ScaleDown.KEEP_SPREAD))
+    exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
+
+    assert not fires(scaled(spread()), config=keeping)
+    assert fires(scaled(spread()), config=keeping, excepted=[exempt])
 
 
 def test_namespaces_that_are_left_alone_have_no_finding() -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -26,13 +28,21 @@ from webhook.policy.defaulting.forecast import (
     forecast_defaults,
 )
 from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
-from webhook.policy.defaulting.profiles import Policy, ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
 from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
 from webhook.policy.paths import CONSTRAINTS_IN_POD
+from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.request import AdmissionRequest
 
-DEFAULTS = policy(profile(constraints=(default(),)))
+
+def recommending(**changes: Any) -> Policy:
+    """Build a policy with a profile that only recommends its defaults."""
+    changes = {"constraints": (default(),), "mode": Mode.RECOMMEND, **changes}
+    return policy(profile(**changes))
+
+
+DEFAULTS = recommending()
 WARNING = (
     "evenspread would give its pods the defaults of profile cluster: "
     "topology.kubernetes.io/zone (maxSkew 1, ScheduleAnyway)"
@@ -80,7 +90,7 @@ def test_every_kind_with_a_controller_is_known() -> None:
 
 
 def owned_only(*kinds: str) -> Policy:
-    return policy(profile(constraints=(default(),), owner_kinds=frozenset(kinds)))
+    return recommending(owner_kinds=frozenset(kinds))
 
 
 FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
@@ -108,6 +118,17 @@ FORECASTS: dict[str, tuple[AdmissionRequest, Policy, bool]] = {
         False,
     ),
     "no profile fits": (request(deployment()), policy(), False),
+    "the profile applies": (request(deployment()), recommending(mode=Mode.APPLY), False),
+    "the profile applies in a policy that recommends": (
+        request(deployment()),
+        replace(recommending(mode=Mode.APPLY), mode=Mode.RECOMMEND),
+        True,
+    ),
+    "another profile recommends": (
+        request(deployment()),
+        policy(profile(constraints=(default(),)), profile(name="later", mode=Mode.RECOMMEND)),
+        False,
+    ),
     "it holds a bare list of constraints": (
         custom(deployment(), path=CONSTRAINTS_IN_POD),
         DEFAULTS,
@@ -122,7 +143,7 @@ def test_a_warning_is_given_if(creation: AdmissionRequest, config: Policy, warne
 
 
 def test_the_constraints_of_a_warning_are_a_list() -> None:
-    both = policy(profile(constraints=(default(), default(topology_key="rack", max_skew=2))))
+    both = recommending(constraints=(default(), default(topology_key="rack", max_skew=2)))
 
     (warned,) = forecast_defaults(request(deployment()), both, WEB)
 
@@ -132,7 +153,7 @@ def test_the_constraints_of_a_warning_are_a_list() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in BUILT_IN_TEMPLATES if kind != POD], ids=str)
 @pytest.mark.parametrize("own", [(), (spread(),)])
 def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json, ...]) -> None:
-    keeping = policy(profile(constraints=(default(),), scale_down=ScaleDown.KEEP_SPREAD))
+    keeping = recommending(scale_down=ScaleDown.KEEP_SPREAD)
 
     warned = forecast_defaults(request(workload(kind, *own)), keeping, WEB)
 
@@ -143,10 +164,12 @@ def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json,
 
 def test_the_facts_of_the_cluster_are_passed_on() -> None:
     nodes = [Node("n", {"zone": "a"}, (Taint("k", "v", "NoSchedule"),)), Node("m", {})]
-    known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"a": "b"}}, nodes=nodes)
+    excepted = {NAMESPACE: [PolicyException(namespace=NAMESPACE, name="a", reason="b")]}
+    known = FakeFacts(WEB.services_of, {}, {NAMESPACE: {"a": "b"}}, nodes, excepted)
 
     forecast = ForecastFacts(known, LabelSelector({"app": "web"}))
 
+    assert forecast.exceptions(NAMESPACE) == excepted[NAMESPACE]
     assert forecast.services(NAMESPACE, {"app": "web"}) == known.services_of[NAMESPACE]
     assert forecast.namespace_labels(NAMESPACE) == {"a": "b"}
     assert (forecast.schedulable_nodes(), forecast.nodes_with("zone")) == (2, 1)
@@ -163,7 +186,7 @@ def test_a_template_without_metadata_has_pods_without_labels() -> None:
 
 
 def test_a_namespace_is_looked_at_as_for_pods() -> None:
-    asking = policy(profile(constraints=(default(),), namespace_selector=selector(tier="prod")))
+    asking = recommending(namespace_selector=selector(tier="prod"))
     known = FakeFacts(services_of=WEB.services_of, namespaces={NAMESPACE: {"tier": "prod"}})
 
     assert forecast_defaults(request(deployment()), asking, known) == (WARNING,)

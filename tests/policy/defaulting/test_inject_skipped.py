@@ -23,12 +23,17 @@ from webhook.policy.defaulting.inject import (
     Injection,
     SkipReason,
     inject,
+    is_excepted,
     is_mirror,
     profile_of,
     reason_to_leave_alone,
 )
 from webhook.policy.defaulting.profiles import Policy, Profile, ScaleDown
 from webhook.policy.model import HOSTNAME, PodTemplate
+from webhook.policy.policyexceptions import PolicyException
+
+LEGACY = PolicyException(namespace=NAMESPACE, name="legacy", reason="old", defaults=True)
+EXEMPT = FakeFacts(services_of=WEB.services_of, excepted={NAMESPACE: [LEGACY]})
 
 SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
     "nothing stands in the way": (template(pod()), DEFAULTS, WEB, SkipReason.NONE),
@@ -43,6 +48,13 @@ SKIPPED: dict[str, tuple[PodTemplate, Policy, FakeFacts, SkipReason]] = {
         policy(profile(), gates=gates(EvenPodsSpread=False)),
         WEB,
         SkipReason.GATE_OFF,
+    ),
+    "an exception of its namespace": (template(pod()), DEFAULTS, EXEMPT, SkipReason.EXCEPTION),
+    "a profile that allows no exception": (
+        template(pod()),
+        policy(profile(allows_exceptions=False)),
+        EXEMPT,
+        SkipReason.NONE,
     ),
     "the System defaults do not exist yet": (
         template(pod()),
@@ -183,10 +195,19 @@ def test_the_profile_is(profiles: tuple[Profile, ...], known: FakeFacts, name: s
     assert (found.name if found else None) == name
 
 
+def test_an_injection_names_the_exception_that_is_why() -> None:
+    exempt = inject(template(pod()), NAMESPACE, DEFAULTS, EXEMPT)
+
+    assert (exempt.skip, exempt.exception) == (SkipReason.EXCEPTION, "legacy")
+    assert inject(template(pod()), NAMESPACE, DEFAULTS, WEB).exception == ""
+    for known, expected in ((EXEMPT, True), (WEB, False)):
+        assert is_excepted(template(pod()), NAMESPACE, profile(), known) is expected
+
+
 def test_a_reason_is_a_label_of_a_metric() -> None:
     assert [*SkipReason] == [
         "", "gate-off", "no-spec", "mirror-pod", "bound", "exempt-namespace", "skip-label",
-        "no-profile", "gang", "own-constraints", "nothing-to-add", "no-selector",
+        "no-profile", "exception", "gang", "own-constraints", "nothing-to-add", "no-selector",
     ]  # fmt: skip
 
 

@@ -1,9 +1,11 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.build import owned_by, pod, policy, profile, requirement, selector, template
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import (
     SYSTEM_CONSTRAINTS,
     FieldDefaults,
@@ -14,6 +16,7 @@ from webhook.policy.defaulting.profiles import (
     ScaleDown,
 )
 from webhook.policy.model import HOSTNAME, NAME_LABEL, ZONE, PodTemplate
+from webhook.policy.rule_entry import Action
 
 WEB = template(pod(owner=owned_by("ReplicaSet")))
 BARE = template(pod())
@@ -128,3 +131,81 @@ def test_the_words_of_the_configuration_are_fixed() -> None:
     assert [*Merge] == ["IfEmpty", "PerTopologyKey"]
     assert [*ScaleDown] == ["None", "KeepSpread"]
     assert [*FieldDefaults] == ["none", "whenUnsatisfiable", "all"]
+
+
+ACTIONS: dict[str, Mapping[str, Action]] = {
+    "nothing": {},
+    "one rule": {"TSC101": Action.DENY},
+    "two rules": {"TSC101": Action.OFF, "TSC110": Action.WARN},
+}
+
+
+@pytest.mark.parametrize("actions", ACTIONS.values(), ids=ACTIONS.keys())
+def test_the_rules_of_a_profile_go_before_those_of_the_policy(
+    actions: Mapping[str, Action],
+) -> None:
+    in_force = policy(profile(actions=actions), not_exemptible=frozenset({"TSC110"}))
+
+    (one,) = in_force.profiles
+    inside = in_force.with_rules_of(one)
+
+    assert inside.actions == {**DEFAULT_ACTIONS, **actions}
+    assert (inside is in_force) is not in_force.has_profile_rules
+    assert inside.not_exemptible == {"TSC110"}
+    assert inside.with_rules_of(one) == inside
+
+
+def test_a_profile_allows_and_forbids_exemptions() -> None:
+    one = profile(exemptible={"TSC110": True, "TSC101": False})
+    in_force = policy(one, not_exemptible=frozenset({"TSC110", "TSC102"}))
+
+    assert in_force.has_profile_rules
+    assert in_force.with_rules_of(one).not_exemptible == {"TSC101", "TSC102"}
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_profile_in_recommend_mode_holds_its_denials_back(mode: Mode) -> None:
+    one = profile(mode=mode, actions={"TSC101": Action.DENY, "TSC102": Action.WARN})
+
+    inside = policy(one).with_rules_of(one)
+
+    assert inside.held_denials == ({"TSC101"} if mode is Mode.RECOMMEND else set())
+
+
+@pytest.mark.parametrize(
+    ("general", "of_profile", "off"),
+    [
+        (Action.WARN, {}, False),
+        (Action.OFF, {}, True),
+        (Action.OFF, {"TSC101": Action.WARN}, False),
+        (Action.OFF, {"TSC101": Action.OFF, "TSC102": Action.DENY}, True),
+        (Action.WARN, {"TSC101": Action.OFF}, False),
+    ],
+)
+def test_a_rule_is_off_if_it_is_off_everywhere(
+    general: Action, of_profile: Mapping[str, Action], off: bool
+) -> None:
+    in_force = policy(
+        profile(actions=of_profile), profile(), actions={**DEFAULT_ACTIONS, "TSC101": general}
+    )
+
+    assert in_force.is_off("TSC101") is off
+
+
+@pytest.mark.parametrize(
+    ("general", "of_profile", "mode", "recommends"),
+    [
+        (Mode.APPLY, Mode.APPLY, Mode.APPLY, False),
+        (Mode.APPLY, Mode.RECOMMEND, Mode.RECOMMEND, True),
+        (Mode.RECOMMEND, Mode.APPLY, Mode.RECOMMEND, True),
+        (Mode.RECOMMEND, Mode.RECOMMEND, Mode.RECOMMEND, True),
+    ],
+)
+def test_the_more_careful_mode_is_in_force(
+    general: Mode, of_profile: Mode, mode: Mode, recommends: bool
+) -> None:
+    one = profile(mode=of_profile)
+    in_force = policy(one, mode=general)
+
+    assert in_force.mode_of(one) is mode
+    assert in_force.recommends is recommends

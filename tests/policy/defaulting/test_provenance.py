@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.build import constraint, default
 from webhook.policy import render
-from webhook.policy.defaulting.provenance import Provenance, digest, recognize_constraints
+from webhook.policy.defaulting.provenance import (
+    Provenance,
+    digest,
+    read_provenance,
+    recognize_constraints,
+)
 from webhook.policy.model import HOSTNAME, Constraint
 
 OURS, THEIRS = constraint(), constraint(topology_key=HOSTNAME)
@@ -89,3 +94,14 @@ def test_a_digest_outlives_being_stored(value: Constraint) -> None:
 def test_a_digest_is_eight_digits() -> None:
     assert digest(b"") == "00000000"
     assert digest_of(default()) != digest_of(default(max_skew=2))
+
+
+def test_it_is_read() -> None:
+    found = read_provenance(annotation(OURS))
+
+    assert found == Provenance("cluster", ("Service/web",), (), digest_of(OURS))
+
+
+@pytest.mark.parametrize("written", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_one_is_not_read(written: str) -> None:
+    assert read_provenance(written) is None

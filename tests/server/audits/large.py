@@ -89,6 +89,7 @@ async def measure(pods: int) -> None:
     server = MeasuringServer(size)
     order = AuditOrder(
         sources=PolicySources(version=NEWEST_VERSION),
+        profiles=(),
         policy_reports="",
         memory=MEMORY,
     )

@@ -7,6 +7,9 @@ import pytest
 
 from webhook.cluster.protocol import ApiRequest
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.policystatus import PolicyCounts
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Merge, Profile, ScaleDown
+from webhook.policy.model import LabelSelector, LabelSelectorRequirement
 from webhook.server.audits.messages import (
     LENGTH,
     ApiResponse,
@@ -25,6 +28,9 @@ from webhook.server.reload import PolicySources
 MESSAGES = (
     ApiRequest("GET", "/api/v1/nodes", {"limit": "50"}),
     AuditResult(exposition=b"", workloads=1, pods=2, findings=3, problems=("a",)),
+    AuditResult(
+        exposition=b"", workloads=1, pods=2, findings=3, counts={"web": PolicyCounts(1, None, 0)}
+    ),
     AuditFailure("no answer"),
 )
 
@@ -34,11 +40,29 @@ def test_a_message_of_the_process_is_decoded_as_sent(message: WorkerMessage) -> 
     assert decode_message(encode(message)) == message
 
 
+PROFILES = (
+    Profile(
+        name="all",
+        namespace_selector=LabelSelector({"tier": "prod"}),
+        object_selector=LabelSelector(
+            match_expressions=(LabelSelectorRequirement("app", "In", ("a", "b")),)
+        ),
+        owner_kinds=frozenset({"ReplicaSet", "StatefulSet"}),
+        merge=Merge.PER_TOPOLOGY_KEY,
+        scale_down=ScaleDown.KEEP_SPREAD,
+        constraints=SYSTEM_CONSTRAINTS,
+        system=True,
+    ),
+    Profile(name="none"),
+)
+
+
 def test_an_order_and_a_response_are_decoded_as_sent() -> None:
     order = AuditOrder(
         sources=PolicySources(
             version=NEWEST_VERSION, config="a", least_overlap=timedelta(seconds=9)
         ),
+        profiles=PROFILES,
         policy_reports="",
         memory=1,
     )

@@ -4,7 +4,8 @@ import asyncio
 import io
 import json
 import math
-from collections.abc import AsyncGenerator
+import sys
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,9 +19,12 @@ from tests.server.serving import logged, server_context, settled
 from webhook.config.settings import Settings
 from webhook.errors import ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.policystatus import PolicyCounts
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.apiserver import connect_api_server
-from webhook.server.audits.messages import AuditFailure, AuditResult
+from webhook.server.audits.messages import AuditFailure, AuditResult, encode, frame
 from webhook.server.audits.schedule import (
+    AuditedPolicy,
     AuditSchedule,
     build_audits,
     pause_after,
@@ -211,6 +215,11 @@ async def test_the_log_has_a_line_for_each_audit() -> None:
 
 
 SOURCES = PolicySources(version=NEWEST_VERSION)
+AUDITED = AuditedPolicy(SOURCES, (Profile(name="cluster"),))
+
+
+def ignore(_: Mapping[str, PolicyCounts]) -> None:
+    """Take the counts of an audit."""
 
 
 @asynccontextmanager
@@ -222,7 +231,7 @@ async def context_in_cluster(**settings: Any) -> AsyncGenerator[ServerContext]:
 
 async def test_settings_without_an_interval_require_no_audits() -> None:
     async with context_in_cluster() as context:
-        assert build_audits(context, lambda: SOURCES) is None
+        assert build_audits(context, lambda: AUDITED, ignore) is None
 
 
 # settings -> message
@@ -242,14 +251,14 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
 async def test_contradicting_settings_are_reported(settings: dict[str, Any], message: str) -> None:
     async with context_in_cluster(**settings) as context:
         with pytest.raises(ConfigError) as caught:
-            build_audits(context, lambda: SOURCES)
+            build_audits(context, lambda: AUDITED, ignore)
 
     assert str(caught.value) == message
 
 
 def test_audits_need_a_cluster() -> None:
     with pytest.raises(ConfigError, match="--audit-interval: needs a cluster"):
-        build_audits(server_context(audit_interval="10m"), lambda: SOURCES)
+        build_audits(server_context(audit_interval="10m"), lambda: AUDITED, ignore)
 
 
 async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
@@ -258,7 +267,7 @@ async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
         file = write_kubeconfig(tmp_path, server.url)
         async with connect_api_server(Settings(kubeconfig=file)) as api:
             context = server_context(stream, api, audit_interval="10m", namespace="ns")
-            audits = build_audits(context, lambda: SOURCES, command=("/nowhere/python",))
+            audits = build_audits(context, lambda: AUDITED, ignore, command=("/nowhere/python",))
             assert audits is not None
             task = asyncio.ensure_future(audits())
             await settled(lambda: "audit" in {line["event"] for line in logged(stream)})
@@ -267,3 +276,22 @@ async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
     (audit,) = (line for line in logged(stream) if line["event"] == "audit")
     assert audit["result"] == "failure"
     assert audit["message"].startswith("the audit process cannot be started: ")
+
+
+async def test_the_counts_of_an_audit_are_published(tmp_path: Path) -> None:
+    counts = {"cluster": PolicyCounts(3, 1, 0)}
+    answer = frame(encode(replace(DONE, counts=counts)))
+    program = f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdin.read()"
+    published: list[Mapping[str, PolicyCounts]] = []
+    async with listening() as server:
+        file = write_kubeconfig(tmp_path, server.url)
+        async with connect_api_server(Settings(kubeconfig=file)) as api:
+            context = server_context(io.BytesIO(), api, audit_interval="10m", namespace="ns")
+            command = (sys.executable, "-c", program)
+            audits = build_audits(context, lambda: AUDITED, published.append, command=command)
+            assert audits is not None
+            task = asyncio.ensure_future(audits())
+            await settled(lambda: bool(published))
+            await ended(task)
+
+    assert published == [counts]

@@ -28,7 +28,7 @@ from webhook.server.reload import PolicySources
 MIB = 2**20
 SILENCE_S = 60.0  # more than any order here takes
 
-ORDER = AuditOrder(PolicySources(version=NEWEST_VERSION), policy_reports="", memory=256 * MIB)
+ORDER = AuditOrder(PolicySources(version=NEWEST_VERSION), (), "", 256 * MIB)
 
 
 def order_with(config: Path | str) -> AuditOrder:

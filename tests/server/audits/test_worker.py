@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from webhook.cluster.protocol import ApiRequest, Response
 from webhook.errors import ApiError, ConfigError
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.defaulting.policystatus import PolicyCounts
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.audits.messages import (
     LENGTH,
     ApiResponse,
@@ -29,9 +31,10 @@ from webhook.server.audits.worker import PipeClient, audit
 from webhook.server.reload import PolicySources
 
 
-def order(config: str = "") -> AuditOrder:
+def order(config: str = "", profiles: tuple[Profile, ...] = ()) -> AuditOrder:
     return AuditOrder(
         sources=PolicySources(version=NEWEST_VERSION, config=config),
+        profiles=profiles,
         policy_reports="",
         memory=2**40,
     )
@@ -88,8 +91,15 @@ async def test_an_order_with_an_invalid_configuration_fails() -> None:
         await audit(order("/nowhere"), client)
 
 
+DEFAULTS = '{"profile":"web","selectorFrom":[],"keys":["zone"],"hash":""}'
 POD: Any = {
-    "metadata": {"name": "a", "namespace": "shop", "uid": "u", "labels": {"app": "a"}},
+    "metadata": {
+        "name": "a",
+        "namespace": "shop",
+        "uid": "u",
+        "labels": {"app": "a"},
+        "annotations": {"evenspread.io/defaults": DEFAULTS},
+    },
     "spec": {"containers": [{"name": "c"}]},
 }
 EMPTY_LIST: Any = {"metadata": {"resourceVersion": "1"}, "items": []}
@@ -149,13 +159,15 @@ def run_worker(pipes: Any, monkeypatch: pytest.MonkeyPatch) -> int:
 
 @pytest.mark.parametrize("group", ["", "openreports.io"])
 def test_an_order_is_carried_out(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipes = ServerPipes(replace(order(), policy_reports=group))
+    profiles = (Profile(name="web"), Profile(name="unused"))
+    pipes = ServerPipes(replace(order(profiles=profiles), policy_reports=group))
 
     assert run_worker(pipes, monkeypatch) == 0
 
     (result,) = pipes.messages
     assert isinstance(result, AuditResult)
     assert (result.workloads, result.pods) == (1, 1)
+    assert result.counts == {"web": PolicyCounts(1, 0, 0), "unused": PolicyCounts(0, 0, 0)}
 
 
 # config, error of the pipe -> problem

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from webhook import PROJECT_ADDRESS, __version__
+from webhook.audit.exemptionreport import ExemptionSource
 from webhook.audit.renderers.jsonreport import format_json
 from webhook.audit.rendering import RenderOptions, SuggestedFix, finding_key
 from webhook.audit.report import (
     AuditFinding,
     AuditReport,
     AuditSeverity,
-    ExemptionSource,
     WorkloadReport,
 )
 from webhook.policy.catalogue import CATALOGUE
@@ -37,7 +37,11 @@ LEVELS: Mapping[AuditSeverity, str] = MappingProxyType(
 """Severity -> ``level`` of 3.27.10."""
 
 SUPPRESSIONS: Mapping[ExemptionSource, str] = MappingProxyType(
-    {ExemptionSource.ANNOTATION: "inSource", ExemptionSource.PROJECT: "external"}
+    {
+        ExemptionSource.ANNOTATION: "inSource",
+        ExemptionSource.EXCEPTION: "external",
+        ExemptionSource.PROJECT: "external",
+    }
 )
 """Where an exemption is written -> kind of a suppression, 3.35.2."""
 

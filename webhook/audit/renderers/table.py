@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from webhook.audit.exemptionreport import ExceptionReport
 from webhook.audit.rendering import RenderOptions
 from webhook.audit.report import (
     AuditFinding,
@@ -79,7 +80,20 @@ def format_lines(report: AuditReport, *, is_wide: bool = False) -> Iterator[Line
         if is_wide or workload.findings or workload.exempted or is_notable:
             yield from _format_workload(workload)
             yield ()
+    if report.exceptions:
+        yield from map(_format_exception, report.exceptions)
+        yield ()
     yield ((format_summary(report.summary), TextStyle.PLACE),)
+
+
+def _format_exception(one: ExceptionReport) -> Line:
+    is_over = one.is_expired or one.is_ignored
+    used = f", {count_of(one.exempted, 'finding')}" if one.rules and not is_over else ""
+    return (
+        (f"SpreadPolicyException {one.namespace}/{one.name}", TextStyle.PLACE),
+        (f"  {one.term}", TextStyle.DOUBTFUL if is_over else TextStyle.PLAIN),
+        (f"  exempts from {one.scope}{used}: {one.reason}", TextStyle.PLAIN),
+    )
 
 
 def _is_notable(row: SpreadReport) -> bool:

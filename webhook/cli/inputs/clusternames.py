@@ -1,8 +1,8 @@
 """
-Contexts of a kubeconfig, and namespaces of its cluster, for shells that complete them.
+Contexts of a kubeconfig, and names of objects of its cluster, for shells that complete them.
 
-Entry points: ``find_contexts`` and ``find_namespaces``. ``completers`` imports this module only
-when it is used, since the client takes 0.2 s.
+Entry points: ``find_contexts``, ``find_namespaces`` and ``find_policies``. ``completers`` imports
+this module only when it is used, since the client takes 0.2 s.
 """
 
 import asyncio
@@ -19,22 +19,26 @@ import msgspec
 from webhook.cluster.client import Api, ApiAccess
 from webhook.cluster.client.kubeconfig import find_kubeconfig, list_contexts
 from webhook.cluster.protocol import METADATA_LIST, read
+from webhook.config.spreadpolicies import POLICY_API_VERSION
 
 LOOKUP_SECONDS = 2.0  # to complete from a cluster, credentials and all; a person waits for it
 BLOCKED_SECONDS = 1.0  # after that, for what cannot be cancelled, and for a plugin to be killed
-NAMESPACES_A_LIST = 500  # in one list, as kubectl reads them
+NAMES_A_LIST = 500  # in one list, as kubectl reads them
+
+_NAMESPACES = "/api/v1/namespaces"
+_POLICIES = f"/apis/{POLICY_API_VERSION}/spreadpolicies"
 
 
-class _NamespaceMetadata(msgspec.Struct):
+class _NamedMetadata(msgspec.Struct):
     name: str
 
 
-class _Namespace(msgspec.Struct):
-    metadata: _NamespaceMetadata
+class _Named(msgspec.Struct):
+    metadata: _NamedMetadata
 
 
-class _NamespaceList(msgspec.Struct):
-    items: list[_Namespace]
+class _NameList(msgspec.Struct):
+    items: list[_Named]
 
 
 def find_contexts(ctx: click.Context) -> Iterable[tuple[str, str]]:
@@ -47,27 +51,41 @@ def find_namespaces(
     ctx: click.Context, seconds: float = LOOKUP_SECONDS
 ) -> Iterable[tuple[str, str]]:
     """List the namespaces of the live cluster; if it cannot be reached, those of the kubeconfig."""
-    kubeconfig, context = (ctx.params.get(name) or "" for name in ("kubeconfig", "context"))
-    access = ApiAccess(kubeconfig=kubeconfig, context=context)
     try:
-        with _deadline(seconds + BLOCKED_SECONDS):
-            names = asyncio.run(_read_namespaces(access, seconds))
+        names = _list_names(ctx, _NAMESPACES, seconds)
     except Exception:  # noqa: BLE001  # whatever fails, the kubeconfig still names some
         names = [namespace for _, namespace in find_contexts(ctx) if namespace]
     return [(name, "") for name in sorted(set(names))]
 
 
-async def _read_namespaces(access: ApiAccess, seconds: float) -> list[str]:
+def find_policies(ctx: click.Context, seconds: float = LOOKUP_SECONDS) -> Iterable[tuple[str, str]]:
     """
-    List the namespaces of a live cluster.
+    List the SpreadPolicies of the live cluster.
+
+    Raises:
+        Exception: The cluster cannot be reached, or has none; ``completer`` handles all of them.
+    """
+    return [(name, "") for name in sorted(_list_names(ctx, _POLICIES, seconds))]
+
+
+def _list_names(ctx: click.Context, path: str, seconds: float) -> list[str]:
+    kubeconfig, context = (ctx.params.get(name) or "" for name in ("kubeconfig", "context"))
+    access = ApiAccess(kubeconfig=kubeconfig, context=context)
+    with _deadline(seconds + BLOCKED_SECONDS):
+        return asyncio.run(_read_names(access, path, seconds))
+
+
+async def _read_names(access: ApiAccess, path: str, seconds: float) -> list[str]:
+    """
+    List the names of the objects at a path of a live cluster.
 
     The deadline cancels, which kills and awaits a plugin. The signal of ``_deadline`` cannot do
     that: it may arrive between the start of a plugin and the statement that would kill it.
     """
-    query = {"limit": str(NAMESPACES_A_LIST)}
+    query = {"limit": str(NAMES_A_LIST)}
     async with asyncio.timeout(seconds), Api(access, time.monotonic) as api:
-        body = await read(api, "/api/v1/namespaces", query, METADATA_LIST)
-    listed = msgspec.json.decode(body, type=_NamespaceList)
+        body = await read(api, path, query, METADATA_LIST)
+    listed = msgspec.json.decode(body, type=_NameList)
     return [item.metadata.name for item in listed.items]
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from webhook.audit.restore import list_objects
 from webhook.audit.snapshot import is_snapshot, load_snapshot
+from webhook.cli.clock import current_time
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.manifests import Inputs
+from webhook.cli.inputs.policyexceptions import read_exceptions
 from webhook.cluster.facts import Cluster
 from webhook.cluster.lists import fill_once
 from webhook.cluster.manifests import fill
@@ -33,8 +35,10 @@ FACTS_BY_DEFAULT: Mapping[str, str] = {
     "review": "the files of `-f`",
     "fix": "the files of `-f`",
     "config check": "the files of `-f`",
+    "policy diff": "the current context, all namespaces",
     "scaledown": "the current context, all namespaces",
     "rebalance": "the current context, all namespaces",
+    "export": "none",
 }
 """Command -> the facts that it uses if no source is named."""
 
@@ -104,10 +108,13 @@ def read_facts(
         ApiError: The live cluster cannot be read.
     """
     cluster = Cluster(owners)
+    cluster.exception_store.clock = current_time
     if sources.live is not None:
 
         async def read(api: ApiClient) -> None:
-            await fill_once(api, cluster, list_namespaces(documents, namespace) or [namespace])
+            namespaces = list_namespaces(documents, namespace) or [namespace]
+            await fill_once(api, cluster, namespaces)
+            await read_exceptions(api, cluster, namespaces)
 
         apiserver.call(sources.live, read)
     if others is None:

@@ -9,10 +9,12 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from webhook.cli.clock import current_time
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cluster.facts import Cluster
 from webhook.cluster.manifests import complete_metadata, fill
 from webhook.config.models import OwnerSelector
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.manifests import Document, find_type_mismatch
 from webhook.policy.kinds import BUILT_IN_KINDS, DEFAULT_NAMESPACE, NAMESPACE_KIND, POD
 from webhook.policy.model import GroupKind, group_of
@@ -78,6 +80,7 @@ class ManifestCluster:
         self.documents = list(documents)
         self.namespace = namespace
         self._cluster = Cluster(owners)
+        self._cluster.exception_store.clock = current_time
         self._problems = inputs.problems
         self._problems += fill(self._cluster, self.documents, namespace=namespace)
         self._objects: dict[tuple[GroupKind, str], dict[str, Document]] = {}
@@ -95,6 +98,8 @@ class ManifestCluster:
         kind = GroupKind(group_of(document.api_version), document.kind)
         if kind == NAMESPACE_KIND:
             return document.name
+        if kind == SPREAD_POLICY:
+            return ""
         row = BUILT_IN_KINDS.get(kind)
         return document.namespace or (self.namespace if row is None or row.namespaced else "")
 

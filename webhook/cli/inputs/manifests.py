@@ -11,6 +11,7 @@ from webhook.cli.inputs.kustomize import KustomizeFolder, build
 from webhook.cli.inputs.unknowntemplates import TemplateKey, TemplateReferences
 from webhook.cli.output import report_problems, report_skipped, write_stderr
 from webhook.config.project import Project
+from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.errors import SourceError
 from webhook.fix.atomic import OriginalFile
 from webhook.manifests import Document, SkippedSource, expand, files, read_documents, read_objects
@@ -45,6 +46,7 @@ class Inputs:
         problems: What could not be read.
         skipped: Files without manifests.
         namespaces: Those of the objects read so far; empty for objects that name none.
+        policies: The SpreadPolicies among these objects.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Inputs:
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
         self.namespaces: set[str] = set()
+        self.policies: list[Document] = []
 
     def objects(self) -> Iterator[Document]:
         """Read the objects one by one; record problems and skipped files."""
@@ -118,12 +121,17 @@ class Inputs:
     ) -> Iterator[Document]:
         for item in items:
             if isinstance(item, Document):
-                self.namespaces.add(item.namespace)
+                self._note_object(item)
                 yield item
             elif isinstance(item, SkippedSource):
                 self.skipped.append(item)
             else:
                 self.problems.append(item)
+
+    def _note_object(self, document: Document) -> None:
+        self.namespaces.add(document.namespace)
+        if document.kind == SPREAD_POLICY.kind and document.group_kind == SPREAD_POLICY:
+            self.policies.append(document)
 
     def report_nothing(self, what: str, where: str = "") -> None:
         """
@@ -268,7 +276,7 @@ class InputFiles(Inputs):
         for item in files.select_objects(parsed, source, expand):
             if isinstance(item, Document):
                 self._examine(item)
-                self.namespaces.add(item.namespace)
+                self._note_object(item)
                 self.kinds.add(item.group_kind)
             else:
                 self._note(item)

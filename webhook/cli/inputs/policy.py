@@ -113,7 +113,7 @@ def load_configuration(
 
 def apply_actions(requested: RequestedPolicy, project: Project | None) -> RequestedPolicy:
     """
-    Apply the actions of a project's rules to a policy.
+    Apply the actions of a project's rules to a policy; they go before those of profiles.
 
     Raises:
         ConfigError: The project exempts from a rule that the configuration does not allow it for.
@@ -123,18 +123,33 @@ def apply_actions(requested: RequestedPolicy, project: Project | None) -> Reques
     configuration = requested.configuration
     check_exemptions(project, configuration)
     actions = {**configuration.actions, **project.actions}
-    return requested._replace(configuration=replace(configuration, actions=actions))
+    profiles = tuple(
+        replace(profile, actions={**profile.actions, **project.actions})
+        if profile.actions
+        else profile
+        for profile in configuration.profiles
+    )
+    changed = replace(configuration, actions=actions, profiles=profiles)
+    return requested._replace(configuration=changed)
 
 
 def check_exemptions(project: Project, configuration: Configuration) -> None:
     """
     Check that a project exempts from no rule that the configuration does not allow it for.
 
+    A rule that the configuration allows it for in some profiles only is checked for each object.
+
     Raises:
         ConfigError: It does.
     """
+    allowed = {
+        rule
+        for profile in configuration.profiles
+        for rule, is_exemptible in profile.exemptible.items()
+        if is_exemptible
+    }
     for exemption in project.exemptions:
-        forbidden = sorted(exemption.rules & configuration.not_exemptible)
+        forbidden = sorted((exemption.rules & configuration.not_exemptible) - allowed)
         if forbidden:
             problem = "cannot be exempted from: the configuration forbids it"
             raise ConfigError(f"{forbidden[0]} {problem}", exemption.where)

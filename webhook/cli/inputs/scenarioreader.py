@@ -49,7 +49,8 @@ class ScenarioReader:
         self.scheduling = SchedulingReader(cluster, requested.policy.gates.version)
         self._cluster = cluster
         self._constraints = ConstraintResolver(requested.policy, replaces=replaces)
-        has_server = bool(requested.configuration.files) and not replaces
+        configuration = requested.configuration
+        has_server = bool(configuration.files or configuration.orders) and not replaces
         self.server = ServerAdmission(requested.policy if has_server else None)
 
     def create_pod(
@@ -63,19 +64,11 @@ class ScenarioReader:
         """
         Create the next pod of a revision, as it is after its admission.
 
-        Args:
-            replicas: The pods that the workload has.
-            part: Of the workload that the pod belongs to; empty if there is one template only.
-            ordinal: Of the pod in a StatefulSet, or its index in a Job.
-
-        Returns:
-            The pod, and the facts that its constraints depend on, with its controller.
+        The arguments are those of ``create_unadmitted``, and so are the facts that are returned.
         """
         namespace = revision.subject.namespace
-        facts: Facts = self._cluster.facts(namespace)
-        pod = build_next_pod(revision, replicas, part=part, ordinal=ordinal)
-        if not revision.is_owned:  # foresee the objects that will own it
-            facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+        known = self._cluster.facts(namespace)
+        pod, facts = create_unadmitted(revision, replicas, known, part=part, ordinal=ordinal)
         return self.server.admit_pod(pod, namespace, facts), facts
 
     def read_scope(
@@ -143,3 +136,29 @@ class ScenarioReader:
         """Find what is not known since pods of a namespace are on nodes that nothing shows."""
         placed = self.scheduling.list_placed(namespace).values()
         return find_unknown_nodes(situation, placed, {one.metadata.name or "" for one in own})
+
+
+def create_unadmitted(
+    revision: NextRevision,
+    replicas: Sequence[ObservedPod],
+    facts: Facts,
+    *,
+    part: str = "",
+    ordinal: int = 0,
+) -> tuple[ApiPod, Facts]:
+    """
+    Create the next pod of a revision, as its controller sends it.
+
+    Args:
+        replicas: The pods that the workload has.
+        facts: Those of its namespace.
+        part: Of the workload that the pod belongs to; empty if there is one template only.
+        ordinal: Of the pod in a StatefulSet.
+
+    Returns:
+        The pod, and the facts that its constraints depend on, with its controller.
+    """
+    pod = build_next_pod(revision, replicas, part=part, ordinal=ordinal)
+    if not revision.is_owned:  # foresee the objects that will own it
+        facts = ForecastFacts(facts, foresee_selector(revision.subject, pod))
+    return pod, facts

@@ -19,6 +19,7 @@ from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, resolve_namespace
 from webhook.cli.inputs.manifests import InputFiles, Inputs
+from webhook.cli.inputs.policyexceptions import report_uncounted
 from webhook.cli.terminal import is_animated
 from webhook.cluster.protocol import ApiClient
 from webhook.config.configuration import Configuration
@@ -134,6 +135,8 @@ def list_cluster(
 
     listing = apiserver.call(server, read)
     inputs.problems += listing.problems
+    if listing.refused is not None:
+        report_uncounted(listing.refused)
     return listing.snapshot
 
 

@@ -1,70 +1,31 @@
 """Placement targets of workloads: ``WorkloadTargetBuilder`` builds that of the next pod."""
 
-from collections import Counter
-from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
-from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
-from webhook.cli.inputs.jobs import find_job_demand, find_settled, list_indexes
+from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.observedworkloads import ObservedWorkload, observe_workload
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.removals import gather_pods
-from webhook.cli.inputs.replicas import select_replicas
-from webhook.cli.inputs.revisions import NextRevision, find_revision
+from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.rollouts import ForeseePod, RolloutPlan, read_plan
 from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.schedulingscope import SchedulingScope
-from webhook.cli.inputs.setrevisions import SetRevisions, list_new_pods
-from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
+from webhook.cli.inputs.setrevisions import list_new_pods
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import WorkloadPods
 from webhook.explain.scenario import Scenario
 from webhook.explain.terms import PlacementTerms
 from webhook.policy.jobdemand import JobDemand
-from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.nextrevision import find_free_ordinal
-from webhook.policy.placement.census import ObservedPod
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
-
-
-class _Workload(NamedTuple):
-    """
-    A workload with its pods and its next one.
-
-    Attributes:
-        part: Of the workload that the pod belongs to; empty if there is one template only.
-        observed: The pods of the namespace.
-        selected: The pods of the workload, also those that have ended.
-        own: Those that count.
-        revisions: Of a StatefulSet; None for other workloads.
-        settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
-        ordinal: Of the next pod in a StatefulSet, or its index in a Job.
-        revision: Of the next pod.
-    """
-
-    subject: subjects.ExplainSubject
-    part: str
-    observed: list[ObservedPod]
-    selected: list[ObservedPod]
-    own: list[ObservedPod]
-    revisions: SetRevisions | None
-    settled: frozenset[int] | None
-    ordinal: int
-    revision: NextRevision
-    volumes: SetVolumes
-    scaled: ScaledReplicas
-
-    @property
-    def running(self) -> Mapping[str, int]:
-        """Node name -> number of pods there."""
-        return Counter(other.spec.node_name or "" for other in self.own)
 
 
 class _NextPod(NamedTuple):
@@ -98,48 +59,13 @@ class WorkloadTargetBuilder:
         Raises:
             SourceError: A value has a wrong type.
         """
-        workload = self._read_workload(subject)
+        workload = observe_workload(subject, self._cluster, self._options)
         next_pod = self._read_next_pod(workload)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _build_daemon_target(workload, next_pod)
         return self._build_replica_target(workload, next_pod)
 
-    def _read_workload(self, subject: subjects.ExplainSubject) -> _Workload:
-        written = subjects.read_workload(subject)
-        observed = self._cluster.pods(subject.namespace)
-        selected = select_replicas(subject, observed, self._cluster)
-        own = [other for other in selected if other.counts]
-        is_set = subject.kind == STATEFUL_SET
-        revisions = SetRevisions(subject, own, self._cluster) if is_set else None
-        settled = find_settled(subject, selected, self._cluster)
-        ordinal = revisions.next_ordinal if revisions else 0
-        if settled is not None:
-            ordinal = find_free_ordinal(0, settled | list_indexes(own))
-        scaled = self._read_replicas(subject, written.replicas)
-        return _Workload(
-            subject,
-            written.part,
-            observed,
-            selected,
-            own,
-            revisions,
-            settled,
-            ordinal,
-            revisions.at(ordinal) if revisions else find_revision(subject, self._cluster),
-            read_set_volumes(subject, scaled.number, self._options.scale),
-            scaled,
-        )
-
-    def _read_replicas(
-        self, subject: subjects.ExplainSubject, written: int | None
-    ) -> ScaledReplicas:
-        """Read the replicas to place; without a what-if, no autoscaler matters."""
-        replicas = 1 if written is None else written
-        if not self._options.simulates:
-            return ScaledReplicas(replicas)
-        return read_replicas(subject, replicas, self._cluster, self._options.scale)
-
-    def _read_next_pod(self, workload: _Workload) -> _NextPod:
+    def _read_next_pod(self, workload: ObservedWorkload) -> _NextPod:
         namespace, ordinal = workload.subject.namespace, workload.ordinal
         pod, facts = self._reader.create_pod(
             workload.revision, workload.own, part=workload.part, ordinal=ordinal
@@ -155,7 +81,9 @@ class WorkloadTargetBuilder:
         strays = self._reader.find_strays(situation, namespace, workload.own)
         return _NextPod(pod, scope, situation, strays)
 
-    def _build_replica_target(self, workload: _Workload, next_pod: _NextPod) -> PlacementTarget:
+    def _build_replica_target(
+        self, workload: ObservedWorkload, next_pod: _NextPod
+    ) -> PlacementTarget:
         subject, part = workload.subject, workload.part
         demand = find_job_demand(subject, workload.selected, self._cluster)
         terms = self._find_terms(workload, next_pod, demand)
@@ -182,7 +110,7 @@ class WorkloadTargetBuilder:
         )
 
     def _find_terms(
-        self, workload: _Workload, next_pod: _NextPod, demand: JobDemand | None
+        self, workload: ObservedWorkload, next_pod: _NextPod, demand: JobDemand | None
     ) -> PlacementTerms:
         revision, scaling = workload.revision, workload.scaled.note
         terms = self._reader.find_terms(revision.subject, next_pod.pod)
@@ -192,7 +120,7 @@ class WorkloadTargetBuilder:
             terms = replace(terms, revision=revision.unknown)
         return replace(terms, scaling=scaling) if scaling else terms
 
-    def _gather_pods(self, workload: _Workload, foresee: ForeseePod) -> WorkloadPods | None:
+    def _gather_pods(self, workload: ObservedWorkload, foresee: ForeseePod) -> WorkloadPods | None:
         subject, revisions = workload.subject, workload.revisions
         pods = gather_pods(
             subject, workload.selected, workload.observed, self._cluster, self._options.now
@@ -208,7 +136,7 @@ class WorkloadTargetBuilder:
             return pods
         return replace(pods, succession=list_new_pods(subject, revisions, foresee))
 
-    def _list_caveats(self, workload: _Workload, next_pod: _NextPod) -> tuple[str, ...]:
+    def _list_caveats(self, workload: ObservedWorkload, next_pod: _NextPod) -> tuple[str, ...]:
         number, scale = workload.scaled.number, self._options.scale
         most = number if scale is None else scale
         claims = workload.volumes.list_claims(most) if self._options.simulates else ()
@@ -216,7 +144,7 @@ class WorkloadTargetBuilder:
         return (*unread, *next_pod.strays, *workload.scaled.unread)
 
     def _read_plan(
-        self, workload: _Workload, next_pod: _NextPod, foresee: ForeseePod
+        self, workload: ObservedWorkload, next_pod: _NextPod, foresee: ForeseePod
     ) -> RolloutPlan | None:
         if not self._options.rolls_out:
             return None
@@ -230,7 +158,7 @@ class WorkloadTargetBuilder:
         )
 
 
-def _build_daemon_target(workload: _Workload, next_pod: _NextPod) -> PlacementTarget:
+def _build_daemon_target(workload: ObservedWorkload, next_pod: _NextPod) -> PlacementTarget:
     subject = workload.subject
     pinned = read_daemon_scenario(subject, next_pod.situation, workload.selected)
     return PlacementTarget(

@@ -23,6 +23,7 @@ REASONS = {
     SkipReason.EXEMPT_NAMESPACE: "its namespace is exempt",
     SkipReason.SKIP_LABEL: 'it is labelled evenspread.io/skip: "true"',
     SkipReason.NO_PROFILE: "no profile matches it",
+    SkipReason.EXCEPTION: "a SpreadPolicyException of its namespace exempts it",
     SkipReason.GANG: "it is part of a gang, and its profile does not have gangs: true",
     SkipReason.OWN_CONSTRAINTS: "it has its own constraints",
     SkipReason.NOTHING_TO_ADD: "its profile has nothing to add",
@@ -91,8 +92,19 @@ def show_diff(before: Any, after: Any, subject: str, terminal: Terminal) -> None
     """Write the diff of an object as YAML; nothing if the patch changes nothing."""
     if before == after:
         return
-    old, new = format_yaml(before).splitlines(), format_yaml(after).splitlines()
-    for line in unified_diff(old, new, f"{subject} as sent", f"{subject} as patched", lineterm=""):
+    show_yaml_diff(before, after, (f"{subject} as sent", f"{subject} as patched"), terminal)
+
+
+def show_yaml_diff(before: Any, after: Any, heads: tuple[str, str], terminal: Terminal) -> None:
+    """
+    Write the diff of two values as YAML; nothing if they are equal.
+
+    Args:
+        before: None if there is no such value; likewise ``after``.
+        heads: The titles of both.
+    """
+    old, new = ([] if one is None else format_yaml(one).splitlines() for one in (before, after))
+    for line in unified_diff(old, new, *heads, lineterm=""):
         terminal.line((line, style_of(line)))
 
 

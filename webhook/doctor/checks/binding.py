@@ -36,8 +36,9 @@ def check_binding(installation: Installation) -> Iterator[DoctorFinding]:
     yield from _check_contested(installation)
     if webhook is not None and found is not None and not wanted:
         yield DoctorFinding(
-            f"{BIND_WEBHOOK} is called for each Binding, and no profile has scaleDown: KeepSpread",
-            f"{APPLY}, without the webhook",
+            f"{BIND_WEBHOOK} is called for each Binding, and no profile of the configuration has "
+            "scaleDown: KeepSpread",
+            f"if no SpreadPolicy has it either, remove the webhook: {APPLY}, without it",
             CheckState.NOTE,
         )
 

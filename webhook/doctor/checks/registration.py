@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from webhook.config.configuration import list_denying_rules
 from webhook.doctor import drift
 from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import CONFIGURATION_KINDS, Installation
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, CUSTOM_KINDS, POD
 from webhook.policy.model import NAME_LABEL, GroupKind
 from webhook.policy.request import Hook
-from webhook.policy.rule_entry import Action
 
 APPLY = "apply the manifests again: helm upgrade, or kubectl apply -k"
 
@@ -179,9 +179,8 @@ def _explain_validated_pods(installation: Installation) -> str | None:
     found = installation.valid_configuration
     if found is None:
         return None
-    actions = found.configuration.actions
-    denying = [rule for rule, action in actions.items() if action is Action.DENY]
-    return f"the configuration sets deny for {', '.join(denying)}" if denying else ""
+    denying = ", ".join(list_denying_rules(found.configuration))
+    return f"the configuration sets deny for {denying}" if denying else ""
 
 
 def check_match_conditions(installation: Installation) -> Iterator[DoctorFinding]:

@@ -15,12 +15,14 @@ from webhook.policy.advice.advise import NO_ADVICE, Advice, advise
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.exemptions import parse_exemptions
+from webhook.policy.advice.profilerules import find_request_policy
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint
 from webhook.policy.nesting import decode_nested
+from webhook.policy.policyexceptions import find_exceptions
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.rule_entry import Action
 
@@ -74,21 +76,29 @@ def advise_request(
     return advise(subject, AdviceContext(policy, facts))
 
 
-def effective_action(rule: str, request: AdmissionRequest, policy: Policy) -> Action:
+def effective_action(rule: str, request: AdmissionRequest, policy: Policy, facts: Facts) -> Action:
     """
     Return the action on a violation that is found outside of advice, as those of TSC111.
 
     Returns:
-        The configured action, or AUDIT if the object is exempted from the rule.
+        The configured action, or AUDIT if the object is exempted from the rule; WARN in place of a
+        denial that a profile only recommends.
     """
-    action = policy.actions[rule]
-    annotations = request.metadata.annotations if request.metadata else {}
-    if (
-        action is Action.OFF
-        or rule not in parse_exemptions(annotations, policy.not_exemptible).reasons
-    ):
+    policy = find_request_policy(request, policy, facts)
+    action = Action.WARN if rule in policy.held_denials else policy.actions[rule]
+    if action is Action.OFF or not _is_exempt(rule, request, policy, facts):
         return action
     return Action.AUDIT
+
+
+def _is_exempt(rule: str, request: AdmissionRequest, policy: Policy, facts: Facts) -> bool:
+    """Whether the annotation of an object, or an exception, exempts it from a rule."""
+    annotations = request.metadata.annotations if request.metadata else {}
+    if rule in parse_exemptions(annotations, policy.not_exemptible).reasons:
+        return True
+    labels = request.template.labels if request.template else {}
+    exceptions = facts.exceptions(request.namespace)
+    return rule in find_exceptions(exceptions, labels, policy.not_exemptible)
 
 
 def _decode_request(request: AdmissionRequest, body: bytes | msgspec.Raw) -> Subject | None:

@@ -13,7 +13,7 @@ The caller decides whether denying is possible: only the validating webhook sees
 will be stored.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,18 +23,26 @@ from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
 from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults
+from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.policyexceptions import PolicyException, find_exceptions
 from webhook.policy.rule_entry import Action
 
 
 class ExemptFinding(NamedTuple):
-    """A finding that the object's annotation exempts it from, with the reason given there."""
+    """
+    A finding that the object is exempt from, with the reason given there.
+
+    Attributes:
+        exception: Name of the SpreadPolicyException; empty for the annotation of the object.
+    """
 
     finding: AdviceFinding
     reason: str
+    exception: str = ""
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +53,9 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         denied: Findings to deny the object for.
         warned: Findings to warn the user of.
         audited: Findings to record only.
-        exempted: Findings that the object's annotation exempts it from.
+        exempted: Findings that the object's annotation, or an exception, exempts it from.
         refused: Exemptions without effect, as warnings.
+        held: Rules whose denials are only reported, since a profile recommends them.
     """
 
     denied: tuple[AdviceFinding, ...] = ()
@@ -54,11 +63,19 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     audited: tuple[AdviceFinding, ...] = ()
     exempted: tuple[ExemptFinding, ...] = ()
     refused: tuple[AdviceFinding, ...] = ()
+    held: frozenset[str] = frozenset()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all its denials are only reported."""
+        return all(finding.rule in self.held for finding in self.denied)
 
     @property
     def violations(self) -> tuple[rules.ApiViolation, ...]:
-        """The denied findings, in the type of the API rules' violations."""
-        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in self.denied)
+        """The denied findings that count, in the type of the API rules' violations."""
+        held = frozenset[str]() if self.is_held else self.held
+        counted = (finding for finding in self.denied if finding.rule not in held)
+        return tuple(rules.ApiViolation(finding.rule, finding.error) for finding in counted)
 
     def without_denial(self) -> "Advice":
         """Return the advice with its denials as warnings."""
@@ -85,6 +102,7 @@ def join_advice(parts: Iterable[Advice | None]) -> Advice | None:
         audited=tuple(finding for advice in given for finding in advice.audited),
         exempted=tuple(finding for advice in given for finding in advice.exempted),
         refused=tuple(dict.fromkeys(finding for advice in given for finding in advice.refused)),
+        held=frozenset[str]().union(*(advice.held for advice in given)),
     )
 
 
@@ -101,10 +119,11 @@ def advise(
         is_justified: Whether to keep a finding; None keeps all.
 
     A context without ``cluster`` is that of an admission: only rules of scope EVERYWHERE run, and
-    none if the feature gate for advice is off.
+    none if the feature gate for advice is off. The actions are those for the subject's profile.
     """
     if context.cluster is None and Gate.ADVICE not in context.gates:
         return NO_ADVICE
+    context = apply_profile(context, subject)
     policy = context.policy
     rows = tuple(rows)
     findings = list(filter(is_justified, _run_rules(subject, context, rows)))
@@ -115,7 +134,11 @@ def advise(
     if not findings and not exempt.refused:
         return NO_ADVICE
     by_action: dict[Action, list[AdviceFinding]] = {action: [] for action in Action}
-    kept = [one for one in findings if one.rule not in exempt.reasons]
+    exceptions = find_exceptions(
+        context.facts.exceptions(subject.namespace), subject.labels, policy.not_exemptible
+    )
+    exempting = exceptions.keys() | exempt.reasons.keys()
+    kept = [one for one in findings if one.rule not in exempting]
     for finding in _join_causes(kept, subject):
         action = policy.actions[finding.rule]
         if finding in of_profile:
@@ -127,12 +150,25 @@ def advise(
         warned=tuple(by_action[Action.WARN]),
         audited=tuple(by_action[Action.AUDIT]),
         exempted=tuple(
-            ExemptFinding(finding, exempt.reasons[finding.rule])
+            _exempt(finding, exempt.reasons, exceptions)
             for finding in findings
-            if finding.rule in exempt.reasons
+            if finding.rule in exempting
         ),
         refused=exempt.refused if warns else (),
+        held=policy.held_denials,
     )
+
+
+def _exempt(
+    finding: AdviceFinding,
+    reasons: Mapping[str, str],
+    exceptions: Mapping[str, PolicyException],
+) -> ExemptFinding:
+    """Exempt from a finding by the annotation, which is nearer to the object, or an exception."""
+    if finding.rule in reasons:
+        return ExemptFinding(finding, reasons[finding.rule])
+    exception = exceptions[finding.rule]
+    return ExemptFinding(finding, exception.reason, exception.name)
 
 
 def _run_rules(

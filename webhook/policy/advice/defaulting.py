@@ -14,7 +14,13 @@ from webhook.policy.advice.restarts import suggest_restart
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod
-from webhook.policy.defaulting.inject import Injection, inject, profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.inject import (
+    Injection,
+    inject,
+    is_excepted,
+    profile_of,
+    reason_to_leave_alone,
+)
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.model import Constraint, LabelSelector, PodTemplate
@@ -25,10 +31,14 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
     """Whether a profile will fill in null selectors when the subject's pods are created."""
     policy, namespace = context.policy, subject.namespace
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    if policy.mode is Mode.RECOMMEND or reason_to_leave_alone(pod, namespace, policy):
+    if reason_to_leave_alone(pod, namespace, policy):
         return False
     profile = profile_of(pod, namespace, policy, context.facts)
     if profile is None or not profile.complete_selectors:
+        return False
+    if policy.mode_of(profile) is Mode.RECOMMEND:
+        return False
+    if is_excepted(pod, namespace, profile, context.facts):
         return False
     facts = ForecastFacts(context.facts, LabelSelector(subject.pod.labels))
     return derive_selector(pod, namespace, facts) is not None
@@ -36,13 +46,13 @@ def completes_selectors(subject: Subject, context: AdviceContext) -> bool:
 
 def pods_have_defaults(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC115: pods older than a profile, or than a change of their Services, lack its defaults."""
-    if context.policy.mode is Mode.RECOMMEND or not context.policy.profiles:
-        return  # no defaults are injected
+    if not context.policy.profiles:
+        return
     lacking, injection = 0, None
     for group in subject.running:
         # A pod that has the profile's entries would get the same again: compare their digests.
         given = _inject_again(group, subject, context)
-        if [entry.digest for entry in given.entries] != list(given.previous.values()):
+        if not (given.recommended or given.is_in_place):
             lacking += group.number if given.entries else 0
             injection = given if given.entries else injection
     if injection is None:

@@ -18,7 +18,6 @@ from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.forecast import first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection
-from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.kinds import POD
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.rule_entry import Action
@@ -107,13 +106,11 @@ def _applies(row: PolicyRule, context: AdviceContext) -> bool:
 def _forecast(subject: Subject, context: AdviceContext) -> Injection | None:
     """Forecast the defaults of its pods; None if they get none that the object lacks."""
     policy = context.policy
-    if not policy.profiles or policy.mode is Mode.RECOMMEND:
-        return None
-    if subject.kind == POD or subject.is_bare:
+    if not policy.profiles or subject.kind == POD or subject.is_bare:
         return None
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     injection = forecast_injection(pod, subject.namespace, policy, context.facts)
-    return None if injection.is_in_place else injection
+    return None if injection.recommended or injection.is_in_place else injection
 
 
 def _add_hard_defaults(subject: Subject, injection: Injection) -> Subject:

@@ -21,7 +21,7 @@ from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.forecast import first_pod
-from webhook.policy.defaulting.inject import profile_of, reason_to_leave_alone
+from webhook.policy.defaulting.inject import is_excepted, profile_of, reason_to_leave_alone
 from webhook.policy.defaulting.profiles import ScaleDown
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT
 from webhook.policy.model import HOSTNAME
@@ -87,7 +87,9 @@ def _needs_ranks(subject: Subject, context: AdviceContext) -> bool:
     if reason_to_leave_alone(pod, namespace, policy):
         return False
     profile = profile_of(pod, namespace, policy, context.facts)
-    return profile is None or profile.scale_down is not ScaleDown.KEEP_SPREAD
+    if profile is None or profile.scale_down is not ScaleDown.KEEP_SPREAD:
+        return True
+    return is_excepted(pod, namespace, profile, context.facts)
 
 
 def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceContext) -> int:

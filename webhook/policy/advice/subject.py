@@ -122,12 +122,15 @@ class RunningPods(msgspec.Struct, frozen=True):
         replaced: Whether a rollout that runs is about to delete them.
         unordered: Whether a rollout runs of which the newest revision is not known, so that it may
             be about to delete them.
+        awaits_spread: Whether kube-scheduler finds no node for them, among others for their
+            constraints; in an audit, such pods have groups of their own.
     """
 
     pod: PodTemplate
     nodes: Mapping[str, int]
     replaced: bool = False
     unordered: bool = False
+    awaits_spread: bool = False
 
     @property
     def number(self) -> int:

@@ -23,7 +23,7 @@ from webhook.policy.advice.subject import PodAffinityTerm, Subject
 from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
-from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Mode
+from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
@@ -109,7 +109,7 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
     policy, facts, namespace = context.policy, context.facts, subject.namespace
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     foreseen = forecast_injection(pod, namespace, policy, facts)
-    if policy.mode is Mode.APPLY and foreseen.entries:
+    if foreseen.entries and not foreseen.recommended:
         given = tuple(entry.constraint for entry in foreseen.entries)
         return DefaultSpread(f"the defaults of profile {foreseen.profile}", given, injected=True)
     scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER

@@ -14,6 +14,11 @@ from webhook.policy.api import fielderrors, labels
 from webhook.policy.api.fielderrors import FieldError
 from webhook.policy.model import UNSATISFIABLE_ACTIONS, Constraint
 
+SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
+SCHEDULER_KIND = "KubeSchedulerConfiguration"
+ARGS = "PodTopologySpreadArgs"
+PLUGIN = "PodTopologySpread"
+
 SYSTEM_DEFAULTING = "System"
 LIST_DEFAULTING = "List"
 DEFAULTING_TYPES = (SYSTEM_DEFAULTING, LIST_DEFAULTING)

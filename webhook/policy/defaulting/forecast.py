@@ -1,9 +1,9 @@
 """
 Forecast what pods get, for the warnings of recommend mode.
 
-``describe_additions`` writes the warning about a new pod, ``forecast_defaults`` the one about a new
-workload. Defaulting never changes the workload itself; its pods, and the ReplicaSet or Job that
-controls them, may not exist yet.
+``describe_additions`` writes the warning about a new pod, whose label ``find_labels`` decides, and
+``forecast_defaults`` the one about a new workload. Defaulting never changes the workload itself;
+its pods, and the ReplicaSet or Job that controls them, may not exist yet.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,6 +54,15 @@ def describe_additions(injection: Injection | None, *, labelled: bool) -> Iterat
         yield f"evenspread would label it {SCALE_DOWN_LABEL}: {KEEP_SPREAD}"
 
 
+def find_labels(
+    injection: Injection, pod: PodTemplate, namespace: str, facts: Facts
+) -> bool | None:
+    """Return whether a new pod has labels, if it gets the one of a rank; None otherwise."""
+    if injection.ranks(pod.constraints) and needs_label(pod, namespace, facts):
+        return bool(pod.labels)
+    return None
+
+
 class ForecastFacts:
     """The facts of a cluster, as if the controller of a workload's pods existed already."""
 
@@ -67,6 +76,7 @@ class ForecastFacts:
         self.domains = facts.domains
         self.label_keys = facts.label_keys
         self.tainted_domains = facts.tainted_domains
+        self.exceptions = facts.exceptions
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector if the owner is of a kind whose selector counts."""
@@ -76,11 +86,11 @@ class ForecastFacts:
 
 def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
     """
-    Describe the defaults and the label of the pods of a new workload.
+    Describe the defaults and the label that the pods of a new workload would get in apply mode.
 
     Returns:
         At most two warnings; none for pods, updates, objects that a controller created, and
-        workloads whose pods get neither.
+        workloads whose pods would get neither, or do get them.
     """
     template = request.template
     if is_constraint_list(request.path or ()):
@@ -94,6 +104,8 @@ def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -
         return ()
     pod = first_pod(request.kind, request.name, template)
     injection = forecast_injection(pod, request.namespace, policy, facts)
+    if not injection.recommended:
+        return ()
     return tuple(_describe_forecast(injection, pod, request.namespace, facts))
 
 

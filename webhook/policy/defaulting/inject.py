@@ -18,21 +18,27 @@ from webhook.policy import render
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting import provenance
-from webhook.policy.defaulting.profiles import Merge, Policy, Profile, ScaleDown
+from webhook.policy.defaulting.profiles import Merge, Mode, Policy, Profile, ScaleDown
 from webhook.policy.defaulting.provenance import Provenance
 from webhook.policy.defaulting.selector import DerivedSelector, derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import MAX_CONSTRAINTS, ZONE, Constraint, PodTemplate
+from webhook.policy.policyexceptions import PolicyException, find_default_exception
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"  # core/v1 annotation_key_constants.go
 SKIP_LABEL = "evenspread.io/skip"
 
 CACHED_INJECTIONS = 512  # of about 8 KiB each: the ReplicaSets that create pods at one time
 
-_GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # without both there are no defaults
+DEFAULTING_GATES = frozenset((Gate.DEFAULTS, Gate.EVEN_PODS_SPREAD))  # no defaults without both
 
 Constraints: TypeAlias = tuple[Constraint, ...]
+
+_Source: TypeAlias = tuple[str, ScaleDown, Mode]
+"""The name of a profile, and what it does to pods besides its defaults; a key of caches."""
+
+_NO_PROFILE: _Source = ("", ScaleDown.NONE, Mode.APPLY)
 
 _decode_constraint = msgspec.json.Decoder(Constraint).decode
 
@@ -48,6 +54,7 @@ class SkipReason(StrEnum):
     EXEMPT_NAMESPACE = "exempt-namespace"
     SKIP_LABEL = "skip-label"
     NO_PROFILE = "no-profile"
+    EXCEPTION = "exception"
     GANG = "gang"
     OWN_CONSTRAINTS = "own-constraints"
     NOTHING_TO_ADD = "nothing-to-add"
@@ -84,7 +91,10 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         annotation: The value of the defaults annotation; empty if nothing is injected.
         zone_left_out: Whether System's zone constraint is omitted because nodes lack zones.
         keeps_spread: Whether the profile labels pods so that a scale-down keeps their spread.
+        recommended: Whether the policy, or the profile, only recommends the defaults and the label.
         is_small: Whether results built from this injection may be cached.
+        exception: Name of the SpreadPolicyException for which there are no defaults, if that is
+            why; otherwise empty.
     """
 
     skip: SkipReason
@@ -94,7 +104,9 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     annotation: str = ""
     zone_left_out: bool = False
     keeps_spread: bool = False
+    recommended: bool = False
     is_small: bool = True
+    exception: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -125,7 +137,7 @@ def is_mirror(pod: PodTemplate) -> bool:
 
 def reason_to_leave_alone(pod: PodTemplate, namespace: str, policy: Policy) -> SkipReason:
     """Find why the constraints of a pod must not be changed, regardless of the profiles."""
-    if not policy.gates.on.issuperset(_GATES):
+    if not policy.gates.on.issuperset(DEFAULTING_GATES):
         return SkipReason.GATE_OFF
     if namespace in policy.exempt_namespaces:
         return SkipReason.EXEMPT_NAMESPACE
@@ -148,6 +160,20 @@ def profile_of(pod: PodTemplate, namespace: str, policy: Policy, facts: Facts) -
         ):
             return profile
     return None
+
+
+def is_excepted(pod: PodTemplate, namespace: str, profile: Profile, facts: Facts) -> bool:
+    """Whether an exception of the namespace exempts a pod from everything its profile does."""
+    return _find_exception(pod, namespace, profile, facts) is not None
+
+
+def _find_exception(
+    pod: PodTemplate, namespace: str, profile: Profile, facts: Facts
+) -> PolicyException | None:
+    exceptions = facts.exceptions(namespace)
+    if not (exceptions and profile.allows_exceptions):  # nearly always
+        return None
+    return find_default_exception(exceptions, pod.labels)
 
 
 def complete_selectors(
@@ -201,18 +227,19 @@ def _inject_beside(
     profile = profile_of(pod, namespace, policy, facts)
     if profile is None:
         return _skip(SkipReason.NO_PROFILE)
-    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
-        return _skip(SkipReason.GATE_OFF, profile.name, profile.scale_down)
-    constraints = _choose_constraints(profile, own)
-    if not constraints:
-        reason = SkipReason.OWN_CONSTRAINTS if own else SkipReason.NOTHING_TO_ADD
-        return _skip(reason, profile.name, profile.scale_down)
+    source = profile.name, profile.scale_down, policy.mode_of(profile)
+    exception = _find_exception(pod, namespace, profile, facts)
+    if exception is not None:
+        return _skip(SkipReason.EXCEPTION, source, exception.name)
+    constraints = _choose_constraints(profile, own, policy)
+    if isinstance(constraints, SkipReason):
+        return _skip(constraints, source)
     if not profile.gangs and gang_field(pod):
-        return _skip(SkipReason.GANG, profile.name, profile.scale_down)
+        return _skip(SkipReason.GANG, source)
     derived = derive_selector(pod, namespace, facts)
     if derived is None:
-        return _skip(SkipReason.NO_SELECTOR, profile.name, profile.scale_down)
-    left_out = _find_left_out(constraints, facts) if profile.system else ""
+        return _skip(SkipReason.NO_SELECTOR, source)
+    left_out = find_left_out(constraints, facts) if profile.system else ""
     if left_out:
         constraints = tuple(
             constraint for constraint in constraints if constraint.topology_key != left_out
@@ -220,18 +247,22 @@ def _inject_beside(
     if policy.gates.fields_off:  # seldom; the call alone takes 1 us for each pod
         constraints = fieldgates.drop_disabled_fields(constraints, None, policy.gates).constraints
     build = _build_injection if derived.is_small else _build_injection.__wrapped__
-    return build(profile.name, constraints, derived, left_out, profile.scale_down)
+    return build(constraints, derived, left_out, source)
 
 
 @lru_cache(CACHED_INJECTIONS)
-def _skip(
-    reason: SkipReason, profile: str = "", scale_down: ScaleDown = ScaleDown.NONE
-) -> Injection:
-    keeps_spread = scale_down is ScaleDown.KEEP_SPREAD
-    return Injection(skip=reason, profile=profile, keeps_spread=keeps_spread)
+def _skip(reason: SkipReason, source: _Source = _NO_PROFILE, exception: str = "") -> Injection:
+    profile, scale_down, mode = source
+    return Injection(
+        skip=reason,
+        profile=profile,
+        keeps_spread=scale_down is ScaleDown.KEEP_SPREAD and reason is not SkipReason.EXCEPTION,
+        recommended=mode is Mode.RECOMMEND,
+        exception=exception,
+    )
 
 
-def _find_left_out(constraints: Constraints, facts: Facts) -> str:
+def find_left_out(constraints: Constraints, facts: Facts) -> str:
     """
     Return the topology key whose System constraint must be omitted: the zone's, or an empty one.
 
@@ -245,27 +276,28 @@ def _find_left_out(constraints: Constraints, facts: Facts) -> str:
     return ""
 
 
-def _choose_constraints(profile: Profile, own: Constraints) -> Constraints:
-    """Choose the constraints of a profile that join a pod's own."""
+def _choose_constraints(
+    profile: Profile, own: Constraints, policy: Policy
+) -> Constraints | SkipReason:
+    """Choose the constraints of a profile that join a pod's own, or find why there are none."""
+    if profile.system and Gate.DEFAULT_POD_TOPOLOGY_SPREAD not in policy.gates:
+        return SkipReason.GATE_OFF
     if not own:
-        return profile.constraints
+        return profile.constraints or SkipReason.NOTHING_TO_ADD
     if profile.merge is Merge.IF_EMPTY:
-        return ()
+        return SkipReason.OWN_CONSTRAINTS
     used = {constraint.topology_key for constraint in own}
     chosen = tuple(
         constraint for constraint in profile.constraints if constraint.topology_key not in used
     )
     # A longer list would be denied by our own validating hook, though the user's list is valid.
-    return chosen if len(own) + len(chosen) <= MAX_CONSTRAINTS else ()
+    is_too_long = len(own) + len(chosen) > MAX_CONSTRAINTS
+    return SkipReason.OWN_CONSTRAINTS if is_too_long or not chosen else chosen
 
 
 @lru_cache(CACHED_INJECTIONS)
 def _build_injection(
-    profile: str,
-    constraints: Constraints,
-    derived: DerivedSelector,
-    left_out: str,
-    scale_down: ScaleDown,
+    constraints: Constraints, derived: DerivedSelector, left_out: str, source: _Source
 ) -> Injection:
     """
     Build the defaults for one derived selector.
@@ -273,6 +305,7 @@ def _build_injection(
     The result is cached: the pods of a ReplicaSet are created in large numbers and have the same
     labels, owner and Services.
     """
+    profile, scale_down, mode = source
     selector = render.encode(render.selector(derived.selector)) + b"}"
     entries = tuple(
         _render_entry(_drop_selected_keys(constraint, derived), selector)
@@ -288,6 +321,7 @@ def _build_injection(
         annotation=render.encode(value).decode() if entries else "",
         zone_left_out=bool(left_out),
         keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
+        recommended=mode is Mode.RECOMMEND,
         is_small=derived.is_small,
     )
 

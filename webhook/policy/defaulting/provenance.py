@@ -35,6 +35,14 @@ class Provenance(msgspec.Struct, frozen=True, rename="camel", gc=False):
 _decoder = msgspec.json.Decoder(Provenance)
 
 
+def read_provenance(annotation: str) -> Provenance | None:
+    """Read the annotation of a pod, which any client can write; None if it is invalid."""
+    try:
+        return _decoder.decode(annotation)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+
+
 def recognize_constraints(
     annotation: str | None, constraints: tuple[Constraint, ...]
 ) -> dict[int, str]:
@@ -46,12 +54,10 @@ def recognize_constraints(
     Returns:
         Index -> digest, in order; empty if the annotation is absent or invalid.
     """
-    if not annotation or not constraints:
+    found = read_provenance(annotation) if annotation and constraints else None
+    if found is None:
         return {}
-    try:
-        digests = frozenset(_decoder.decode(annotation).hash.split(","))
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return {}
+    digests = frozenset(found.hash.split(","))
     present = (digest(render.encode(render.constraint(entry))) for entry in constraints)
     return {index: value for index, value in enumerate(present) if value in digests}
 

@@ -6,12 +6,14 @@ the server answers it, until the process sends its ``AuditResult`` or ``AuditFai
 each MessagePack message follows its length.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
 from webhook.cluster.protocol import ApiRequest
+from webhook.policy.defaulting.policystatus import PolicyCounts
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.reload import PolicySources
 
 LENGTH = 4  # bytes before each message, big-endian: the message's length in bytes
@@ -23,11 +25,14 @@ class AuditOrder(msgspec.Struct, frozen=True):
     The order to make an audit.
 
     Attributes:
+        sources: Of the policy, except for its profiles.
+        profiles: In force, also those of SpreadPolicies.
         policy_reports: The API group of the reports to write; empty for none.
         memory: Bytes of data that the process may allocate.
     """
 
     sources: PolicySources
+    profiles: tuple[Profile, ...]
     policy_reports: str
     memory: int
 
@@ -57,6 +62,7 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         exposition: Its metrics, in Prometheus' text format.
         problems: What could not be read or written, in sentences.
         left_out: Namespaces that need more memory than the order allows.
+        counts: For each profile of the order by its name, its pods and workloads.
     """
 
     exposition: bytes
@@ -65,6 +71,7 @@ class AuditResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     findings: int
     problems: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    counts: Mapping[str, PolicyCounts] = {}
 
 
 class AuditFailure(msgspec.Struct, frozen=True, tag=True):

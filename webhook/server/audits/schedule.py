@@ -7,12 +7,14 @@ The schedule of audits: when the next one begins, and how the result of the last
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from webhook.errors import ConfigError
 from webhook.policy.advice.findings import join_names
+from webhook.policy.defaulting.policystatus import PolicyCounts
+from webhook.policy.defaulting.profiles import Profile
 from webhook.server.audits.messages import AuditFailure, AuditOrder, AuditResult
 from webhook.server.audits.subprocess import COMMAND, AuditProcess
 from webhook.server.context import ServerContext
@@ -24,7 +26,23 @@ from webhook.telemetry.logs import log_bug
 RunAudit: TypeAlias = Callable[[], Awaitable[AuditResult | AuditFailure]]
 """Runs one audit."""
 
+Publish: TypeAlias = Callable[[Mapping[str, PolicyCounts]], object]
+"""Takes what an audit counts of each profile, by its name."""
+
 NAMESPACES_NAMED = 5  # namespaces in one message; the metric has their number
+
+
+class AuditedPolicy(NamedTuple):
+    """
+    The policy that an audit applies.
+
+    Attributes:
+        sources: Of the policy, except for its profiles.
+        profiles: In force, also those of SpreadPolicies.
+    """
+
+    sources: PolicySources
+    profiles: tuple[Profile, ...]
 
 
 def pause_after(took_s: float, interval_s: float) -> float:
@@ -117,7 +135,8 @@ class AuditSchedule:
 
 def build_audits(
     context: ServerContext,
-    sources: Callable[[], PolicySources],
+    policy: Callable[[], AuditedPolicy],
+    publish: Publish,
     events: EventRecorder | None = None,
     command: Sequence[str] = COMMAND,
 ) -> Work | None:
@@ -125,7 +144,8 @@ def build_audits(
     Build the work of a replica that makes audits.
 
     Args:
-        sources: Gives the sources of the policy in force.
+        policy: Gives the policy in force.
+        publish: Called with the counts of each audit that succeeds.
         events: Records incomplete audits.
         command: Carries out an order.
 
@@ -150,7 +170,10 @@ def build_audits(
     group = "" if reports == "none" else reports
 
     async def audit() -> AuditResult | AuditFailure:
-        return await process.run(AuditOrder(sources(), group, settings.audit_bytes))
+        result = await process.run(AuditOrder(*policy(), group, settings.audit_bytes))
+        if isinstance(result, AuditResult):
+            publish(result.counts)
+        return result
 
     observers = TaskObservers(context.metrics, context.log, events)
     clocks = Clocks(time.monotonic, context.now, asyncio.sleep)

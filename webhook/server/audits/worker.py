@@ -11,6 +11,8 @@ import resource
 import sys
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from webhook.audit.scan import AuditOptions
 from webhook.audit.sweep import ClusterSweep
 from webhook.cluster.protocol import JSON, NO_QUERY, ApiRequest, Query, Response
@@ -27,6 +29,7 @@ from webhook.server.audits.messages import (
     frame,
 )
 from webhook.server.audits.metrics import AuditGauges
+from webhook.server.audits.policycounts import PolicyTally
 from webhook.server.audits.policyreports import PolicyReportWriter
 from webhook.server.reload import read_policy
 from webhook.telemetry.exposition import expose
@@ -107,17 +110,21 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
     Raises:
         EvenspreadError: The audit is not possible.
     """
-    configuration, policy = read_policy(order.sources)
-    sweep, gauges = ClusterSweep(server, configuration, AuditOptions(policy)), AuditGauges()
+    configuration, of_files = read_policy(order.sources)
+    policy = replace(of_files, profiles=order.profiles)
+    sweep = ClusterSweep(server, configuration, AuditOptions(policy))
+    gauges, tally = AuditGauges(), PolicyTally()
     reports = PolicyReportWriter(server, order.policy_reports) if order.policy_reports else None
     if reports is not None:
         await reports.read_stored()
     async for report in sweep.reports():
         gauges.add(report)
+        tally.add(report)
         if reports is not None:
             await reports.write(report)
     if reports is not None:
         await reports.delete_stale(sweep.left_out)
+    names = [profile.name for profile in order.profiles]
     problems = [*map(str, sweep.problems), *(reports.problems if reports else ())]
     return AuditResult(
         exposition=expose(gauges.samples(sweep.left_out)),
@@ -126,6 +133,7 @@ async def audit(order: AuditOrder, server: PipeClient) -> AuditResult:
         findings=gauges.findings,
         problems=tuple(problems[:MOST_PROBLEMS]),
         left_out=tuple(sweep.left_out),
+        counts=tally.counts(names, complete=not sweep.left_out),
     )
 
 

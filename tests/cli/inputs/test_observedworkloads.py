@@ -1,0 +1,76 @@
+from typing import Any
+
+import pytest
+
+from tests.cli.inputs.manifestclusters import cluster_of_text
+from tests.cli.inputs.targetcases import NODES, NOW, PODS, REVISION, TEMPLATES, WEB
+from webhook.cli.inputs.observedworkloads import (
+    ObservedWorkload,
+    observe_bare_pod,
+    observe_workload,
+)
+from webhook.cli.inputs.placementtargets import TargetOptions
+from webhook.cli.inputs.subjects import ExplainSubject, find
+from webhook.policy.kinds import POD
+
+TEXT = NODES + WEB + REVISION % ("h1", 1, "web") + PODS
+DB = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: []}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db-0, namespace: shop, labels: {app: db}}
+spec: {nodeName: n1}
+"""
+SCALER = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 6
+  maxReplicas: 9
+"""
+
+
+def observe(name: str, text: str = TEXT, **options: Any) -> ObservedWorkload:
+    cluster = cluster_of_text(text)
+    (subject,) = find(name, "shop", TEMPLATES, cluster)
+    return observe_workload(subject, cluster, TargetOptions(now=NOW, **options))
+
+
+def test_a_deployment_has_its_pods_and_its_replica_set() -> None:
+    found = observe("deploy/web")
+
+    assert [pod.metadata.name for pod in found.own] == ["web-1", "web-2"]
+    assert found.running == {"n1": 2}
+    assert found.revision.is_owned
+    assert (found.revisions, found.ordinal, found.scaled.number) == (None, 0, 4)
+
+
+def test_a_stateful_set_has_the_ordinal_of_its_next_pod() -> None:
+    found = observe("sts/db", TEXT + "---\n" + DB)
+
+    assert found.revisions is not None
+    assert found.ordinal == 1
+
+
+@pytest.mark.parametrize(("simulates", "replicas"), [(False, 4), (True, 6)])
+def test_autoscalers_matter_only_to_what_ifs(simulates: bool, replicas: int) -> None:
+    assert observe("deploy/web", TEXT + SCALER, simulates=simulates).scaled.number == replicas
+
+
+def test_a_bare_pod_is_its_own_next_one() -> None:
+    subject = ExplainSubject(POD, (), "shop", {"metadata": {"name": "one"}}, exists=False)
+
+    found = observe_bare_pod(subject)
+
+    assert (found.selected, found.ordinal, found.part) == ([], 0, "")
+    assert found.revision.subject is subject

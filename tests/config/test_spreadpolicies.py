@@ -1,0 +1,271 @@
+import json
+from typing import Any
+
+import pytest
+
+from tests.config.configs import HARD, HEAD, SOFT, check, errors_of, one_default, one_profile
+from webhook.config.configuration import Configuration
+from webhook.config.spread import ProfileFields, ProfileModel
+from webhook.config.spreadpolicies import (
+    PolicyNotice,
+    SpreadPolicy,
+    SpreadPolicySpec,
+    add_policies,
+    check_spread_policy,
+    merge_profiles,
+    read_spread_policies,
+)
+from webhook.errors import CombinedConfigError
+from webhook.manifests import Document, parse
+from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.rule_entry import Action
+
+POLICY = """
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadPolicy
+metadata: {name: %s}
+spec:
+  %s
+"""
+
+
+def one_policy(spec: str, name: str = "web") -> str:
+    return POLICY % (name, spec)
+
+
+def read(text: str) -> dict[str, SpreadPolicy]:
+    items = parse(text, "policies.yaml")
+    return read_spread_policies(item for item in items if isinstance(item, Document))
+
+
+ERRORS = {
+    "another version": (
+        "apiVersion: evenspread.io/v1\nkind: SpreadPolicy\nmetadata: {name: web}",
+        [
+            (
+                "1: apiVersion: cannot be 'evenspread.io/v1': did you mean "
+                "evenspread.io/v1alpha1?; "
+                "this version of evenspread reads no other"
+            )
+        ],
+    ),
+    "no spec": (
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: web}",
+        ["1: spec: is missing: write it with at least `defaultConstraints`, which may be []"],
+    ),
+    "a spec that is a list": (
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: web}\nspec: []",
+        ["4: spec: must be a mapping, not a list: write keys with values, as `key: value`"],
+    ),
+    "no name, and no constraints": (
+        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicy\nspec: {order: 1}",
+        [
+            "1: metadata.name: is empty: write a name, as `name: cluster`",
+            "3: spec.defaultConstraints: is missing: write it, as `defaultConstraints: []`",
+        ],
+    ),
+    "a name that no label may have": (
+        one_policy("defaultConstraints: []", "a" * 64),
+        [
+            f"4: metadata.name: Invalid value: '{'a' * 40}...': must be no more than 63 bytes",
+        ],
+    ),
+    "the file of kube-scheduler": (
+        one_policy("schedulerConfiguration: kube-scheduler.yaml\n  defaultConstraints: []"),
+        [
+            (
+                "6: spec.schedulerConfiguration: no such key: keys here: mode, match, merge, "
+                "completeSelectors, scaleDown, gangs, rules, exemptible, order, defaultConstraints"
+            )
+        ],
+    ),
+    "the action of a rule alone": (
+        one_policy("rules: {TSC101: deny, TSC102: off}\n  defaultConstraints: []"),
+        [
+            '6: spec.rules.TSC101: must be an object: write {action: "deny"}',
+            '6: spec.rules.TSC102: must be an object: write {action: "off"}',
+        ],
+    ),
+    "an order of 33 bits": (
+        one_policy("order: 2147483648\n  defaultConstraints: []"),
+        ["6: spec.order: must fit in 32 bits, and 2147483648 does not"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "errors"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_invalid_policy_is_refused_with_its_lines(text: str, errors: list[str]) -> None:
+    with pytest.raises(CombinedConfigError) as caught:
+        read(text)
+
+    assert str(caught.value).splitlines() == [f"policies.yaml:{error}" for error in errors]
+
+
+def test_the_errors_of_all_policies_are_collected() -> None:
+    bad = one_policy(f"defaultConstraints: [{{{HARD}, labelSelector: {{}}}}]")
+
+    with pytest.raises(CombinedConfigError) as caught:
+        read(f"{bad}---{bad}---{one_policy('defaultConstraints: []')}")
+
+    assert [error.where for error in caught.value.errors] == [
+        "policies.yaml:6: spec.defaultConstraints[0].labelSelector",
+        "policies.yaml:12: spec.defaultConstraints[0].labelSelector",
+    ]
+
+
+FIELDS = f"""match:
+    namespaceSelector: {{matchLabels: {{tier: prod}}}}
+    objectSelector: {{matchExpressions: [{{key: app, operator: Exists}}]}}
+    ownerKinds: [ReplicaSet]
+    schedulerNames: [other]
+  merge: PerTopologyKey
+  completeSelectors: true
+  scaleDown: KeepSpread
+  gangs: true
+  mode: recommend
+  rules: {{TSC101: {{action: deny, exemptible: false}}, TSC102: {{action: "off"}}}}
+  exemptible: false
+  defaultConstraints: [{SOFT}]"""
+
+
+def test_a_policy_is_the_profile_of_a_file_with_the_same_fields() -> None:
+    (profile,) = check(one_profile(FIELDS)).profiles
+
+    found = read(one_policy(f"order: -5\n  {FIELDS}", "a"))
+
+    assert found == {"a": SpreadPolicy(-5, profile)}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        "maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway",
+        f"{HARD}, nodeAffinityPolicy: Ignore",
+        "maxSkew: 1, topologyKey: a b, whenUnsatisfiable: Never, matchLabelKeys: [a b]",
+    ],
+)
+def test_a_constraint_has_the_errors_that_it_has_in_a_file(members: str) -> None:
+    spec = f"defaultConstraints:\n  - {{{members}}}"
+
+    with pytest.raises(CombinedConfigError) as caught:
+        read(one_policy(spec))
+
+    expected = errors_of(HEAD + one_default(members))
+    assert [
+        error.replace("policies.yaml:7: spec.", "") for error in str(caught.value).splitlines()
+    ] == [error.replace("etc/spread.yaml:6: profiles[0].", "") for error in expected]
+
+
+def test_every_field_of_a_profile_is_in_both() -> None:
+    common = set(ProfileFields.model_fields)
+
+    assert set(ProfileModel.model_fields) - common == {
+        "name",
+        "default_constraints",
+        "scheduler_configuration",
+    }
+    assert set(SpreadPolicySpec.model_fields) - common == {"order", "default_constraints"}
+
+
+def live(spec: Any, version: str = "v1alpha1") -> Any:
+    return {
+        "apiVersion": f"evenspread.io/{version}",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": "web"},
+        "spec": spec,
+    }
+
+
+def test_a_policy_of_an_api_server_is_read_without_its_nulls() -> None:
+    found = check_spread_policy(live({"order": None, "defaultConstraints": []}))
+
+    assert found == SpreadPolicy(0, Profile(name="web"))
+    assert found.name == "web"
+
+
+BROKEN = {
+    "a value of another type": (live({"order": "1", "defaultConstraints": []}), "spec.order: "),
+    "another version": (live({}, "v2"), "apiVersion: cannot be 'evenspread.io/v2': "),
+    "no object": (live(5), "spec: must be a mapping, not 5: "),
+    "an unknown field": (live({"modes": "x", "defaultConstraints": []}), "spec.modes: no such key"),
+}
+
+
+@pytest.mark.parametrize(("value", "problem"), BROKEN.values(), ids=BROKEN.keys())
+def test_the_error_of_an_object_names_its_path_only(value: Any, problem: str) -> None:
+    with pytest.raises(CombinedConfigError) as caught:
+        check_spread_policy(value)
+
+    assert str(caught.value).startswith(problem)
+
+
+def test_policies_follow_the_profiles_of_files_by_order_and_name() -> None:
+    files = (Profile(name="z"), Profile(name="taken"))
+    policies = [
+        SpreadPolicy(order, Profile(name=name))
+        for order, name in [(0, "b"), (0, "a"), (-1, "y"), (7, "taken"), (2**31 - 1, "c")]
+    ]
+
+    merged = merge_profiles(files, policies)
+
+    assert [one.name for one in merged.profiles] == ["z", "taken", "y", "a", "b", "c"]
+    assert merged.unused == ("taken",)
+    assert merged.profiles[1] is files[1]
+
+
+def test_a_configuration_gets_the_policies_and_a_notice_of_each_that_is_not_used() -> None:
+    policies = {name: SpreadPolicy(7, Profile(name=name)) for name in ("web", "taken")}
+    configuration = Configuration(profiles=(Profile(name="taken"),), notices=("before",))
+
+    found = add_policies(configuration, policies)
+
+    assert [profile.name for profile in found.profiles] == ["taken", "web"]
+    assert found.orders == {"web": 7}
+    assert found.notices == ("before", UNUSED.message)
+
+
+UNUSED = PolicyNotice(
+    "SpreadPolicyUnused",
+    "SpreadPolicy 'taken' is not used: a profile of the configuration has its name; rename one of "
+    "the two",
+)
+UNENFORCED = PolicyNotice(
+    "SpreadPolicyUnenforced",
+    "SpreadPolicy 'strict' denies by TSC101, TSC102, but not new pods, since the validating "
+    "webhook does not receive them; set validatePods: true in the values of the chart",
+)
+DENYING = {"TSC101": Action.DENY, "TSC102": Action.DENY, "TSC103": Action.WARN}
+
+
+@pytest.mark.parametrize(
+    ("validates_pods", "notices"), [(False, [UNUSED, UNENFORCED]), (True, [UNUSED])]
+)
+def test_a_notice_names_what_a_policy_does_not_get(
+    validates_pods: bool, notices: list[PolicyNotice]
+) -> None:
+    files = [Profile(name="taken", actions=DENYING)]
+    profiles = Profile(name="taken"), Profile(name="strict", actions=DENYING), Profile(name="a")
+
+    merged = merge_profiles(files, [SpreadPolicy(0, profile) for profile in profiles])
+
+    assert merged.list_notices(validates_pods=validates_pods) == notices
+
+
+def test_a_rule_of_the_file_that_denies_sends_pods_to_the_webhook() -> None:
+    policies = {"strict": SpreadPolicy(0, Profile(name="strict", actions=DENYING))}
+    denying = Configuration(profiles=(Profile(name="a", actions=DENYING),))
+
+    assert add_policies(Configuration(), policies).notices == (UNENFORCED.message,)
+    assert add_policies(denying, policies).notices == ()
+
+
+def test_of_two_policies_with_the_same_name_the_first_one_counts() -> None:
+    first, second = (one_policy(f"order: {n}\n  defaultConstraints: []") for n in (1, 2))
+
+    assert [policy.order for policy in read(f"{first}---{second}").values()] == [1]
+
+
+def test_other_objects_are_no_policies() -> None:
+    service = json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}})
+
+    assert read(service) == {}

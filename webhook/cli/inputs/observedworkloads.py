@@ -1,0 +1,107 @@
+"""A workload with its pods and the revision of its next one: ``observe_workload`` reads it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.jobs import find_settled, list_indexes
+from webhook.cli.inputs.placementtargets import TargetOptions
+from webhook.cli.inputs.replicas import select_replicas
+from webhook.cli.inputs.revisions import NextRevision, find_revision
+from webhook.cli.inputs.setrevisions import SetRevisions
+from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
+from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.nextrevision import find_free_ordinal
+from webhook.policy.placement.census import ObservedPod
+
+
+class ObservedWorkload(NamedTuple):
+    """
+    A workload with its pods and its next one.
+
+    Attributes:
+        part: Of the workload that the pod belongs to; empty if there is one template only.
+        observed: The pods of the namespace.
+        selected: The pods of the workload, also those that have ended.
+        own: Those that count.
+        revisions: Of a StatefulSet; None for other workloads.
+        settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
+        ordinal: Of the next pod in a StatefulSet, or its index in a Job.
+        revision: Of the next pod.
+    """
+
+    subject: subjects.ExplainSubject
+    part: str
+    observed: list[ObservedPod]
+    selected: list[ObservedPod]
+    own: list[ObservedPod]
+    revisions: SetRevisions | None
+    settled: frozenset[int] | None
+    ordinal: int
+    revision: NextRevision
+    volumes: SetVolumes
+    scaled: ScaledReplicas
+
+    @property
+    def running(self) -> Mapping[str, int]:
+        """Node name -> number of pods there."""
+        return Counter(other.spec.node_name or "" for other in self.own)
+
+
+def observe_workload(
+    subject: subjects.ExplainSubject, cluster: ClusterReader, options: TargetOptions
+) -> ObservedWorkload:
+    """
+    Read the pods of a workload, and what decides on its next one.
+
+    Raises:
+        SourceError: A value has a wrong type, or the pod template is missing.
+    """
+    written = subjects.read_workload(subject)
+    observed = cluster.pods(subject.namespace)
+    selected = select_replicas(subject, observed, cluster)
+    own = [other for other in selected if other.counts]
+    is_set = subject.kind == STATEFUL_SET
+    revisions = SetRevisions(subject, own, cluster) if is_set else None
+    settled = find_settled(subject, selected, cluster)
+    ordinal = revisions.next_ordinal if revisions else 0
+    if settled is not None:
+        ordinal = find_free_ordinal(0, settled | list_indexes(own))
+    scaled = _read_replicas(subject, written.replicas, cluster, options)
+    return ObservedWorkload(
+        subject,
+        written.part,
+        observed,
+        selected,
+        own,
+        revisions,
+        settled,
+        ordinal,
+        revisions.at(ordinal) if revisions else find_revision(subject, cluster),
+        read_set_volumes(subject, scaled.number, options.scale),
+        scaled,
+    )
+
+
+def observe_bare_pod(subject: subjects.ExplainSubject) -> ObservedWorkload:
+    """Return a Pod that does not exist yet as a workload of one pod, the next one."""
+    revision, volumes = NextRevision(subject), SetVolumes()
+    return ObservedWorkload(
+        subject, "", [], [], [], None, None, 0, revision, volumes, ScaledReplicas(1)
+    )
+
+
+def _read_replicas(
+    subject: subjects.ExplainSubject,
+    written: int | None,
+    cluster: ClusterReader,
+    options: TargetOptions,
+) -> ScaledReplicas:
+    """Read the replicas to place; without a what-if, no autoscaler matters."""
+    replicas = 1 if written is None else written
+    if not options.simulates:
+        return ScaledReplicas(replicas)
+    return read_replicas(subject, replicas, cluster, options.scale)

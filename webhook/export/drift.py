@@ -1,0 +1,76 @@
+"""
+Drift: how the policies of a cluster differ from those that an export writes.
+
+``find_policy_drift`` is the entry point. It compares specifications as kube-apiserver stores them,
+with the defaults that it fills in, so that a member that another client added counts too.
+
+Source: kubernetes pkg/apis/admissionregistration/v1 defaults.go.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from webhook.export.exported import EXPORT_LABEL, Manifest
+
+_MATCHES = "matchConstraints"
+_DEFAULT_MATCHES: Manifest = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+_DEFAULT_RULE: Manifest = {"scope": "*"}
+
+
+class PolicyDrift(msgspec.Struct, frozen=True):
+    """
+    An object that the cluster and the export do not have alike.
+
+    Attributes:
+        exported: The specification of the export, complete; None if it has no such object.
+        stored: The specification in the cluster; None if it has no such object.
+    """
+
+    kind: str
+    name: str
+    exported: Mapping[str, Any] | None
+    stored: Mapping[str, Any] | None
+
+
+def find_policy_drift(
+    exported: Sequence[Manifest], stored: Sequence[Manifest], form: str
+) -> Iterator[PolicyDrift]:
+    """
+    Compare the objects of an export with those of the cluster.
+
+    Args:
+        stored: All objects of the kinds of the export. Those that the export does not name count
+            only if they have its label.
+        form: The value of the label.
+    """
+    named = {_identify(manifest): manifest for manifest in stored}
+    wanted = {_identify(manifest): manifest for manifest in exported}
+    for (kind, name), manifest in wanted.items():
+        found = named.get((kind, name))
+        specification = complete_specification(manifest["spec"])
+        if found is None or found["spec"] != specification:
+            yield PolicyDrift(kind, name, specification, found and found["spec"])
+    for (kind, name), manifest in named.items():
+        labels: Manifest = manifest["metadata"].get("labels") or {}
+        if (kind, name) not in wanted and labels.get(EXPORT_LABEL) == form:
+            yield PolicyDrift(kind, name, None, manifest["spec"])
+
+
+def _identify(manifest: Manifest) -> tuple[str, str]:
+    return manifest["kind"], manifest["metadata"]["name"]
+
+
+def complete_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the members that kube-apiserver fills in."""
+    if _MATCHES not in specification:
+        return dict(specification)
+    matches: Manifest = specification[_MATCHES]
+    rules = [{**_DEFAULT_RULE, **rule} for rule in matches["resourceRules"]]
+    complete: Manifest = {**_DEFAULT_MATCHES, **matches, "resourceRules": rules}
+    return {**specification, _MATCHES: complete}
