@@ -284,7 +284,7 @@ def test_kubectl_shows_order_age_and_constraints(control_plane: ControlPlane) ->
     try:
         for kind in ("sprp", "evenspread"):
             heading, row = control_plane.kubectl("get", kind).stdout.splitlines()
-            assert heading.split() == ["NAME", "ORDER", "ACCEPTED", "AGE"]
+            assert heading.split() == ["NAME", "ORDER", "ACCEPTED", "EFFECTIVE", "UNEVEN", "AGE"]
             assert row.split()[1] == "7"
         wide = control_plane.kubectl("get", "sprp", "-o", "wide").stdout
         assert wide.splitlines()[0].split()[-1] == "CONSTRAINTS"
