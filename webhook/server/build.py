@@ -180,7 +180,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     enforcement.start(configuration, policy)
     readiness.phase = Phase.LISTING
     if exceptions is not None:
-        await exceptions.reflector.run_until_synced()
+        await exceptions.start()
     if policies is not None:
         await policies.start()
     elif settings.policies != "file":
