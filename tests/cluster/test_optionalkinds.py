@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.apiserver import ApiServer, Json, refuse
-from tests.apiserver.answers import Response
 from tests.background import working
 from tests.cluster.environment import reflector_environment
 from tests.server.serving import PATIENCE, settled
 from webhook.cluster.discovery import describe_policies
 from webhook.cluster.optionalkinds import MOST_REFUSALS, OptionalKind
+from webhook.cluster.protocol import Response
 from webhook.cluster.spreadpolicies import SpreadPolicyStore
 
 POLICY: Json = {
