@@ -54,3 +54,12 @@ def remove(plane: ControlPlane) -> None:
     """Remove the definition if it is there, and wait until the API server has forgotten it."""
     plane.api.delete(definition())
     until(lambda: plane.api.request("GET", PATH).status == 404, "SpreadPolicies to be gone")
+
+
+def find_schema_problems(plane: ControlPlane, crd: Json) -> list[str]:
+    """List what the API server finds wrong with an installed definition."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    stored = plane.api.call("GET", f"{path}/{crd['metadata']['name']}")
+    status = {item["type"]: item["status"] for item in stored["status"]["conditions"]}
+    expected = {"Established": "True", "NamesAccepted": "True", "NonStructuralSchema": None}
+    return [name for name, value in expected.items() if status.get(name) != value]

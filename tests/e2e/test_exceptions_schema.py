@@ -10,6 +10,7 @@ from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.exceptions import defined, definition, path, policy_exception
+from tests.e2e.spreadpolicies import find_schema_problems
 from webhook.cluster.policyexceptions import decode_exception
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 
@@ -191,13 +192,7 @@ def test_kubectl_shows_what_is_exempt_and_until_when(control_plane: ControlPlane
 
 
 def test_the_definition_is_accepted_without_warnings(control_plane: ControlPlane) -> None:
-    crd = definition()
-    at = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    stored = control_plane.api.call("GET", f"{at}/{crd['metadata']['name']}")
-
-    conditions = {item["type"]: item["status"] for item in stored["status"]["conditions"]}
-    assert conditions["Established"] == conditions["NamesAccepted"] == "True"
-    assert "NonStructuralSchema" not in conditions
+    assert find_schema_problems(control_plane, definition()) == []
 
 
 def test_an_older_version_refuses_the_same(new_control_plane: NewControlPlane) -> None:

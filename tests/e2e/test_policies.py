@@ -5,21 +5,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from threading import Event
 from typing import Any
 
 import pytest
 
-from tests.controlplane.api import Json, Reply
+from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.customkinds import definition as lenient
+from tests.e2e.dryruns import DryRunLoad, try_creation
 from tests.e2e.objects import LONG, constraints, rounds, service, workload
 from tests.e2e.replica import Registered, Replica, by_url
 from tests.e2e.spreadpolicies import SOFT, VERSION, defined, definition, remove, spread_policy
 
 CALLS = rounds(200, 6000)  # while policies change
-CALLS_A_SECOND = 100
 SEEN_S = 2.0  # in the long form; alone it takes 20 ms
 DISCOVERY_S = 180.0  # while a kind is absent, servers look for it every half minute
 
@@ -76,17 +75,13 @@ def skewed(name: str, skew: int, order: int = 0) -> Json:
     return spread_policy(name, order=order, defaultConstraints=[{**SOFT, "maxSkew": skew}])
 
 
-def tried(plane: ControlPlane, pod: Json) -> Reply:
-    return plane.api.request("POST", plane.api.collection_of(pod), pod, query={"dryRun": "All"})
-
-
 def a_pod(namespace: str, **spec: Any) -> Json:
     return workload("Pod", "web", namespace, {"app": "web"}, **spec)
 
 
 def skews(plane: ControlPlane, namespace: str, **spec: Any) -> list[int]:
     """The skews of the defaults that a new pod gets."""
-    reply = tried(plane, a_pod(namespace, **spec))
+    reply = try_creation(plane, a_pod(namespace, **spec))
     return [item["maxSkew"] for item in constraints(reply.body)]
 
 
@@ -137,36 +132,11 @@ def kind(control_plane: ControlPlane, replicas: list[Replica]) -> Iterator[None]
         yield
 
 
-class Load:
-    """Dry runs of a pod, so many a second, and how each ended."""
-
-    def __init__(self, plane: ControlPlane, pod: Json) -> None:
-        self._plane = plane
-        self._pod = pod
-        self.enough = Event()
-        self.replies: list[Reply] = []
-
-    def run(self) -> None:
-        due = time.monotonic()
-        while not self.enough.is_set():
-            self.replies.append(tried(self._plane, self._pod))
-            due += 2 / CALLS_A_SECOND  # there are two of these
-            self.enough.wait(max(0.0, due - time.monotonic()))
-
-    @property
-    def failed(self) -> list[Reply]:
-        return [reply for reply in self.replies if reply.status != 201]
-
-    def has_seen(self, skew: int) -> bool:
-        newest = self.replies[-1:]
-        return any(c["maxSkew"] == skew for reply in newest for c in constraints(reply.body))
-
-
 @pytest.mark.usefixtures("kind")
 def test_changes_under_load_lose_no_call_and_are_seen_at_once(
     control_plane: ControlPlane, replicas: list[Replica], namespaces: list[str]
 ) -> None:
-    load, other = Load(control_plane, a_pod(namespaces[0])), namespaces[1]
+    load, other = DryRunLoad(control_plane, a_pod(namespaces[0])), namespaces[1]
     late = list[float]()
     with ThreadPoolExecutor(2) as threads:
         control_plane.api.create(skewed("a", 2))

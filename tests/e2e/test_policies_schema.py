@@ -8,7 +8,14 @@ import pytest
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.spreadpolicies import PATH, SOFT, defined, definition, spread_policy
+from tests.e2e.spreadpolicies import (
+    PATH,
+    SOFT,
+    defined,
+    definition,
+    find_schema_problems,
+    spread_policy,
+)
 from webhook.config.spreadpolicies import check_spread_policy
 from webhook.errors import CombinedConfigError
 
@@ -320,13 +327,7 @@ def test_a_status_is_a_subresource(control_plane: ControlPlane) -> None:
 
 
 def test_the_definition_is_accepted_without_warnings(control_plane: ControlPlane) -> None:
-    crd = definition()
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    stored = control_plane.api.call("GET", f"{path}/{crd['metadata']['name']}")
-
-    conditions = {item["type"]: item["status"] for item in stored["status"]["conditions"]}
-    assert conditions["Established"] == conditions["NamesAccepted"] == "True"
-    assert "NonStructuralSchema" not in conditions
+    assert find_schema_problems(control_plane, definition()) == []
 
 
 def test_an_older_version_refuses_the_same(new_control_plane: NewControlPlane) -> None:

@@ -5,19 +5,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from threading import Event
 
 import pytest
 
-from tests.controlplane.api import Json, Reply
+from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
 from tests.e2e.customkinds import define, definition
+from tests.e2e.dryruns import DryRunLoad, try_creation
 from tests.e2e.objects import LONG, constraints, controlled_by, rounds, workload
 from tests.e2e.replica import CONFIG, POLL_S, Registered, Replica, by_url
 
 CHANGES = rounds(10, 100)
-CALLS_A_SECOND = 100
 SLACK_S = 3.0  # in the long form; alone it takes 20 ms
 
 OWNER = """
@@ -53,40 +52,12 @@ def a_pod(namespace: str, owner: Json) -> Json:
     return pod
 
 
-def tried(plane: ControlPlane, pod: Json) -> Reply:
-    return plane.api.request("POST", plane.api.collection_of(pod), pod, query={"dryRun": "All"})
-
-
-class Load:
-    """Dry runs of a pod, so many a second, and how each ended."""
-
-    def __init__(self, plane: ControlPlane, pod: Json) -> None:
-        self._plane = plane
-        self._pod = pod
-        self.enough = Event()
-        self.replies: list[Reply] = []
-
-    def run(self) -> None:
-        due = time.monotonic()
-        while not self.enough.is_set():
-            self.replies.append(tried(self._plane, self._pod))
-            due += 2 / CALLS_A_SECOND  # there are two of these
-            self.enough.wait(max(0.0, due - time.monotonic()))
-
-    @property
-    def failed(self) -> list[Reply]:
-        return [reply for reply in self.replies if reply.status != 201]
-
-    def has_seen(self, skew: int) -> bool:
-        return any(constraints(reply.body)[0]["maxSkew"] == skew for reply in self.replies)
-
-
 def test_changes_under_load_lose_no_call_and_are_seen_at_once(
     control_plane: ControlPlane, follower: Replica, namespace: str
 ) -> None:
     owner = control_plane.api.create(workload("ReplicaSet", "web", namespace, {"app": "web"}))
     pod, late = a_pod(namespace, owner), list[float]()
-    load = Load(control_plane, pod)
+    load = DryRunLoad(control_plane, pod)
     with ThreadPoolExecutor(2) as threads:
         running = [threads.submit(load.run) for _ in range(2)]
         try:
@@ -163,7 +134,7 @@ def test_a_field_is_held_back_and_given_back_without_a_restart(
     ]
 
     def keeps_the_field() -> bool:
-        return "matchLabelKeys" in constraints(tried(control_plane, pod).body)[0]
+        return "matchLabelKeys" in constraints(try_creation(control_plane, pod).body)[0]
 
     assert keeps_the_field()
 
@@ -188,7 +159,7 @@ def test_a_custom_kind_that_is_added_is_followed(
         }
     )
     pod = a_pod(namespace, fleet)
-    load = Load(control_plane, pod)
+    load = DryRunLoad(control_plane, pod)
     with ThreadPoolExecutor(2) as threads:
         running = [threads.submit(load.run) for _ in range(2)]
         try:

@@ -1,27 +1,23 @@
 """The parts of a server, as the settings choose them."""
 
 import asyncio
-import io
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.apiserver import Json, listening, respond, write_kubeconfig
+from tests.apiserver import Json
 from tests.background import working
+from tests.cluster.environment import unsupervised
 from tests.config.configs import HEAD, one_profile
-from tests.server.serving import PATIENCE, server_context, settled
-from webhook.cluster.caches import Start
-from webhook.config.settings import Settings
+from tests.server.building import a_policy, built, built_in_cluster
+from tests.server.serving import settled
 from webhook.policy.api.versions import Version
-from webhook.policy.policyexceptions import PolicyException
-from webhook.server.apiserver import connect_api_server
-from webhook.server.build import Server, build
-from webhook.server.facts import LiveFacts, WatchedKinds
+from webhook.server.facts import WatchedKinds
 from webhook.server.health import Readiness
+from webhook.server.livefacts import LiveFacts
 
 CONFIG = """
 apiVersion: evenspread.io/v1alpha1
@@ -29,39 +25,6 @@ kind: SpreadConfiguration
 mode: apply
 rules: {TSC101: deny}
 """
-
-
-@asynccontextmanager
-async def built(
-    folder: Path, readiness: Readiness | None = None, **members: Any
-) -> AsyncGenerator[tuple[Server, io.BytesIO]]:
-    """Build a server without a cluster."""
-    stream = io.BytesIO()
-    settings: dict[str, Any] = {"standalone": True, "state": str(folder)}
-    context = server_context(stream, **settings | members)
-    yield await build(context, readiness or Readiness()), stream
-
-
-@asynccontextmanager
-async def built_in_cluster(folder: Path, *objects: Json, **members: Any) -> AsyncGenerator[Server]:
-    """Build a server whose API server has a version and two empty webhook configurations."""
-    async with listening() as api_server:
-        api_server.add(*objects)
-        api_server.script("/version", respond({"gitVersion": "v1.36.0"}))
-        for kind in ("mutating", "validating"):
-            path = f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/evenspread"
-            api_server.script(path, respond({"webhooks": []}))
-        settings: dict[str, Any] = {
-            "kubeconfig": write_kubeconfig(folder, api_server.url),
-            "tls": "standalone",
-            "state": str(folder),
-            "namespace": "evenspread",
-            **members,
-        }
-        async with connect_api_server(Settings(**settings)) as api:
-            context = server_context(None, api, **settings)
-            async with asyncio.timeout(PATIENCE):
-                yield await build(context, Readiness())
 
 
 ALWAYS = ["certificate", "facts", "reload", "advice", "stalled connections", "memory", "lag"]
@@ -101,29 +64,6 @@ async def test_a_server_in_a_cluster_has_further_tasks(
         assert isinstance(server.facts, LiveFacts)
 
 
-# setting -> whether SpreadPolicies are watched
-SOURCES = {"both": True, "resource": True, "file": False}
-
-
-@pytest.mark.parametrize(("source", "watched"), SOURCES.items())
-async def test_policies_are_watched_as_configured(
-    source: str, watched: bool, tmp_path: Path
-) -> None:
-    async with built_in_cluster(tmp_path, policies=source) as server:
-        assert ("policies" in dict(server.background())) == watched
-        assert ("cache SpreadPolicy.evenspread.io" in server.facts.check()) == watched
-
-
-async def test_the_policies_are_known_before_the_server_is_built(tmp_path: Path) -> None:
-    async with built_in_cluster(tmp_path) as server:
-        assert server.facts.check()["cache SpreadPolicy.evenspread.io"].ok
-        running_task = asyncio.ensure_future(dict(server.background())["policies"]())
-        await asyncio.sleep(0)
-        running_task.cancel()
-        with suppress(asyncio.CancelledError):
-            await running_task
-
-
 WRITTEN = """
 apiVersion: evenspread.io/v1alpha1
 kind: SpreadPolicy
@@ -152,23 +92,6 @@ async def test_policies_of_files_are_in_force_without_a_cluster(
         assert [one.name for one in server.admission.context.policy.profiles] == names
 
 
-@pytest.mark.parametrize("source", SOURCES)
-async def test_exceptions_are_watched_in_every_cluster(source: str, tmp_path: Path) -> None:
-    async with built_in_cluster(tmp_path, policies=source) as server:
-        assert "exceptions" in dict(server.background())
-        assert server.facts.check()["cache SpreadPolicyException.evenspread.io"].ok
-        assert server.exceptions is not None
-        store = server.exceptions.store
-        store.put(PolicyException(namespace="shop", name="a", reason="a", defaults=True))
-        assert [one.name for one in server.facts.facts.exceptions("shop")] == ["a"]
-
-
-POLICY: Json = {
-    "apiVersion": "evenspread.io/v1alpha1",
-    "kind": "SpreadPolicy",
-    "metadata": {"name": "web", "generation": 1},
-    "spec": {"defaultConstraints": []},
-}
 LEASE: Json = {
     "apiVersion": "coordination.k8s.io/v1",
     "kind": "Lease",
@@ -180,19 +103,16 @@ LEASE: Json = {
 async def test_the_holder_of_the_lease_writes_the_status_of_policies(
     members: dict[str, Any], tmp_path: Path
 ) -> None:
-    async with built_in_cluster(tmp_path, POLICY, LEASE, **members) as server:
+    async with built_in_cluster(tmp_path, a_policy("web"), LEASE, **members) as server:
+        tasks = dict(server.background())
         written = server.context.metrics.policy_status_writes.labels("success")
-        async with working(as_coroutine(dict(server.background())["election"])):
+        async with working(unsupervised("election", tasks["election"])):
             await settled(lambda: next(iter(written.collect())).samples[0].value == 1)
         api = server.context.api
         assert api is not None
         path = "/apis/evenspread.io/v1alpha1/spreadpolicies/web"
         stored = msgspec.json.decode((await api.send("GET", path)).body)
     assert [one["type"] for one in stored["status"]["conditions"]] == ["Accepted", "Effective"]
-
-
-async def as_coroutine(start: Start) -> None:
-    await start()
 
 
 async def test_the_advice_waits_for_the_facts_of_a_cluster(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from webhook.policy.model import Constraint
 from webhook.policy.scaledown.binding import BindingResult
 from webhook.server.enforcement import Enforcement
 from webhook.server.events import EventRecorder
-from webhook.server.facts import FactsFiles, FileFacts, WatchedKinds
+from webhook.server.facts import WatchedKinds
+from webhook.server.filefacts import FactsFiles, FileFacts
 
 NODE = """
 apiVersion: v1

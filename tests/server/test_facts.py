@@ -1,349 +1,41 @@
-"""Facts from files and facts of a cluster, behind one interface."""
+"""Sources of facts are alike to those who use them."""
 
-import asyncio
-import io
-import math
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.apiserver import ApiServer, Fault, after, respond
-from tests.background import working
-from tests.build import owned_by, pod, request, service
-from tests.cluster.environment import reflector_environment, unsupervised
-from tests.server.serving import PATIENCE, POLICY, settled
-from webhook.cluster.caches import Supervise
-from webhook.cluster.discovery import describe_exceptions
-from webhook.cluster.policyexceptions import PolicyExceptionStore
-from webhook.cluster.protocol import Response
-from webhook.cluster.reflector import Reflector
-from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
-from webhook.errors import ConfigError, NotSyncedError
-from webhook.policy.model import GroupKind, OwnerReference
-from webhook.policy.policyexceptions import PolicyException
-from webhook.policy.request import AdmissionRequest
-from webhook.server.facts import (
-    FactsFiles,
-    FactsSource,
-    FileFacts,
-    LiveFacts,
-    SharedCaches,
-    WatchedKinds,
-)
-from webhook.server.health import ReadinessCondition
-from webhook.server.supervisor import Supervisor
-from webhook.telemetry.line_writer import LineWriter
-from webhook.telemetry.logs import Log, LogFormat, make_log
+from tests.apiserver import ApiServer
+from tests.cluster.environment import reflector_environment
+from tests.server.factsources import FLEET, NOTHING, log
+from webhook.policy.scaledown.binding import BindingResult
+from webhook.server.facts import FactsSource, WatchedKinds
+from webhook.server.filefacts import FactsFiles, FileFacts
+from webhook.server.livefacts import LiveFacts
 from webhook.telemetry.metrics import Metrics
 
-FLEET = OwnerSelector(GroupKind("example.io", "Fleet"), ("spec", "selector"))
-OTHER_KIND = OwnerSelector(GroupKind("example.io", "Other"), ("spec", "selector"))
 
-NOTHING = WatchedKinds(())
-NODES = "/api/v1/nodes"
-FLEET_WEB = {
-    "apiVersion": "example.io/v1",
-    "kind": "Fleet",
-    "metadata": {"name": "web", "namespace": "shop"},
-    "spec": {"selector": {"matchLabels": {"app": "a"}}},
-}
-OWNER = OwnerReference("example.io/v1", "Fleet", "web")
+def of_files(tmp_path: Path) -> FactsSource:
+    return FileFacts(FactsFiles([str(tmp_path)]), NOTHING, Metrics(), log(), lambda: None)
 
 
-def cluster() -> ApiServer:
-    """Build an API server with two Services and a Fleet."""
-    return ApiServer(service("a"), service("b"), FLEET_WEB)
+def of_cluster(_: Path) -> FactsSource:
+    return LiveFacts(NOTHING, reflector_environment(ApiServer()), Metrics(), lambda: None)
 
 
-def log(stream: io.BytesIO | None = None) -> Log:
-    lines = LineWriter(stream or io.BytesIO(), lambda write: write())
-    return make_log(LogFormat.JSON, lines, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+@pytest.mark.parametrize("build", [of_files, of_cluster])
+async def test_a_source_has_facts_from_the_beginning(
+    build: Callable[[Path], FactsSource], tmp_path: Path
+) -> None:
+    source = build(tmp_path)
 
+    assert list(source.facts.services("shop", {"app": "a"})) == []
+    assert source.find_ranks() is BindingResult.OFF
+    assert source.find_namespaces() is None
+    assert all(condition.detail for condition in source.check().values())
+    async with source.freeze():
+        assert list(source.facts.exceptions("shop")) == []
 
-@asynccontextmanager
-async def run(knowledge: FactsSource, supervise: Supervise = unsupervised) -> AsyncGenerator[None]:
-    async with working(knowledge.run(supervise)), asyncio.timeout(PATIENCE):
-        yield
 
-
-def value(metrics: Metrics, name: str, kind: str) -> float | None:
-    return metrics.registry.get_sample_value(f"evenspread_cache_{name}", {"kind": kind})
-
-
-async def test_a_cluster_is_followed_as_soon_as_it_runs() -> None:
-    metrics = Metrics()
-    live = LiveFacts(NOTHING, reflector_environment(cluster()), metrics, lambda: None)
-    before = live.check()["cache Service"]
-    age = value(metrics, "age_seconds", "Service")
-    assert live.find_namespaces() is None
-
-    async with run(live):
-        await live.complete()
-
-        assert len(live.facts.services("shop", {"app": "a"})) == 2
-        assert live.find_namespaces() == {}
-        assert live.check()["cache Service"].detail == "2 objects, updated 0 s ago"
-        assert value(metrics, "objects", "Service") == 2
-        assert value(metrics, "synced", "Service") == 1
-        assert value(metrics, "age_seconds", "Service") == 0
-    assert before == ReadinessCondition(ok=False, detail="not listed yet")
-    assert age == math.inf
-
-
-def test_before_it_is_listed_no_call_is_served() -> None:
-    live = LiveFacts(NOTHING, reflector_environment(cluster()), Metrics(), lambda: None)
-
-    with pytest.raises(NotSyncedError):
-        live.fetch(request(pod()), POLICY, 1.0)
-
-
-async def test_other_owners_mean_other_caches_once_they_are_filled() -> None:
-    metrics, changed = Metrics(), asyncio.Event()
-    live = LiveFacts(NOTHING, reflector_environment(cluster()), metrics, changed.set)
-    async with run(live):
-        await live.complete()
-        old = live.facts
-        assert old.owner_selector("shop", OWNER) is None
-
-        live.follow(WatchedKinds((FLEET,)))
-        assert live.facts is old
-        await changed.wait()
-
-        found = live.facts.owner_selector("shop", OWNER)
-        assert found is not None
-        assert found.match_labels == {"app": "a"}
-        assert len(live.facts.services("shop", {"app": "a"})) == 2
-        assert live.check()["cache Fleet.example.io"].ok
-        await asyncio.sleep(0)
-        assert value(metrics, "objects", "Fleet.example.io") == 1
-
-        changed.clear()
-        live.follow(NOTHING)
-        await changed.wait()
-        await asyncio.sleep(0)
-        assert value(metrics, "objects", "Fleet.example.io") is None
-
-
-async def test_other_caches_have_the_same_exceptions() -> None:
-    store, changed = PolicyExceptionStore(lambda: NOW), asyncio.Event()
-    environment = reflector_environment(cluster())
-    watched = Reflector(describe_exceptions(store), environment)
-    shared = SharedCaches(store, (watched,))
-    live = LiveFacts(NOTHING, environment, Metrics(), changed.set, shared)
-    store.put(PolicyException(namespace="shop", name="legacy", reason="old", defaults=True))
-    async with run(live):
-        await live.complete()
-        old = live.facts
-        live.follow(WatchedKinds((FLEET,)))
-        await changed.wait()
-
-    assert live.facts is not old
-    for facts in (old, live.facts):
-        assert [one.name for one in facts.exceptions("shop")] == ["legacy"]
-    assert "cache SpreadPolicyException.evenspread.io" in live.check()
-
-
-async def test_the_same_owners_change_nothing() -> None:
-    live = LiveFacts(
-        WatchedKinds((FLEET,)),
-        reflector_environment(cluster()),
-        Metrics(),
-        lambda: pytest.fail("changed"),
-    )
-    async with run(live):
-        await live.complete()
-        facts = live.facts
-
-        live.follow(WatchedKinds((FLEET,)))
-        for _ in range(100):
-            await asyncio.sleep(0)
-
-        assert live.facts is facts
-
-
-async def test_caches_that_cannot_be_filled_are_given_up_for_the_next_ones() -> None:
-    source, changed = cluster(), asyncio.Event()
-    live = LiveFacts(NOTHING, reflector_environment(source), Metrics(), changed.set)
-    async with run(live):
-        await live.complete()
-        old, source.answers[f"GET {NODES}"] = live.facts, Response(404)
-        live.follow(WatchedKinds((OTHER_KIND,)))
-        await settled(lambda: source.count_lists(NODES) == 2)
-        assert live.facts is old
-
-        del source.answers[f"GET {NODES}"]
-        live.follow(WatchedKinds((FLEET,)))
-        await changed.wait()
-
-        assert live.facts.owner_selector("shop", OWNER) is not None
-
-
-async def test_owners_taken_back_before_their_caches_are_filled_leave_the_old_ones() -> None:
-    source = cluster()
-    live = LiveFacts(
-        NOTHING, reflector_environment(source), Metrics(), lambda: pytest.fail("changed")
-    )
-    async with run(live):
-        await live.complete()
-        source.answers[f"GET {NODES}"] = Response(404)
-        live.follow(WatchedKinds((FLEET,)))
-        await settled(lambda: source.count_lists(NODES) == 2)
-
-        live.follow(NOTHING)
-        for _ in range(100):
-            await asyncio.sleep(0)
-
-        live.fetch(request(pod()), POLICY, 1.0)
-
-
-REPLICA_SET = OwnerReference("apps/v1", "ReplicaSet", "web-54f7")
-LATE = "/apis/apps/v1/namespaces/shop/replicasets/web-54f7"
-"""Path of the owner of a late pod."""
-
-LATE_OWNER = {
-    "metadata": {"name": "web-54f7", "namespace": "shop"},
-    "spec": {"selector": {"matchLabels": {"app": "a"}}},
-}
-
-
-def late() -> AdmissionRequest:
-    """A new pod whose ReplicaSet the caches do not know."""
-    return request(pod(owner=owned_by()), namespace="shop")
-
-
-async def test_what_the_caches_lack_is_looked_up_and_counted() -> None:
-    source, metrics = cluster(), Metrics()
-    source.answers[f"GET {LATE}"] = respond(LATE_OWNER)
-    live = LiveFacts(NOTHING, reflector_environment(source), metrics, lambda: None)
-    async with run(live):
-        await live.complete()
-        fetching = live.fetch(late(), POLICY, 10.0)
-        assert fetching is not None
-        facts = await fetching
-
-        assert facts.owner_selector("shop", REPLICA_SET) is not None
-        assert live.facts.owner_selector("shop", REPLICA_SET) is None
-    labels = {"result": "found"}
-    assert metrics.registry.get_sample_value("evenspread_owner_lookups_total", labels) == 1
-
-
-async def test_after_a_bug_the_facts_are_followed_on_and_lookups_are_answered() -> None:
-    source, metrics, answered = cluster(), Metrics(), asyncio.Event()
-    changes: list[str] = []
-
-    def change() -> None:
-        changes.append("changed")
-        if len(changes) == 1:
-            raise ZeroDivisionError
-
-    source.answers[f"GET {LATE}"] = after(answered, respond(LATE_OWNER))
-    live = LiveFacts(NOTHING, reflector_environment(source), metrics, change)
-    supervisor = Supervisor(
-        log(), metrics.task_restarts, lambda: 0.0, lambda _: asyncio.sleep(0), lambda: 0.0
-    )
-    task = asyncio.create_task(supervisor.run("facts", partial(live.run, supervisor.run)))
-    async with asyncio.timeout(PATIENCE):
-        await live.complete()
-        fetching = live.fetch(late(), POLICY, 10.0)
-        assert fetching is not None
-        waiting = asyncio.ensure_future(fetching)
-        await settled(lambda: LATE in source.paths)
-        live.follow(WatchedKinds((FLEET,)))
-        await settled(lambda: len(changes) == 2)
-        answered.set()
-
-        assert (await waiting).owner_selector("shop", REPLICA_SET) is not None
-        assert live.facts.owner_selector("shop", OWNER) is not None
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    assert supervisor.check()["tasks"].detail.startswith("facts restarted once, ")
-
-
-async def test_a_lookup_in_flight_when_it_stops_is_cancelled() -> None:
-    source = cluster()
-    live = LiveFacts(NOTHING, reflector_environment(source), Metrics(), lambda: None)
-
-    source.answers[f"GET {LATE}"] = Fault.SILENCE
-    async with run(live):
-        await live.complete()
-        fetching = live.fetch(late(), POLICY, 10.0)
-        assert fetching is not None
-        await settled(lambda: LATE in source.paths)
-    waiting = asyncio.ensure_future(fetching)
-
-    assert (await waiting).owner_selector("shop", REPLICA_SET) is None
-    await settled(lambda: len(asyncio.all_tasks()) == 1)
-
-
-MANIFESTS = """
-apiVersion: v1
-kind: Service
-metadata: {name: web, namespace: shop}
-spec: {selector: {app: a}}
----
-apiVersion: example.io/v1
-kind: Fleet
-metadata: {name: web, namespace: shop}
-spec: {selector: {matchLabels: {app: a}}}
----
-apiVersion: v1
-kind: Service
-metadata: {name: 5}
-"""
-
-
-NOW = datetime(2027, 1, 1, tzinfo=UTC)
-
-
-async def test_files_are_read_once_and_again_for_other_owners(tmp_path: Path) -> None:
-    file, stderr, changes = tmp_path / "all.yaml", io.BytesIO(), list[str]()
-    file.write_text(MANIFESTS)
-    metrics = Metrics()
-    files = FileFacts(
-        FactsFiles([str(file)], lambda: NOW),
-        WatchedKinds(SHIPPED_OWNERS),
-        metrics,
-        log(stderr),
-        lambda: changes.append("changed"),
-    )
-    await files.complete()
-    await files.run(unsupervised)
-
-    files.follow(WatchedKinds(SHIPPED_OWNERS))
-    assert changes == []
-    assert files.facts.owner_selector("shop", OWNER) is None
-    files.follow(WatchedKinds((FLEET,)))
-
-    assert changes == ["changed"]
-    assert files.facts.owner_selector("shop", OWNER) is not None
-    assert files.check() == {"facts": ReadinessCondition(ok=True, detail="2 objects from files")}
-    assert files.fetch(request(pod()), POLICY, 1.0) is None
-    assert files.find_namespaces() is None
-    assert value(metrics, "objects", "Fleet.example.io") == 1
-    assert value(metrics, "objects", "Rollout.argoproj.io") is None
-    assert b"all.yaml:14" in stderr.getvalue()
-
-
-def test_files_that_are_not_there_are_a_mistake() -> None:
-    with pytest.raises(ConfigError, match="--facts: there is no file or folder 'none'"):
-        FileFacts(FactsFiles(["none"]), NOTHING, Metrics(), log(), lambda: None)
-
-
-def test_exceptions_in_files_expire_by_the_clock(tmp_path: Path) -> None:
-    file, now = tmp_path / "exception.yaml", [NOW]
-    file.write_text(
-        "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicyException\n"
-        "metadata: {name: legacy, namespace: shop}\n"
-        "spec: {defaults: true, reason: old, expires: '2027-01-02T00:00:00Z'}\n"
-    )
-    listed = FactsFiles([str(file)], lambda: now[0])
-    files = FileFacts(listed, NOTHING, Metrics(), log(), lambda: None)
-
-    assert [one.name for one in files.facts.exceptions("shop")] == ["legacy"]
-    now[0] = datetime(2027, 1, 2, tzinfo=UTC)
-    assert files.facts.exceptions("shop") == []
+def test_kinds_are_the_same_if_their_values_are() -> None:
+    assert WatchedKinds((FLEET,)) == WatchedKinds((FLEET,)) != WatchedKinds((FLEET,), pods=True)

@@ -2,7 +2,7 @@
 Pods that have default constraints, by the profile that their provenance annotation names.
 
 ``count_defaulted`` is the entry point. Any client can write the annotation, so profiles that do not
-exist are left out. Constraints are told apart by topology key: a pod has no constraint of its own
+exist are left out. Constraints are identified by topology key: a pod has no constraint of its own
 with the key of a default.
 """
 

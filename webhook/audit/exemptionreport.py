@@ -1,8 +1,8 @@
 """
 Exemptions in reports: where they are written, and the exceptions of the audited namespaces.
 
-``report_exceptions`` is the entry point. Expired exceptions are reported too, since somebody has to
-remove them or to solve what they were for.
+``report_exceptions`` is the entry point. Expired exceptions are reported too: they have no effect,
+and stay in the cluster until a user deletes them.
 """
 
 from collections import Counter

@@ -262,7 +262,7 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
     for node in snapshot.nodes:
         cluster.node_store.put(node)
     for exception in snapshot.exceptions:
-        with suppress(NamespaceSizeError):  # the report says which exceptions do not count
+        with suppress(NamespaceSizeError):  # the report names the exceptions that do not count
             cluster.exception_store.put(exception)
     for service in snapshot.services:
         cluster.service_store.put(service)

@@ -39,7 +39,7 @@ class WorkloadState(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     A workload and its next pod, before or after the change.
 
     Attributes:
-        pod: What the server makes of the pod.
+        pod: The effect on the pod.
         failed_scheduling: Why the pod finds no node, the message of the event FailedScheduling;
             empty if it finds one; None if it was not placed, since its constraints stay as they
             are, it is denied, or no node is known.

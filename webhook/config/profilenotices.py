@@ -11,7 +11,7 @@ from webhook.config.spread import SpreadConfiguration
 from webhook.policy.defaulting.profiles import Mode, Profile, ScaleDown
 from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 
-_RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # heed the deletion cost
+_RANKED_OWNERS = {REPLICA_SET.kind, REPLICATION_CONTROLLER.kind}  # use the cost of deletion
 
 
 def find_notices(written: SpreadConfiguration, profiles: Sequence[Profile]) -> Iterator[str]:

@@ -139,7 +139,7 @@ def read_spread_policies(documents: Iterable[Document]) -> dict[str, SpreadPolic
 
 class PolicyNotice(NamedTuple):
     """
-    What a SpreadPolicy asks for and does not get.
+    A SpreadPolicy that is not used, or that is not enforced for new pods.
 
     Attributes:
         reason: Word for Events, such as ``SpreadPolicyUnused``.
@@ -171,7 +171,7 @@ class MergedProfiles(NamedTuple):
 
     def list_notices(self, *, validates_pods: bool) -> list[PolicyNotice]:
         """
-        List what SpreadPolicies ask for and do not get.
+        List the SpreadPolicies that are not used, or that are not enforced for new pods.
 
         Args:
             validates_pods: Whether the validating webhook receives new pods.

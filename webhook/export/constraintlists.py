@@ -5,6 +5,9 @@ The lists of constraints in objects of a kind, as CEL expressions over all of th
 is a pattern of ``policy.places``: member names, and ``ENTRIES`` for the entries of a list.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
     LIST_NAME,
@@ -12,6 +15,8 @@ from webhook.policy.paths import (
     is_constraint_list,
 )
 from webhook.policy.places import ENTRIES, format_pattern
+
+_WriteValue: TypeAlias = Callable[[str, TemplatePath], str]
 
 _LABELS = ("metadata", "labels")
 
@@ -35,16 +40,29 @@ def in_all_lists(place: TemplatePath, condition: str) -> str:
     Args:
         condition: CEL, in which ``items`` is the list.
     """
-    return _descend("object", path_of_list(place), condition, depth=0)
 
-
-def _descend(owner: str, path: TemplatePath, condition: str, *, depth: int) -> str:
-    if ENTRIES not in path:
+    def write(owner: str, path: TemplatePath) -> str:
         return f"[{_select(owner, path)}].all(items, {condition})"
+
+    return _descend("object", path_of_list(place), "all", write)
+
+
+def _descend(
+    owner: str, path: TemplatePath, macro: str, write: _WriteValue, *, depth: int = 0
+) -> str:
+    """
+    Write an expression over all values at a path.
+
+    Args:
+        macro: ``all`` or ``map``, for the entries of each list on the way.
+        write: Writes the expression over one value, from its owner and the rest of the path.
+    """
+    if ENTRIES not in path:
+        return write(owner, path)
     end = path.index(ENTRIES)
     entry = f"entry{depth}"
-    inner = _descend(entry, path[end + 1 :], condition, depth=depth + 1)
-    return f"{_select(owner, path[:end])}.all({entry}, {inner})"
+    inner = _descend(entry, path[end + 1 :], macro, write, depth=depth + 1)
+    return f"{_select(owner, path[:end])}.{macro}({entry}, {inner})"
 
 
 def in_all_templates(place: TemplatePath, condition: str) -> str:
@@ -54,39 +72,25 @@ def in_all_templates(place: TemplatePath, condition: str) -> str:
     Args:
         condition: CEL, in which ``labels`` are the labels of the pods, and ``items`` is the list.
     """
-    return _descend_templates("object", place, condition, depth=0)
 
-
-def _descend_templates(owner: str, path: TemplatePath, condition: str, *, depth: int) -> str:
-    if ENTRIES not in path:
+    def write(owner: str, path: TemplatePath) -> str:
         items = _select(owner, (*path, *CONSTRAINTS_IN_POD))
         inner = f"[{items}].all(items, {condition})"
         return f"[{_select(owner, (*path, *_LABELS), '{}')}].all(labels, {inner})"
-    end = path.index(ENTRIES)
-    entry = f"entry{depth}"
-    inner = _descend_templates(entry, path[end + 1 :], condition, depth=depth + 1)
-    return f"{_select(owner, path[:end])}.all({entry}, {inner})"
+
+    return _descend("object", place, "all", write)
 
 
 def read_lists(owner: str, place: TemplatePath) -> str:
     """Write all lists of constraints at a place, to compare an object with its predecessor."""
-    return _read(owner, path_of_list(place), depth=0)
+    return _descend(owner, path_of_list(place), "map", _select)
 
 
 def read_templates(owner: str, place: TemplatePath) -> str:
     """Write all pod templates at a place, to compare an object with its predecessor."""
     if place:
-        return _read(owner, place, depth=0)
+        return _descend(owner, place, "map", _select)
     return f"[{owner}.?metadata.?labels, {owner}.?spec.?{LIST_NAME}]"
-
-
-def _read(owner: str, path: TemplatePath, *, depth: int) -> str:
-    if ENTRIES not in path:
-        return _select(owner, path)
-    end = path.index(ENTRIES)
-    entry = f"entry{depth}"
-    inner = _read(entry, path[end + 1 :], depth=depth + 1)
-    return f"{_select(owner, path[:end])}.map({entry}, {inner})"
 
 
 def _select(owner: str, path: TemplatePath, default: str = "[]") -> str:

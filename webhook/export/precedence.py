@@ -43,7 +43,7 @@ def find_precedence(profile: Profile, earlier: Sequence[Profile]) -> Precedence:
 
 
 def controller_rows(profile: Profile) -> tuple[KindRow, ...]:
-    """List the controllers of a profile's pods whose selector kube-scheduler heeds."""
+    """List the controllers of a profile's pods whose selector kube-scheduler uses."""
     kinds = profile.owner_kinds
     return tuple(row for row in BUILT_IN_OWNERS if kinds is None or row.kind in kinds)
 

@@ -2,7 +2,7 @@
 Exceptions from policies: objects that a namespace exempts from rules, or from default constraints.
 
 ``PolicyException`` is the value of a ``SpreadPolicyException``; ``find_exceptions`` and
-``find_default_exception`` tell which one covers a pod. A selector selects by the labels of the
+``find_default_exception`` find the one that covers a pod. A selector selects by the labels of the
 pods, as those of Services do, so that a workload and its pods have the same exceptions. Facts
 contain only exceptions that have not expired: this module reads no clock.
 """

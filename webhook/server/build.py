@@ -9,7 +9,7 @@ import asyncio
 import ctypes
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,32 +21,29 @@ from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.config.settings import Settings
 from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.policy.api.versions import Version
-from webhook.policy.defaulting.policystatus import PolicyCounts
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
 from webhook.server.admission import Admission, Observers
 from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
-from webhook.server.audits.schedule import AuditedPolicy, build_audits
+from webhook.server.audits.schedule import AuditedPolicy, Publish, build_audits
 from webhook.server.certificate import admitted_clients, build_certificate, check_certificate
 from webhook.server.context import ServerContext
-from webhook.server.election import Clocks, Work
+from webhook.server.election import Work
 from webhook.server.enforcement import Enforcement
-from webhook.server.events import EventRecorder, TaskObservers
-from webhook.server.facts import (
-    FactsFiles,
-    FactsSource,
-    FileFacts,
-    LiveFacts,
-    SharedCaches,
-    WatchedKinds,
-)
+from webhook.server.events import EventRecorder
+from webhook.server.facts import FactsSource, WatchedKinds
+from webhook.server.filefacts import FactsFiles, FileFacts
 from webhook.server.health import Conditions, Phase, Readiness, ReadinessCondition
 from webhook.server.lag import watch_lag
 from webhook.server.leader import LeaderWork, build_leader
-from webhook.server.policies import PolicyWatcher, read_policy_files
-from webhook.server.policyexceptions import ExceptionWatcher
-from webhook.server.policyfacts import StatusSources
+from webhook.server.livefacts import LiveFacts, SharedCaches
+from webhook.server.policies import read_policy_files
+from webhook.server.policyresources import (
+    PolicyResources,
+    build_policy_resources,
+    build_status_writer,
+)
 from webhook.server.policystatus import PolicyStatusWriter
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
@@ -61,8 +58,7 @@ class Server:
 
     Attributes:
         watcher: Watches the configuration files.
-        policies: Watches the SpreadPolicies; None without a cluster, or if they are not used.
-        exceptions: Watches the SpreadPolicyExceptions; None without a cluster.
+        resources: The watchers of SpreadPolicies and of their exceptions.
         events: None without a cluster.
         leader: The task that does the work of one replica; None without a cluster, or outside of
             a pod without a namespace.
@@ -75,8 +71,7 @@ class Server:
     facts: FactsSource
     enforcement: Enforcement
     watcher: ConfigurationWatcher
-    policies: PolicyWatcher | None
-    exceptions: ExceptionWatcher | None
+    resources: PolicyResources
     events: EventRecorder | None
     leader: Start | None
 
@@ -91,10 +86,7 @@ class Server:
         yield "memory", partial(return_memory, ctypes.CDLL(None), asyncio.sleep)
         lag, clock = self.context.metrics.event_loop_lag, time.monotonic
         yield "lag", partial(watch_lag, lag.observe, limits.lag_period, clock, asyncio.sleep)
-        if self.policies is not None:
-            yield "policies", partial(self.policies.run, self.supervisor.run)
-        if self.exceptions is not None:
-            yield "exceptions", self.exceptions.reflector.run
+        yield from self.resources.background(self.supervisor.run)
         if api is not None and self.events is not None:
             yield "events", self.events.run
             watcher = RegistrationWatcher(
@@ -148,11 +140,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
 
     watched = WatchedKinds(configuration.owner_selectors, policy.keeps_spread)
     environment = _build_environment(context, sources.version)
-    observers = TaskObservers(context.metrics, context.log, events)
-    policies = _build_policies(context, environment, observers, use_policies)
-    exceptions = _build_exceptions(context, environment, events)
-    shared = _share_caches(policies, exceptions)
-    facts = _build_facts(context, watched, environment, use_current_facts, shared)
+    resources = build_policy_resources(context, environment, events, use_policies)
+    facts = _build_facts(context, watched, environment, use_current_facts, resources.caches)
     admission = _build_admission(context, policy, facts, live)
     enforcement = Enforcement(context, admission, facts, events)
     watcher = ConfigurationWatcher(
@@ -160,18 +149,7 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     )
     restarts = context.metrics.task_restarts
     supervisor = Supervisor(context.log, restarts, time.monotonic, asyncio.sleep, random.random)
-    status = _build_status(context, policies, enforcement, facts, observers)
-
-    def publish(counts: Mapping[str, PolicyCounts]) -> None:
-        if status is not None:
-            status.use_counts(counts)
-
-    audits = build_audits(
-        context,
-        lambda: AuditedPolicy(watcher.sources, enforcement.policy.profiles),
-        publish,
-        events,
-    )
+    leader = _build_leader(context, resources, enforcement, watcher, events)
     readiness.phase = Phase.CERTIFYING
     check_configuration = partial(_check_configuration, watcher)
     readiness.checks += check_configuration, partial(check_certificate, certificate)
@@ -179,11 +157,8 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
     readiness.checks += facts.check, supervisor.check
     enforcement.start(configuration, policy)
     readiness.phase = Phase.LISTING
-    if exceptions is not None:
-        await exceptions.start()
-    if policies is not None:
-        await policies.start()
-    elif settings.policies != "file":
+    await resources.start()
+    if environment is None and settings.policies != "file":
         enforcement.use_policies(read_policy_files(settings.facts_paths))
     return Server(
         context=context,
@@ -193,37 +168,30 @@ async def build(context: ServerContext, readiness: Readiness) -> Server:
         facts=facts,
         enforcement=enforcement,
         watcher=watcher,
-        policies=policies,
-        exceptions=exceptions,
+        resources=resources,
         events=events,
-        leader=build_leader(
-            context,
-            [*_list_work(audits, status)],
-            facts.find_ranks,
-            events,
-            lambda: enforcement.repairs_ranks,
-        ),
+        leader=leader,
     )
 
 
-def _build_status(
+def _build_leader(
     context: ServerContext,
-    policies: PolicyWatcher | None,
+    resources: PolicyResources,
     enforcement: Enforcement,
-    facts: FactsSource,
-    observers: TaskObservers,
-) -> PolicyStatusWriter | None:
-    if policies is None or context.api is None:
-        return None
-    sources = StatusSources(
-        lambda: policies.objects,
-        enforcement.merge,
-        lambda: enforcement.policy,
-        facts.find_namespaces,
-        context.settings.audit_pause is not None,
-    )
-    clocks = Clocks(time.monotonic, context.now, asyncio.sleep)
-    return PolicyStatusWriter(context.api, sources, clocks, observers)
+    watcher: ConfigurationWatcher,
+    events: EventRecorder | None,
+) -> Start | None:
+    """Build the task that does the work of one replica: audits, statuses and ranks."""
+    status = build_status_writer(context, resources.policies, enforcement, events)
+
+    def find_audited() -> AuditedPolicy:
+        return AuditedPolicy(watcher.sources, enforcement.policy.profiles)
+
+    publish: Publish = (lambda _: None) if status is None else status.use_counts
+    audits = build_audits(context, find_audited, publish, events)
+    works = [*_list_work(audits, status)]
+    ranks = enforcement.facts.find_ranks
+    return build_leader(context, works, ranks, events, lambda: enforcement.repairs_ranks)
 
 
 def _list_work(audits: Work | None, status: PolicyStatusWriter | None) -> Iterator[LeaderWork]:
@@ -255,33 +223,6 @@ def _build_environment(context: ServerContext, version: Version) -> ReflectorEnv
     if context.api is None:
         return None
     return build_reflector_environment(context.api, version, context.metrics, context.log)
-
-
-def _build_policies(
-    context: ServerContext,
-    environment: ReflectorEnvironment | None,
-    observers: TaskObservers,
-    enforce: Callable[[Iterable[SpreadPolicy]], None],
-) -> PolicyWatcher | None:
-    if environment is None or context.settings.policies == "file":
-        return None
-    return PolicyWatcher(environment, observers, enforce)
-
-
-def _build_exceptions(
-    context: ServerContext, environment: ReflectorEnvironment | None, events: EventRecorder | None
-) -> ExceptionWatcher | None:
-    if environment is None:
-        return None
-    return ExceptionWatcher(environment, context.now, events)
-
-
-def _share_caches(
-    policies: PolicyWatcher | None, exceptions: ExceptionWatcher | None
-) -> SharedCaches:
-    watchers = [watcher for watcher in (policies, exceptions) if watcher is not None]
-    reflectors = tuple(watcher.reflector for watcher in watchers)
-    return SharedCaches(None if exceptions is None else exceptions.store, reflectors)
 
 
 def _build_facts(

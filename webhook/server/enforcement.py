@@ -34,6 +34,7 @@ class Enforcement:
     The policy and the facts in force.
 
     Attributes:
+        facts: The source of the facts.
         repairs_ranks: Whether ranks of pods are corrected after the pods are bound.
     """
 
@@ -46,8 +47,8 @@ class Enforcement:
     ) -> None:
         """Change nothing yet: the listener keeps the review context that it was built with."""
         self.repairs_ranks = False
+        self.facts = facts
         self._admission = admission
-        self._facts = facts
         self._uses_files = context.settings.policies != "resource"
         self._of_files = context.configuration, admission.context.policy
         self._policies: tuple[SpreadPolicy, ...] = ()
@@ -98,7 +99,7 @@ class Enforcement:
             configuration.scale_down_repair and policy.keeps_spread and policy.mode is Mode.APPLY
         )
         self._metrics.show_policy(__version__, policy)
-        self._facts.follow(WatchedKinds(configuration.owner_selectors, policy.keeps_spread))
+        self.facts.follow(WatchedKinds(configuration.owner_selectors, policy.keeps_spread))
         self._report(merged.list_notices(validates_pods=policy.validates_pods))
         self.advise()
 
@@ -111,12 +112,12 @@ class Enforcement:
     def use_current_facts(self) -> None:
         """Use the facts that the source holds now."""
         self._admission.context = self._admission.context._replace(
-            facts=self._facts.facts, fetch=self._facts.fetch
+            facts=self.facts.facts, fetch=self.facts.fetch
         )
 
     def advise(self) -> None:
         """Warn of hard defaults that the Nodes may not be able to satisfy."""
-        advice = advise(self._admission.context.policy, self._facts.facts)
+        advice = advise(self._admission.context.policy, self.facts.facts)
         self._metrics.config_advice.set(len(advice))
         for message in advice:
             if message not in self._advice:

@@ -80,7 +80,7 @@ def _count(
 
 
 def gather_facts(
-    thing: SpreadPolicyObject,
+    policy_object: SpreadPolicyObject,
     profiles: ProfileFacts,
     counts: Mapping[str, PolicyCounts],
     *,
@@ -90,17 +90,17 @@ def gather_facts(
     Gather the facts of one policy.
 
     Args:
-        thing: The policy.
+        policy_object: The policy.
         profiles: Of all policies.
         counts: Of the last audit of this replica; empty before its first one.
         audits: Whether audits count, or will count, the pods of the policy.
     """
-    name, metadata = thing.name, thing.metadata
-    is_used = thing.found is not None and name not in profiles.unused
+    name, metadata = policy_object.name, policy_object.metadata
+    is_used = policy_object.found is not None and name not in profiles.unused
     return PolicyFacts(
         generation=(metadata and metadata.generation) or 0,
-        problem=thing.problem,
-        in_force=thing.found is not None,
+        problem=policy_object.problem,
+        in_force=policy_object.found is not None,
         conflict=describe_unused(name).message if name in profiles.unused else "",
         ineffective=profiles.ineffective.get(name) if is_used else None,
         recommends=name in profiles.recommending,

@@ -44,8 +44,8 @@ _NO_RESPONSE = {FailureReason.UNREACHABLE, FailureReason.SILENT, FailureReason.C
 _NO_COUNTS: Mapping[str, PolicyCounts] = MappingProxyType({})
 
 
-class _Answer(NamedTuple):
-    """A status that was written, and what the API server made of it."""
+class _StatusWrite(NamedTuple):
+    """A status that was written, and the one that the API server stored for it."""
 
     written: PolicyStatus
     stored: PolicyStatus | None
@@ -78,7 +78,7 @@ class PolicyStatusWriter:
         self._paused_until = 0.0
         self._judged: _JudgedProfiles | None = None
         self._tried_at: dict[str, float] = {}
-        self._answers: dict[str, _Answer] = {}
+        self._writes: dict[str, _StatusWrite] = {}
         self._absent: set[str] = set()
         self._reported: set[str] = set()
 
@@ -111,18 +111,20 @@ class PolicyStatusWriter:
         if not objects:
             return
         profiles = await self._judge(objects)
-        for thing in sorted(objects, key=self._find_try):
-            facts = gather_facts(thing, profiles, self._counts, audits=self._sources.audits)
-            status = compute_status(facts, thing.status, self._clocks.wall())
-            if self._is_due(thing, status):
-                await self._write(thing, status)
+        for policy_object in sorted(objects, key=self._find_try):
+            facts = gather_facts(policy_object, profiles, self._counts, audits=self._sources.audits)
+            status = compute_status(facts, policy_object.status, self._clocks.wall())
+            if self._is_due(policy_object, status):
+                await self._write(policy_object, status)
             if self._clocks.now() < self._paused_until:
                 break
-        self._forget_others({_uid_of(thing) for thing in objects})
+        self._forget_others({_uid_of(policy_object) for policy_object in objects})
 
     async def _judge(self, objects: tuple[SpreadPolicyObject, ...]) -> ProfileFacts:
         """Return what the profiles show: once more after a change, and after a period."""
-        merged = self._sources.merge(thing.found for thing in objects if thing.found is not None)
+        merged = self._sources.merge(
+            policy_object.found for policy_object in objects if policy_object.found is not None
+        )
         policy, namespaces = self._sources.policy(), self._sources.namespaces()
         now = self._clocks.now()
         inputs = (merged, policy.mode, policy.exempt_namespaces, namespaces is not None)
@@ -133,30 +135,30 @@ class PolicyStatusWriter:
             self._judged = judged = _JudgedProfiles(*inputs, now + PERIOD_S, facts)
         return judged.facts
 
-    def _find_try(self, thing: SpreadPolicyObject) -> float:
+    def _find_try(self, policy_object: SpreadPolicyObject) -> float:
         """Return when a policy was tried last, so that a failure does not delay the others."""
-        return self._tried_at.get(_uid_of(thing), -math.inf)
+        return self._tried_at.get(_uid_of(policy_object), -math.inf)
 
-    def _is_due(self, thing: SpreadPolicyObject, status: PolicyStatus) -> bool:
+    def _is_due(self, policy_object: SpreadPolicyObject, status: PolicyStatus) -> bool:
         """Whether a status has to be written now."""
-        uid = _uid_of(thing)
+        uid = _uid_of(policy_object)
         # An older definition drops fields: to write them again would change nothing.
-        is_answer = self._answers.get(uid) == (status, thing.status)
-        if not uid or status == thing.status or is_answer:
+        is_written = self._writes.get(uid) == (status, policy_object.status)
+        if not uid or status == policy_object.status or is_written:
             return False
-        is_fresh = thing.status is None or not thing.status.is_ours
+        is_fresh = policy_object.status is None or not policy_object.status.is_ours
         tried_at = self._tried_at.get(uid)
         if tried_at is None:
             return is_fresh or self._clocks.now() >= self._began + PERIOD_S
         return self._clocks.now() >= tried_at + PERIOD_S
 
-    async def _write(self, thing: SpreadPolicyObject, status: PolicyStatus) -> None:
+    async def _write(self, policy_object: SpreadPolicyObject, status: PolicyStatus) -> None:
         """Write a status unless the policy has been changed; null removes an unknown number."""
-        assert thing.metadata is not None, "it has a uid"
-        uid, metadata = _uid_of(thing), thing.metadata
+        assert policy_object.metadata is not None, "it has a uid"
+        uid, metadata = _uid_of(policy_object), policy_object.metadata
         precondition = {"uid": uid, "resourceVersion": metadata.resource_version}
         body = msgspec.json.encode({"metadata": precondition, "status": status})
-        path = f"{_PLACE.item('', thing.name)}/status"
+        path = f"{_PLACE.item('', policy_object.name)}/status"
         before = self._tried_at.get(uid)
         self._tried_at[uid] = self._clocks.now()
         try:
@@ -171,7 +173,7 @@ class PolicyStatusWriter:
             self._report(uid, error)
         else:
             self._count("success")
-            self._answers[uid] = _Answer(status, read_status(response.body))
+            self._writes[uid] = _StatusWrite(status, read_status(response.body))
             self._reported.clear()
 
     def _forget_try(self, uid: str, before: float | None) -> None:
@@ -202,21 +204,21 @@ class PolicyStatusWriter:
 
     def _forget_others(self, uids: set[str]) -> None:
         """Forget the policies that are gone."""
-        for uid in (self._tried_at.keys() | self._answers.keys() | self._absent) - uids:
+        for uid in (self._tried_at.keys() | self._writes.keys() | self._absent) - uids:
             self._tried_at.pop(uid, None)
-            self._answers.pop(uid, None)
+            self._writes.pop(uid, None)
             self._absent.discard(uid)
 
     def _count(self, result: str) -> None:
         self._observers.metrics.policy_status_writes.labels(result).inc()
 
 
-def _uid_of(thing: SpreadPolicyObject) -> str:
-    return (thing.metadata and thing.metadata.uid) or ""
+def _uid_of(policy_object: SpreadPolicyObject) -> str:
+    return (policy_object.metadata and policy_object.metadata.uid) or ""
 
 
 def _advise(error: ApiError) -> str:
-    """Say what to do about a failure; empty if that is not known."""
+    """Describe what to do about a failure; empty if that is not known."""
     if error.status == HTTPStatus.FORBIDDEN:
         return "; allow patch of spreadpolicies/status, as the chart does"
     if error.status == HTTPStatus.NOT_FOUND:

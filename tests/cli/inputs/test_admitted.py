@@ -5,57 +5,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.cli.inputs.manifestclusters import cluster_of_text
-from tests.policy.placement.clusters import gates
+from tests.cli.inputs.reviewed import OWN, POLICY, decode, deployment, facts, pod, subject_of
 from webhook.cli.inputs.admitted import ServerAdmission
-from webhook.cli.inputs.subjects import ExplainSubject, decode_template
-from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.errors import SourceError
 from webhook.policy.defaulting.profiles import (
     FieldDefaults,
     Merge,
     Mode,
     Policy,
-    Profile,
     ScaleDown,
 )
-from webhook.policy.facts import Facts
-from webhook.policy.kinds import DEPLOYMENT, POD, ROLLOUT
-from webhook.policy.model import Constraint, GroupKind, LabelSelector
+from webhook.policy.kinds import DEPLOYMENT, POD
+from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.rule_entry import Action
 
-DEFAULT = Constraint(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule")
-POLICY = Policy(gates=gates(), profiles=(Profile(name="all", constraints=(DEFAULT,)),))
 RECOMMEND = replace(POLICY, mode=Mode.RECOMMEND)
-OWN: dict[str, Any] = {
-    "maxSkew": 1, "topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "web"}}
-}  # fmt: skip
-OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
-
-
-def pod(*constraints: Any, **metadata: Any) -> dict[str, Any]:
-    known = {"name": "web", "labels": {"app": "web"}, "ownerReferences": [OWNER], **metadata}
-    spec = {"containers": [{"name": "c"}], "topologySpreadConstraints": list(constraints)}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": known, "spec": spec}
-
-
-def deployment(*constraints: Any) -> dict[str, Any]:
-    spec = {"replicas": 2, "template": pod(*constraints)}
-    return {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec
-    }  # fmt: skip
-
-
-def subject_of(value: dict[str, Any], kind: GroupKind = POD, **changes: Any) -> ExplainSubject:
-    path = () if kind == POD else ("spec", "template")
-    return ExplainSubject(kind, path, "shop", value, **{"exists": False, **changes})
-
-
-def facts() -> Facts:
-    """The facts of a cluster with a Service that selects the pods."""
-    service = "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: %s}"
-    text = service % "{selector: {app: web}}"
-    return cluster_of_text(text).facts("shop")
 
 
 def constraints_of(value: dict[str, Any]) -> list[tuple[str, str]]:
@@ -116,43 +79,6 @@ def test_what_the_server_denies_is_refused(
 
     assert [refusal.rule for refusal in admitted.refused] == [rule]
     assert admitted.subject is subject
-
-
-ROLLOUT_POLICY = replace(POLICY, pod_templates={ROLLOUT: ("spec", "template")})
-UNREADABLE: dict[str, tuple[Policy, GroupKind, dict[str, Any], str]] = {
-    "of Kubernetes": (POLICY, POD, {**pod(), "spec": 7}, "Pod shop/web: the server would answer"),
-    "of a custom kind": (
-        ROLLOUT_POLICY,
-        ROLLOUT,
-        {
-            **deployment(),
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "Rollout",
-            "spec": {"template": pod(7)},
-        },
-        "Rollout shop/web: .* cannot be read",
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("policy", "kind", "value", "problem"), UNREADABLE.values(), ids=UNREADABLE.keys()
-)
-def test_an_object_that_the_server_cannot_read_is_a_problem(
-    policy: Policy, kind: GroupKind, value: dict[str, Any], problem: str
-) -> None:
-    with pytest.raises(SourceError, match=problem):
-        ServerAdmission(policy).admit(subject_of(value, kind), facts())
-
-
-def test_metadata_of_a_wrong_type_is_left_to_the_reader_of_the_object() -> None:
-    admitted = ServerAdmission(POLICY).admit(subject_of({**pod(), "metadata": 7}), facts())
-
-    assert admitted.subject.value["metadata"] == {"namespace": "shop"}
-
-
-def decode(value: dict[str, Any]) -> ApiPod:
-    return decode_template(subject_of(value))
 
 
 def test_a_created_pod_gets_defaults_selectors_and_the_label_of_ranks() -> None:

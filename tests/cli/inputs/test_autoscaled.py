@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from tests.apiserver import ApiServer, refuse
-from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
+from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from webhook.cli.inputs.autoscaled import NO_AUTOSCALERS, ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.subjects import ExplainSubject

@@ -1,6 +1,6 @@
 """Objects of manifests, decoded as the types that filters read."""
 
-from tests.cli.inputs.test_cluster import OBJECTS, manifest_cluster
+from tests.cli.inputs.shopcluster import OBJECTS, manifest_cluster
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.snapshot import ApiNode
 from webhook.policy.kinds import DEPLOYMENT, NODE, POD

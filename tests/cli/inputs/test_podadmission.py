@@ -6,7 +6,7 @@ import msgspec
 import yaml
 
 from tests.apiserver import ApiServer, refuse
-from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
+from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.podadmission import LIMIT_RANGES, AdmittedPod, PodAdmission
 from webhook.cluster.scheduling.podobjects import ApiPod

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from tests.apiserver import ApiServer
 from tests.cli.inputs.manifestclusters import documents
-from tests.cli.inputs.test_cluster import manifest_cluster
+from tests.cli.inputs.shopcluster import manifest_cluster
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.references import TemplateFinder, follow_reference
 from webhook.cli.inputs.subjects import ExplainSubject, read_workload, selector_of

@@ -4,7 +4,7 @@ import pytest
 
 from tests.apiserver import ApiServer, refuse
 from tests.cli.inputs.manifestclusters import documents
-from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
+from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from tests.cli.inputs.test_references import DEPLOYMENT, REFERRING, TEMPLATES
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster

@@ -160,7 +160,7 @@ spec:
 COMMANDS: dict[str, str] = {
     "review": "patched by profile zones",
     "audit": '"profile": "zones"',
-    "explain": "default 0",
+    "explain": "constraint 0: zone",
 }
 
 

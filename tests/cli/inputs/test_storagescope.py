@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.apiserver import ApiServer, refuse
-from tests.cli.inputs.test_cluster import SERVER, manifest_cluster
+from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from tests.policy.placement.filters.objects import pod
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.storagescope import (

@@ -7,7 +7,7 @@ from tests.apiserver import ApiServer, refuse
 from tests.build import job_set
 from tests.cli import files
 from tests.cli.inputs.manifestclusters import cluster_of
-from tests.cli.inputs.test_cluster import SERVER
+from tests.cli.inputs.shopcluster import SERVER
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs

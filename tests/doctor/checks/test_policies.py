@@ -98,11 +98,11 @@ def test_a_healthy_installation_has_no_findings(changes: dict[str, Any]) -> None
 
 
 def test_policies_that_may_not_be_listed_are_unknown() -> None:
-    changes: dict[str, Any] = {"policies": Lookup(problem="needs list on spreadpolicies.evenspread.io")}
+    unread = Lookup[tuple[SpreadPolicyObject, ...]](problem="needs list on spreadpolicies")
 
-    found = find_deviations(build_installation(**changes))
+    found = find_deviations(build_installation(policies=unread))
 
-    assert found["policies"].unreadable == ("needs list on spreadpolicies.evenspread.io",)
+    assert found["policies"].unreadable == ("needs list on spreadpolicies",)
 
 
 def test_an_invalid_configuration_is_another_check() -> None:

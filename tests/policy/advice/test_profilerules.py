@@ -75,25 +75,25 @@ FITTING: dict[str, tuple[Json, tuple[Profile, ...], bool]] = {
 }
 
 
-def subject_of(asked: AdmissionRequest) -> Subject:
-    made = asked.template
-    assert made is not None
-    assert made.spec is not None
+def subject_of(review: AdmissionRequest) -> Subject:
+    pod = review.template
+    assert pod is not None
+    assert pod.spec is not None
     spec = SubjectSpec(
-        topology_spread_constraints=made.spec.topology_spread_constraints,
-        scheduler_name=made.spec.scheduler_name,
+        topology_spread_constraints=pod.spec.topology_spread_constraints,
+        scheduler_name=pod.spec.scheduler_name,
     )
     return Subject(
-        kind=asked.kind,
-        pod=SubjectPod(made.metadata, spec),
-        path=asked.path or (),
-        metadata=asked.metadata or ObjectMeta(),
-        namespace=asked.namespace,
+        kind=review.kind,
+        pod=SubjectPod(pod.metadata, spec),
+        path=review.path or (),
+        metadata=review.metadata or ObjectMeta(),
+        namespace=review.namespace,
     )
 
 
-def of_subject(asked: AdmissionRequest, in_force: Policy, facts: Facts) -> Policy:
-    return apply_profile(AdviceContext(in_force, facts), subject_of(asked)).policy
+def of_subject(review: AdmissionRequest, in_force: Policy, facts: Facts) -> Policy:
+    return apply_profile(AdviceContext(in_force, facts), subject_of(review)).policy
 
 
 @pytest.mark.parametrize("find", [find_request_policy, of_subject])

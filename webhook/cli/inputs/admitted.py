@@ -5,27 +5,22 @@ Entry point: ``ServerAdmission``. A manifest is judged by both webhooks, and a p
 creates by the one that changes it. What an API server stored has been admitted already.
 """
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
-from webhook.admission.apply_patch import apply_patch
-from webhook.admission.offline import answer_in_turn, build_creation
+from webhook.cli.inputs.offlinereviews import (
+    describe_refusal,
+    patch_pod,
+    review_pod,
+    review_subject,
+)
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.errors import ReviewError, SourceError
 from webhook.explain.explanation import Refusal
-from webhook.manifests import Document
-from webhook.manifests.positions import DocumentText
 from webhook.policy.api.predict import is_stored_object
-from webhook.policy.api.rules import ApiViolation
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import POD
-from webhook.policy.paths import is_object
-from webhook.policy.request import CREATE, AdmissionRequest, Hook
-from webhook.policy.verdict import judge
+from webhook.policy.request import Hook
 
 
 class AdmittedSubject(msgspec.Struct, frozen=True):
@@ -61,16 +56,10 @@ class ServerAdmission:
         """
         if self._policy is None or subject.exists or is_stored_object(subject.value):
             return AdmittedSubject(subject)
-        review = build_creation(_as_document(subject), "explain")
-        try:
-            results = answer_in_turn(review, tuple(Hook), self._policy, facts)
-        except ReviewError as error:
-            raise SourceError(str(subject), f"the server would answer: {error}") from error
+        results = review_subject(subject, self._policy, facts)
         verdict = results[-1].verdict
         if not verdict.allowed:
-            if not verdict.findings:
-                raise SourceError(str(subject), verdict.message)
-            return AdmittedSubject(subject, tuple(map(_as_refusal, verdict.findings)))
+            return AdmittedSubject(subject, tuple(map(describe_refusal, verdict.findings)))
         return AdmittedSubject(replace(subject, value=results[0].after))
 
     def admit_pod(self, pod: ApiPod, namespace: str, facts: Facts) -> ApiPod:
@@ -82,27 +71,4 @@ class ServerAdmission:
         """
         if self._changes is None:
             return pod
-        request = AdmissionRequest(
-            uid="explain",
-            kind=POD,
-            operation=CREATE,
-            namespace=namespace,
-            path=(),
-            metadata=pod.metadata,
-            template=pod,
-        )
-        verdict = judge(request, Hook.MUTATE, self._changes, facts)
-        patch: Any = msgspec.json.decode(msgspec.json.encode(verdict.patch))
-        patched = apply_patch(msgspec.json.decode(msgspec.json.encode(pod)), patch)
-        return msgspec.convert(patched, ApiPod)
-
-
-def _as_document(subject: ExplainSubject) -> Document:
-    metadata = subject.value.get("metadata")
-    kept = metadata if is_object(metadata) else {}
-    value = {**subject.value, "metadata": {**kept, "namespace": subject.namespace}}
-    return Document(str(subject), value, DocumentText("{}", 1, 0))
-
-
-def _as_refusal(violation: ApiViolation) -> Refusal:
-    return Refusal(violation.rule, violation.error.field, violation.error.words())
+        return patch_pod(pod, review_pod(pod, namespace, Hook.MUTATE, self._changes, facts))

@@ -9,27 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
-from webhook.admission.apply_patch import apply_patch
-from webhook.admission.offline import answer_in_turn, build_creation
+from webhook.cli.inputs.offlinereviews import (
+    describe_refusal,
+    patch_pod,
+    review_pod,
+    review_subject,
+)
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.cluster.scheduling.podobjects import ApiPod
-from webhook.errors import ReviewError, SourceError
 from webhook.explain.explanation import Refusal
-from webhook.manifests import Document
-from webhook.manifests.positions import DocumentText
 from webhook.policy import render
 from webhook.policy.advice.advise import NO_ADVICE
 from webhook.policy.defaulting.inject import Injection, SkipReason
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.kinds import BUILT_IN_KINDS, POD
-from webhook.policy.model import Constraint, GroupKind
-from webhook.policy.paths import is_object
-from webhook.policy.request import CREATE, AdmissionRequest, Hook
+from webhook.policy.model import Constraint
+from webhook.policy.request import Hook
 from webhook.policy.rule_entry import Action
-from webhook.policy.verdict import Verdict, judge
+from webhook.policy.verdict import Verdict
 
 OWN_PREFIX = "evenspread.io/"  # of the labels and annotations that the server writes
 
@@ -104,7 +102,7 @@ class PolicyJudge:
         Raises:
             SourceError: The server cannot read it.
         """
-        return _describe_object(self._answer(subject, facts)[1])
+        return _describe_object(self._review(subject, facts)[1])
 
     def judge_bare_pod(
         self, subject: ExplainSubject, facts: Facts
@@ -115,23 +113,15 @@ class PolicyJudge:
         Raises:
             SourceError: The server cannot read it.
         """
-        after, verdicts = self._answer(subject, facts)
+        after, verdicts = self._review(subject, facts)
         effect = _describe_object(verdicts)
         pod = msgspec.convert(after, ApiPod)
         return JudgedPod(pod, _describe_pod(pod, verdicts[0], effect.denied)), effect
 
-    def _answer(self, subject: ExplainSubject, facts: Facts) -> tuple[Any, list[Verdict]]:
-        """Answer the review of an object; return it after the first webhook, and the verdicts."""
-        review = build_creation(_as_document(subject), "policy-diff")
-        try:
-            results = answer_in_turn(review, tuple(Hook), self._policy, facts)
-        except ReviewError as error:
-            raise SourceError(str(subject), f"the server would answer: {error}") from error
-        verdicts = [result.verdict for result in results]
-        last = verdicts[-1]
-        if not (last.allowed or last.findings):
-            raise SourceError(str(subject), last.message)
-        return results[0].after, verdicts
+    def _review(self, subject: ExplainSubject, facts: Facts) -> tuple[Any, list[Verdict]]:
+        """Review an object; return it after the first webhook, and the verdicts."""
+        results = review_subject(subject, self._policy, facts)
+        return results[0].after, [result.verdict for result in results]
 
     def judge_pod(self, pod: ApiPod, namespace: str, facts: Facts) -> JudgedPod:
         """
@@ -140,47 +130,12 @@ class PolicyJudge:
         Args:
             facts: Those of its namespace, with the controller of the pod.
         """
-        request = AdmissionRequest(
-            uid="policy-diff",
-            kind=POD,
-            operation=CREATE,
-            namespace=namespace,
-            path=(),
-            metadata=pod.metadata,
-            template=pod,
-        )
-        verdict = judge(request, Hook.MUTATE, self._policy, facts)
+        verdict = review_pod(pod, namespace, Hook.MUTATE, self._policy, facts)
         if not verdict.allowed:
             return JudgedPod(pod, _describe_pod(pod, verdict, _list_refusals(verdict)))
-        patched = _apply(pod, verdict)
-        stored = replace(request, metadata=patched.metadata, template=patched)
-        last = judge(stored, Hook.VALIDATE, self._policy, facts)
+        patched = patch_pod(pod, verdict)
+        last = review_pod(patched, namespace, Hook.VALIDATE, self._policy, facts)
         return JudgedPod(patched, _describe_pod(patched, verdict, _list_refusals(last)))
-
-
-def _as_document(subject: ExplainSubject) -> Document:
-    """Complete an object: lists of an API server leave out the kind of their items."""
-    metadata = subject.value.get("metadata")
-    value = {
-        "apiVersion": _find_version(subject.kind),
-        "kind": subject.kind.kind,
-        **subject.value,
-        "metadata": {**(metadata if is_object(metadata) else {}), "namespace": subject.namespace},
-    }
-    return Document(str(subject), value, DocumentText("{}", 1, 0))
-
-
-def _find_version(kind: GroupKind) -> str:
-    row = BUILT_IN_KINDS.get(kind)
-    return f"{kind.group}/v1" if row is None else row.api_version
-
-
-def _apply(pod: ApiPod, verdict: Verdict) -> ApiPod:
-    if not verdict.patch:
-        return pod
-    patch: Any = msgspec.json.decode(msgspec.json.encode(verdict.patch))
-    patched = apply_patch(msgspec.json.decode(msgspec.json.encode(pod)), patch)
-    return msgspec.convert(patched, ApiPod)
 
 
 def _describe_pod(pod: ApiPod, verdict: Verdict, denied: tuple[Refusal, ...]) -> PodEffect:
@@ -214,7 +169,7 @@ def _list_recommended(injection: Injection | None) -> Iterator[dict[str, Any]]:
 def _list_refusals(verdict: Verdict) -> tuple[Refusal, ...]:
     if verdict.allowed:
         return ()
-    return tuple(Refusal(one.rule, one.error.field, one.error.words()) for one in verdict.findings)
+    return tuple(map(describe_refusal, verdict.findings))
 
 
 def _describe_object(verdicts: Iterable[Verdict]) -> ObjectEffect:

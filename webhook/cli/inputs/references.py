@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from webhook.audit.references import decode_reference
 from webhook.cli.inputs import apiserver
 from webhook.cli.inputs.apiserver import ServerOptions
-from webhook.cli.inputs.cluster import PLACES
 from webhook.cli.inputs.kindnames import Templates
+from webhook.cli.inputs.livecluster import PLACES
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.cluster.lists import read_object
 from webhook.cluster.protocol import ApiClient

@@ -25,7 +25,7 @@ def apply_profile(context: AdviceContext, subject: Subject) -> AdviceContext:
     """
     Return the context with the rules for a subject.
 
-    A bare list of constraints says nothing of its pods, so that the rules of the policy apply.
+    The pods of a bare list of constraints are not known, so that the rules of the policy apply.
     """
     if subject.is_bare or not context.policy.has_profile_rules:
         return context

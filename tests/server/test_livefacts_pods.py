@@ -1,21 +1,18 @@
 """Pods are stored only while a configuration ranks them, and nothing waits for them."""
 
 import asyncio
-from pathlib import Path
-
-import msgspec
 
 from tests.apiserver import ApiServer, after, refuse
 from tests.build import pod, request
 from tests.cluster.environment import reflector_environment
 from tests.cluster.objects import labelled_pod
+from tests.server.factsources import NOTHING, run, value
 from tests.server.serving import POLICY, settled
-from tests.server.test_facts import NOTHING, log, run, value
 from webhook.cluster.pods import PodStore
-from webhook.config.models import SHIPPED_OWNERS
 from webhook.policy.scaledown.binding import BindingResult
-from webhook.server.facts import FactsFiles, FileFacts, LiveFacts, WatchedKinds
+from webhook.server.facts import WatchedKinds
 from webhook.server.health import ReadinessCondition
+from webhook.server.livefacts import LiveFacts
 from webhook.telemetry.metrics import Metrics
 
 PODS = "GET /api/v1/pods"
@@ -90,18 +87,3 @@ async def test_no_rank_is_given_before_nodes_are_listed() -> None:
         await live.complete()
 
         assert stored(live) == [("shop", "w1")]
-
-
-def test_pods_of_files_are_ranked_if_a_profile_keeps_the_spread(tmp_path: Path) -> None:
-    file = tmp_path / "pods.json"
-    file.write_bytes(msgspec.json.encode(labelled_pod("w1")))
-    files = FileFacts(
-        FactsFiles([str(file)]), WatchedKinds(SHIPPED_OWNERS), Metrics(), log(), lambda: None
-    )
-    before = files.find_ranks()
-    files.follow(WatchedKinds(SHIPPED_OWNERS, pods=True))
-    ranks = files.find_ranks()
-
-    assert before is BindingResult.OFF
-    assert isinstance(ranks, PodStore)
-    assert list(ranks.iterate_keys()) == [("shop", "w1")]
