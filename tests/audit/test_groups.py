@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from webhook.audit.groups import LONGEST_CHAIN, ObjectKey, PodGroups, controller_of, key_of
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import AWAITS_SPREAD, SnapshotPod, SnapshotPodMetadata, SnapshotWorkload
+from webhook.audit.snapshot import SnapshotWorkload
+from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPod, SnapshotPodMetadata
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import ROLLOUT
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference

@@ -6,7 +6,8 @@ import pytest
 
 from tests.audit import world
 from webhook.audit.reader import ObjectReader, build_read_error
-from webhook.audit.snapshot import AWAITS_SPREAD, Snapshot, SnapshotPodStatus
+from webhook.audit.snapshot import Snapshot
+from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPodStatus
 from webhook.cluster.facts import VersionKind
 from webhook.policy.kinds import BUILT_IN_KINDS, DEPLOYMENT
 from webhook.policy.model import LabelSelector

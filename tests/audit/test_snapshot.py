@@ -1,6 +1,5 @@
 import gzip
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -11,8 +10,6 @@ from webhook.audit.snapshot import (
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
-    SnapshotPod,
-    SnapshotPodStatus,
     is_snapshot,
     load_snapshot,
     write_snapshot,
@@ -180,22 +177,6 @@ def test_a_fact_is_added_to_the_list_of_its_kind(name: str, fact: SnapshotFact) 
     assert whole == snapshot
 
 
-GONE = {
-    "a finished pod": ({"status": {"phase": "Succeeded"}}, True),
-    "a pod that is being deleted": (
-        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
-        True,
-    ),
-    "a running pod": ({"metadata": {}, "status": {"phase": "Running"}}, False),
-    "a pod without a status": ({}, False),
-}
-
-
-@pytest.mark.parametrize(("pod", "is_gone"), GONE.values(), ids=GONE)
-def test_pods_that_end_are_gone(pod: dict[str, Any], is_gone: bool) -> None:
-    assert msgspec.convert(pod, SnapshotPod).is_gone is is_gone
-
-
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_snapshot_is_recognised(packed: bool, tmp_path: Path) -> None:
     file = tmp_path / "all.gz"
@@ -210,38 +191,3 @@ def test_other_files_are_no_snapshots(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(EVERYTHING)
 
     assert not any(is_snapshot(str(tmp_path / name)) for name in ("pod.yaml", "none", "."))
-
-
-UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-SENTENCE = "node(s) didn't match pod topology spread constraints"
-CONDITIONS = {
-    "the constraints": (f"0/4 nodes are available: 2 Insufficient cpu, 2 {SENTENCE}.", True),
-    "a missing label": (f"0/4 nodes are available: 4 {SENTENCE} (missing required label).", True),
-    "other filters": ("0/4 nodes are available: 4 Insufficient cpu.", False),
-    "nothing": (None, False),
-}
-
-
-@pytest.mark.parametrize(("message", "awaits"), CONDITIONS.values(), ids=CONDITIONS)
-def test_the_message_of_the_scheduler_names_the_constraints(
-    message: str | None, awaits: bool
-) -> None:
-    status = {"conditions": [None, {**UNSCHEDULABLE, "message": message}]}
-
-    assert msgspec.convert(status, SnapshotPodStatus).awaits_spread is awaits
-
-
-OTHERS: dict[str, list[dict[str, str]] | None] = {
-    "no conditions": None,
-    "another type": [{**UNSCHEDULABLE, "type": "Ready"}],
-    "a gated pod": [{**UNSCHEDULABLE, "reason": "SchedulingGated"}],
-}
-
-
-@pytest.mark.parametrize("conditions", OTHERS.values(), ids=OTHERS)
-def test_other_conditions_do_not_count(conditions: list[dict[str, str]] | None) -> None:
-    written = conditions and [{**one, "message": SENTENCE} for one in conditions]
-
-    status = msgspec.convert({"conditions": written}, SnapshotPodStatus)
-
-    assert not status.awaits_spread

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from tests.bench import fleet
 from tests.bench.cpu import KIB_A_MIB
 from webhook.audit.inventory import Inventory
-from webhook.audit.snapshot import SnapshotPod, load_snapshot
+from webhook.audit.snapshot import load_snapshot
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.config.configuration import Configuration
 from webhook.config.gates import gates_in_force
 from webhook.policy.advice.subject import Subject

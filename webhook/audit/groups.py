@@ -14,7 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.references import TemplateReference
-from webhook.audit.snapshot import SnapshotPod, SnapshotWorkload
+from webhook.audit.snapshot import SnapshotWorkload
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import DEFAULT_NAMESPACE, POD, REPLICA_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of

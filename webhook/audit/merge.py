@@ -12,7 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.groups import key_of
-from webhook.audit.snapshot import Snapshot, SnapshotPod, SnapshotWorkload
+from webhook.audit.snapshot import Snapshot, SnapshotWorkload
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 
 

@@ -16,16 +16,13 @@ from msgspec.structs import replace
 from webhook.audit.origins import Origin
 from webhook.audit.references import decode_reference
 from webhook.audit.snapshot import (
-    AWAITS_SPREAD,
     Snapshot,
     SnapshotFact,
     SnapshotOwner,
-    SnapshotPod,
-    SnapshotPodMetadata,
-    SnapshotPodStatus,
     SnapshotWorkload,
     reduce_metadata,
 )
+from webhook.audit.snapshotpods import SnapshotPod, SnapshotPodMetadata, mark_stored
 from webhook.cluster import wire
 from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.discovery import describe_exceptions, list_resources
@@ -38,7 +35,6 @@ from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.policy.advice.decode import decode_subject
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.api.predict import is_stored
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.jobstatus import JOB_KINDS, count_remaining, is_finished, is_suspended
 from webhook.policy.kinds import (
@@ -187,7 +183,7 @@ class ObjectReader:
         """
         group_kind = _group_kind(version_kind)
         if group_kind == POD:
-            pod = _mark_stored(_decode_pod(data))
+            pod = mark_stored(_decode_pod(data))
             subjects = [_build_pod_subject(pod)]
             if pod.metadata is not None:
                 pod = replace(pod, metadata=reduce_metadata(pod.metadata))
@@ -263,27 +259,6 @@ def build_read_error(listed: KindRow, data: msgspec.Raw, error: Exception) -> So
     except DECODE_ERRORS:
         return SourceError(listed.path(""), str(error))
     return SourceError(f"{listed.path(named.namespace)}/{named.name}", str(error))
-
-
-def _mark_stored(pod: SnapshotPod) -> SnapshotPod:
-    """Replace what shows that an API server stored a pod by marks, which take less memory."""
-    metadata = pod.metadata or SnapshotPodMetadata()
-    stored = is_stored(
-        metadata.uid,
-        metadata.resource_version,
-        controlled=metadata.controller is not None,
-        phase=pod.status.phase if pod.status else None,
-    )
-    kept = pod.metadata and replace(metadata, uid=None, resource_version=None)
-    return replace(pod, metadata=kept, status=_reduce_status(pod.status), stored=stored)
-
-
-def _reduce_status(status: SnapshotPodStatus | None) -> SnapshotPodStatus | None:
-    """Remove the conditions of a pod, except for the one that its constraints cause."""
-    if status is None or status.conditions is None:
-        return status
-    kept = (AWAITS_SPREAD,) if status.awaits_spread else None
-    return SnapshotPodStatus(status.phase, kept)
 
 
 def _build_pod_subject(pod: SnapshotPod) -> Subject | None:

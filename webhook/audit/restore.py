@@ -16,9 +16,9 @@ from webhook.audit.snapshot import (
     SNAPSHOT_API_VERSION,
     Snapshot,
     SnapshotOwner,
-    SnapshotPod,
     SnapshotWorkload,
 )
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.firstlabels import UID

@@ -15,19 +15,18 @@ from msgspec.structs import replace
 
 from webhook.audit.origins import Origin, StoredOrigin
 from webhook.audit.references import TemplateReference
+from webhook.audit.snapshotpods import SnapshotPod
 from webhook.cluster import wire
 from webhook.cluster.protocol import DECODE_ERRORS
 from webhook.errors import SourceError
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import Autoscaler
 from webhook.policy.advice.storage import StorageClass
-from webhook.policy.advice.subject import Subject, SubjectPod
+from webhook.policy.advice.subject import Subject
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
 from webhook.policy.paths import without_nulls
-from webhook.policy.placement.census import FINISHED, ObservedStatus
-from webhook.policy.placement.filters.run import EXCEEDED_SKEW
 from webhook.policy.policyexceptions import PolicyException
 from webhook.policy.scaledown.ranks import DELETION_COST
 
@@ -44,79 +43,6 @@ REVISION_ANNOTATIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.i
 _READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, DELETION_COST, *REVISION_ANNOTATIONS})
 _GZIP = b"\x1f\x8b"
 _START = f'{{"apiVersion":"{SNAPSHOT_API_VERSION}","kind":"{SNAPSHOT_KIND}"'.encode()
-
-
-class SnapshotPodMetadata(ObjectMeta, frozen=True, rename="camel", gc=False):
-    """
-    The metadata of a pod, with what shows that an API server stored or deletes it.
-
-    ``uid`` and ``resource_version`` are None in a snapshot; the pod has the result.
-    """
-
-    deletion_timestamp: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-
-
-class SchedulingCondition(msgspec.Struct, frozen=True, gc=False):
-    """A condition of a pod, with the fields that show why it is not scheduled."""
-
-    type: str | None = None
-    reason: str | None = None
-    message: str | None = None
-
-
-_SENTENCE = EXCEEDED_SKEW.reasons[0]
-
-AWAITS_SPREAD = SchedulingCondition("PodScheduled", "Unschedulable", _SENTENCE)
-"""
-The condition of a pod that constraints keep Pending, without the rest of kube-scheduler's message.
-
-Source: kube-scheduler schedule_one.go ``handleSchedulingFailure``; core/v1
-``PodReasonUnschedulable``.
-"""
-
-
-class SnapshotPodStatus(ObservedStatus, frozen=True, gc=False):
-    """
-    The status of a pod.
-
-    Attributes:
-        conditions: In a snapshot ``AWAITS_SPREAD`` alone, or None; a pod that is read has others.
-    """
-
-    conditions: tuple[SchedulingCondition | None, ...] | None = None
-
-    @property
-    def awaits_spread(self) -> bool:
-        """Whether kube-scheduler finds no node, among others for the pod's constraints."""
-        expected = AWAITS_SPREAD
-        return any(
-            (found.type, found.reason) == (expected.type, expected.reason)
-            and _SENTENCE in (found.message or "")
-            for found in filter(None, self.conditions or ())
-        )
-
-
-class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
-    """
-    A pod of a cluster.
-
-    Attributes:
-        stored: Whether it is the copy of a pod that an API server stored; absent in snapshots of
-            earlier versions.
-    """
-
-    metadata: SnapshotPodMetadata | None = None
-    status: SnapshotPodStatus | None = None
-    stored: bool = False
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the pod is finished or being deleted; such pods do not count."""
-        if self.metadata is not None and self.metadata.deletion_timestamp is not None:
-            return True
-        return self.status is not None and self.status.phase in FINISHED
 
 
 class SnapshotWorkload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -11,13 +11,22 @@ from webhook.cli.views.diffs import show_yaml_diff
 from webhook.cluster.lists import list_pages
 from webhook.cluster.protocol import ApiClient
 from webhook.export.drift import PolicyDrift, find_policy_drift
-from webhook.export.exported import ADMISSION_GROUP, PLURALS, Manifest
-from webhook.export.mutating import mutating_version
+from webhook.export.exported import (
+    ADMISSION_GROUP,
+    MUTATING_BINDING,
+    MUTATING_POLICY,
+    PLURALS,
+    VALIDATING_BINDING,
+    VALIDATING_POLICY,
+    Manifest,
+)
+from webhook.export.mutating import MUTATING_FORM, mutating_version
+from webhook.export.validation import VALIDATING_FORM
 from webhook.policy.api.versions import Version
 
 KINDS_OF_FORM = {
-    "map": ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
-    "vap": ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    MUTATING_FORM: (MUTATING_POLICY.kind, MUTATING_BINDING.kind),
+    VALIDATING_FORM: (VALIDATING_POLICY.kind, VALIDATING_BINDING.kind),
 }
 
 
@@ -36,7 +45,7 @@ def show_policy_drift(
     Raises:
         ApiError: The cluster cannot be read.
     """
-    api_version = mutating_version(version) if form == "map" else "v1"
+    api_version = mutating_version(version) if form == MUTATING_FORM else "v1"
 
     async def read(client: ApiClient) -> list[Manifest]:
         return [

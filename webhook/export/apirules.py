@@ -29,7 +29,7 @@ from webhook.policy.api.labels import NAME_BYTES, PREFIX_BYTES
 from webhook.policy.model import DO_NOT_SCHEDULE, HONOR, NODE_POLICIES, UNSATISFIABLE_ACTIONS
 from webhook.policy.places import OPERATOR_SELECTOR
 
-MOST_COMPARED = 100
+LONGEST_LIST = 100
 """
 Constraints of a list that an expression compares with each other, and so the most in a list.
 
@@ -92,7 +92,7 @@ API_CONDITIONS: Mapping[str, str] = MappingProxyType(
         "TSC001": f"{_SKEW} > 0",
         "TSC002": f"{_TOPOLOGY} != {EMPTY_TEXT}",
         "TSC003": f"{_ACTION} in {cel.texts(UNSATISFIABLE_ACTIONS)}",
-        "TSC004": f"size(items) > {MOST_COMPARED} || items.filter(other, {_SAME_PAIR}).size() == 1",
+        "TSC004": f"size(items) > {LONGEST_LIST} || items.filter(other, {_SAME_PAIR}).size() == 1",
         "TSC005": f"{member('c', 'minDomains', '1')} > 0",
         "TSC006": f"!{is_given('c', 'minDomains')} || {_ACTION} == {cel.text(DO_NOT_SCHEDULE)}",
         "TSC007": cel.all_of(

@@ -47,7 +47,7 @@ from webhook.policy.model import (
 from webhook.policy.podlabels import ADDED_LABELS
 from webhook.policy.selectors import NOT_IN, SELECT_ALL
 
-FORM = "map"
+MUTATING_FORM = "map"
 MUTATING_SINCE = Version(1, 34)  # the first one with v1beta1
 
 _LIST = "/spec/topologySpreadConstraints"
@@ -109,7 +109,7 @@ def _write_objects(
     policy: Policy,
 ) -> Iterator[Manifest]:
     version = mutating_version(policy.gates.version)
-    metadata = {"name": name, "labels": {EXPORT_LABEL: FORM}}
+    metadata = {"name": name, "labels": {EXPORT_LABEL: MUTATING_FORM}}
     yield {
         "apiVersion": f"{ADMISSION_GROUP}/{version}",
         "kind": MUTATING_POLICY.kind,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from webhook.export.advising import export_advice
 from webhook.export.apirules import (
     API_CONDITIONS,
+    LONGEST_LIST,
     MERGED_KEYS_CONDITION,
-    MOST_COMPARED,
     RULE_OF_FIELD,
     TYPES,
 )
@@ -70,8 +70,8 @@ def _validate(place: TemplatePath, policy: Policy) -> Iterator[Manifest]:
     where = name_list(place)
     is_list = f"items == null || (type(items) == list && items.all(c, {TYPES}))"
     yield validation_of(TYPE_INVALID, where, in_all_lists(place, is_list))
-    few = f"size(items) <= {MOST_COMPARED}"
-    message = f"{where}: a list has at most {MOST_COMPARED} constraints ({TOO_MANY_CONSTRAINTS})"
+    few = f"size(items) <= {LONGEST_LIST}"
+    message = f"{where}: a list has at most {LONGEST_LIST} constraints ({TOO_MANY_CONSTRAINTS})"
     yield {"expression": in_all_lists(place, few), "message": message, "reason": "Invalid"}
     for rule, condition in _conditions(policy).items():
         yield validation_of(rule, where, in_all_lists(place, f"items.all(c, {condition})"))
@@ -91,7 +91,7 @@ def _describe(policy: Policy) -> Iterator[Omission]:
         yield Omission("mode recommend", "the bindings warn, and deny nothing")
     yield Omission(
         "long lists",
-        f"a list of more than {MOST_COMPARED} constraints is denied; evenspread "
+        f"a list of more than {LONGEST_LIST} constraints is denied; evenspread "
         "compares all constraints of a list",
     )
     yield Omission(

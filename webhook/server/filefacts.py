@@ -48,12 +48,7 @@ class FileFacts:
 
     Attributes:
         facts: The facts in the files.
-        fetch: Fetches nothing: there is no API server.
-        freeze: Does nothing: these facts never change during a review.
     """
-
-    fetch: Fetch = staticmethod(nothing_to_fetch)
-    freeze: Freeze = nullcontext
 
     def __init__(
         self,
@@ -81,6 +76,16 @@ class FileFacts:
         self._log = log
         self._changed = changed
         self.facts = self._read()
+
+    @property
+    def fetch(self) -> Fetch:
+        """Fetch nothing: there is no API server."""
+        return nothing_to_fetch
+
+    @property
+    def freeze(self) -> Freeze:
+        """Do nothing: these facts never change during a review."""
+        return nullcontext
 
     def check(self) -> Conditions:
         """Report the number of objects; always ready."""

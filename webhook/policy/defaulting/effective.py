@@ -24,7 +24,7 @@ from webhook.policy.selectorsubsets import (
     is_subset,
 )
 
-MOST_COMPARED = 128
+MOST_PROFILES_COMPARED = 128
 """Profiles that one is compared with: 1 000 profiles take at most half a second."""
 
 _Value: TypeAlias = tuple[int, str, str]
@@ -140,7 +140,7 @@ class _EarlierProfiles:
         candidates = chain.from_iterable(self._matches.get(value, ()) for value in values)
         return [
             one.profile
-            for one in sorted(islice(candidates, MOST_COMPARED), key=itemgetter(0))
+            for one in sorted(islice(candidates, MOST_PROFILES_COMPARED), key=itemgetter(0))
             if is_subset(match.namespaces, one.namespaces) and is_subset(match.objects, one.objects)
         ]
 
