@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tests.build import NAMESPACE
-from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
+from webhook.audit.exemptionreport import FROM_DEFAULTS, ExceptionReport, report_exceptions
 from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -40,6 +40,18 @@ def test_exceptions_are_reported_in_order_with_what_they_exempt() -> None:
     )
     assert [one.scope for one in reported] == ["defaults", "TSC101, TSC110"]
     assert [one.term for one in reported] == ["without end", "expired 2027-01-01T00:00:00Z"]
+
+
+def test_what_the_operator_forbids_is_reported_as_without_effect() -> None:
+    both = PolicyException(
+        namespace="a", name="a", reason="a", rules=("TSC101", "TSC110"), defaults=True
+    )
+
+    (reported,) = report_exceptions([both], {}, NOW, lambda scope: scope == "TSC110")
+
+    assert reported.forbidden == ("TSC101", FROM_DEFAULTS)
+    none = "(no effect: exemptible is false)"
+    assert reported.scope == f"TSC101 {none}, TSC110, defaults {none}"
 
 
 @pytest.mark.parametrize("hours", [-5, 0, 9])

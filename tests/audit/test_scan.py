@@ -449,3 +449,4 @@ def test_an_exception_from_a_rule_without_exemptions_has_no_effect() -> None:
     report = audit(TWO_EXCEPTIONS, options=audit_options(configured, now=now))
 
     assert (report.summary.exempted, [one.exempted for one in report.exceptions]) == (0, [0, 0])
+    assert {"TSC110"} == {rule for one in report.exceptions for rule in one.forbidden}

@@ -8,6 +8,7 @@ import yaml
 from tests.apiserver import ApiServer, Json
 from tests.cli import files
 from tests.cli.conftest import Run
+from webhook.export.drift import complete_specification
 
 CONFIG = ("--config", "config.yaml")
 SYSTEM = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -46,6 +47,60 @@ def test_json_has_a_line_for_each_object(run: Run) -> None:
     assert ran.code == 0
     assert ran.documents == [*yaml.safe_load_all(run("export", "map", *CONFIG).out)]
     assert all(line.startswith("note: ") for line in ran.err.splitlines())
+
+
+POLICY: Json = {
+    "apiVersion": "evenspread.io/v1alpha1",
+    "kind": "SpreadPolicy",
+    "metadata": {"name": "zones"},
+    "spec": {
+        "defaultConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+        ]
+    },
+}
+
+
+def names_of(text: str) -> list[str]:
+    found = (one for one in yaml.safe_load_all(text) if one["kind"].endswith("Policy"))
+    return [one["metadata"]["name"] for one in found]
+
+
+@pytest.mark.usefixtures("configured")
+def test_spread_policies_of_facts_are_exported_behind_the_profiles(run: Run, folder: Path) -> None:
+    (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+
+    for arguments, expected in (
+        (CONFIG, ["evenspread-cluster"]),
+        ((*CONFIG, "--facts", "policy.yaml"), ["evenspread-cluster"]),
+        (("--facts", "policy.yaml"), ["evenspread-zones"]),
+    ):
+        ran = run("export", "map", *arguments)
+        assert (ran.code, names_of(ran.out)) == (0, expected)
+    assert "profile 'zones'" in run("export", "map", *CONFIG, "--facts", "policy.yaml").out
+
+
+def test_spread_policies_of_a_live_cluster_are_exported_and_compared(
+    run: Run, api: ApiServer
+) -> None:
+    api.add(POLICY)
+
+    ran = run("export", "map", "--kubeconfig", "kubeconfig")
+    assert (ran.code, names_of(ran.out)) == (0, ["evenspread-zones"])
+    for made in yaml.safe_load_all(ran.out):
+        api.add({**made, "spec": complete_specification(made["spec"])})
+    ran = run("export", "map", "--kubeconfig", "kubeconfig", "--check")
+    assert ran.out == "no drift: the cluster has the 2 exported objects\n"
+    assert ran.code == 0
+
+
+def test_invalid_spread_policies_are_wrong_usage(run: Run, folder: Path) -> None:
+    (folder / "policy.yaml").write_text(yaml.safe_dump({**POLICY, "spec": {"order": 1}}))
+
+    ran = run("export", "map", "--facts", "policy.yaml")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "policy.yaml" in ran.err
 
 
 def test_an_export_may_be_empty(run: Run) -> None:

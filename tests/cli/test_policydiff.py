@@ -157,6 +157,15 @@ def test_errors(arguments: tuple[str, ...], code: int, message: str, run: Run) -
     assert message in ran.err
 
 
+def test_part_of_a_change_is_not_compared(folder: Path, run: Run) -> None:
+    (folder / "broken.yaml").write_text("a: [b\n")
+
+    for arguments in (("-f", "broken.yaml"), ("-f", "soft.yaml", "-f", "broken.yaml")):
+        ran = run(*DIFF, *arguments, *FACTS)
+        assert (ran.code, ran.out) == (3, "")
+        assert "broken.yaml:2: invalid YAML" in ran.err
+
+
 def test_formats_for_programs_are_equal(run: Run) -> None:
     arguments = (*DIFF, "-f", "racks.yaml", *FACTS)
 

@@ -124,7 +124,7 @@ def test_spread_policies_are_a_custom_kind_of_a_fixed_version() -> None:
     found = describe_policies(SpreadPolicyStore(lambda: None))
 
     assert (found.kind, found.key) == ("SpreadPolicy.evenspread.io", SPREAD_POLICY)
-    assert (found.version, found.required, found.place) == ("v1alpha1", True, None)
+    assert (found.version, found.required, found.place) == ("v1alpha1", False, None)
 
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str]] = {
@@ -283,7 +283,7 @@ def test_exceptions_of_the_known_version_stay_as_they_were_when_they_are_unreada
     described = describe_exceptions(store)
 
     assert (described.kind, described.version) == (str(POLICY_EXCEPTION), "v1alpha1")
-    assert (described.store, described.keeps_last, described.required) == (store, True, True)
+    assert (described.store, described.keeps_last, described.required) == (store, True, False)
 
 
 @pytest.mark.parametrize("selector", [huge(1000), huge(1, 10_000)], ids=["many", "long"])

@@ -143,7 +143,7 @@ CHECK_READS: Mapping[str, str] = MappingProxyType(
         "validated-pods": (
             "the ValidatingWebhookConfiguration, the ConfigMap, flags of the Deployment"
         ),
-        "binding": "the MutatingWebhookConfiguration, the ConfigMap",
+        "binding": "the MutatingWebhookConfiguration, the ConfigMap, the SpreadPolicies",
         "match-conditions": _CONFIGURATIONS,
         "service": "the Service",
         "endpoints": "its EndpointSlices",
@@ -158,6 +158,7 @@ CHECK_READS: Mapping[str, str] = MappingProxyType(
         ),
         "rights": "a SubjectAccessReview for each right",
         "configuration": "the ConfigMap",
+        "policies": "the SpreadPolicies, the ConfigMap, flags of the Deployment",
         "kubernetes": "`/version` of the API server",
         "gates": "`/metrics` of the API server, the ConfigMap",
         "other-writers": "policies of Kyverno, Gatekeeper and Kubernetes; dry runs of plain pods",

@@ -157,6 +157,7 @@ def build_installation(**changes: Any) -> Installation:
         "pods": Lookup((pod("evenspread-1"), pod("evenspread-2"))),
         "budgets": budget(),
         "configuration": configuration(),
+        "policies": Lookup(()),
         "authority": secret("ca.crt", CA),
         "serving": Lookup(),
         "rights": {right: Lookup(True) for right in list_needed_rights("evenspread", "self")},

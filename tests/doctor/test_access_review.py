@@ -6,7 +6,7 @@ import pytest
 from tests.apiserver import ApiServer, refuse, respond
 from tests.doctor.api import client_of
 from webhook.cluster.protocol import Response
-from webhook.doctor.access_review import review_rights
+from webhook.doctor.access_review import ReviewedServer, review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.objects import ConfigMap
 from webhook.doctor.rights import (
@@ -17,6 +17,7 @@ from webhook.doctor.rights import (
     list_scale_down_rights,
 )
 from webhook.doctor.workload import Deployment
+from webhook.policy.defaulting.profiles import Profile, ScaleDown
 from webhook.policy.kinds import KindRow
 
 REVIEWS = "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -50,7 +51,9 @@ KINDS = {"resources": [{"name": "fleets", "kind": "Fleet"}]}
 async def test_every_needed_right_is_reviewed(response: Response, allowed: bool) -> None:
     api = ApiServer(answers={REVIEWS: response})
 
-    found = await review_rights(DoctorClient(api), "evenspread", "shop", DEPLOYMENT, None)
+    found = await review_rights(
+        DoctorClient(api), "evenspread", "shop", ReviewedServer(DEPLOYMENT, None)
+    )
 
     assert list(found) == [
         *list_needed_rights("evenspread", "self"),
@@ -63,7 +66,7 @@ async def test_every_needed_right_is_reviewed(response: Response, allowed: bool)
 
 async def test_a_review_that_is_refused_leaves_the_right_unknown() -> None:
     found = await review_rights(
-        client_of({REVIEWS: refuse("no")}), "evenspread", "shop", None, None
+        client_of({REVIEWS: refuse("no")}), "evenspread", "shop", ReviewedServer(None, None)
     )
 
     assert {lookup.problem for lookup in found.values()} == {
@@ -86,7 +89,10 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
     fleets = (KindRow("example.com", "v1", "Fleet", "fleets"),)
 
     found = await review_rights(
-        client, "evenspread", "shop", auditing, ConfigMap({"config.yaml": TEMPLATES})
+        client,
+        "evenspread",
+        "shop",
+        ReviewedServer(auditing, ConfigMap({"config.yaml": TEMPLATES})),
     )
 
     expected = (
@@ -97,12 +103,18 @@ async def test_the_rights_of_audits_are_reviewed_if_the_server_audits() -> None:
     assert list(found) == [*dict.fromkeys(expected)]
 
 
-async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_spread() -> None:
-    api = ApiServer(answers={REVIEWS: ALLOWED})
+KEEPING_FILE = ConfigMap({"config.yaml": KEEPING})
+KEEPING_POLICY = Profile(name="keeping", scale_down=ScaleDown.KEEP_SPREAD)
 
-    found = await review_rights(
-        DoctorClient(api), "evenspread", "shop", None, ConfigMap({"config.yaml": KEEPING})
-    )
+
+@pytest.mark.parametrize("policies", [(), (KEEPING_POLICY,)], ids=["a profile", "a policy too"])
+async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_spread(
+    policies: tuple[Profile, ...],
+) -> None:
+    api = ApiServer(answers={REVIEWS: ALLOWED})
+    server = ReviewedServer(None, KEEPING_FILE, policies)
+
+    found = await review_rights(DoctorClient(api), "evenspread", "shop", server)
 
     expected = (
         *list_needed_rights("evenspread", "self"),
@@ -111,6 +123,27 @@ async def test_the_rights_to_pods_are_reviewed_once_if_a_profile_keeps_the_sprea
     )
     assert list(found) == [*dict.fromkeys(expected)]
     assert len(api.requests) == len(found)
+
+
+POD_RIGHTS = set(list_scale_down_rights("evenspread", keeps_spread=True, repairs=False))
+
+
+@pytest.mark.parametrize(("source", "reviewed"), [("both", True), ("file", False)])
+async def test_spread_policies_decide_on_rights_where_they_count(
+    source: str, reviewed: bool
+) -> None:
+    args = ["serve", f"--policies={source}"]
+    pod_spec = {"containers": [{"args": args}]}
+    server = msgspec.convert({"spec": {"template": {"spec": pod_spec}}}, Deployment)
+
+    found = await review_rights(
+        client_of({REVIEWS: ALLOWED}),
+        "evenspread",
+        "shop",
+        ReviewedServer(server, None, (KEEPING_POLICY,)),
+    )
+
+    assert (found.keys() >= POD_RIGHTS) is reviewed
 
 
 OWNERS: dict[str, tuple[dict[str, Response], tuple[KindRow, ...]]] = {
@@ -130,7 +163,7 @@ async def test_configured_controllers_are_reviewed_if_they_exist(
     client = client_of({REVIEWS: ALLOWED, **responses})
     config_map = ConfigMap({"config.yaml": FLEET})
 
-    found = await review_rights(client, "evenspread", "shop", None, config_map)
+    found = await review_rights(client, "evenspread", "shop", ReviewedServer(None, config_map))
 
     assert list(found) == [
         *list_needed_rights("evenspread", "self", owners),

@@ -12,6 +12,7 @@ from webhook.cluster.protocol import Response
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.collect import DoctorTarget, collect_installation
 from webhook.doctor.installation import Installation, NotReadableError
+from webhook.doctor.rights import Right
 from webhook.errors import ApiError
 from webhook.policy.request import Hook
 
@@ -110,6 +111,31 @@ async def test_unreadable_metrics_leave_the_gates_unknown() -> None:
 async def test_a_server_without_a_version_is_no_api_server(response: Response) -> None:
     with pytest.raises(ApiError, match="answered 200 to the request for its version"):
         await collect({"GET /version": response})
+
+
+SPREAD_POLICIES = "GET /apis/evenspread.io/v1alpha1/spreadpolicies"
+KEEPING: dict[str, Any] = {
+    "apiVersion": "evenspread.io/v1alpha1",
+    "kind": "SpreadPolicy",
+    "metadata": {"name": "a"},
+    "spec": {"scaleDown": "KeepSpread", "defaultConstraints": []},
+}
+
+
+async def test_spread_policies_are_read_and_decide_on_the_rights() -> None:
+    found = await collect({**VERSION, SPREAD_POLICIES: respond({"items": [KEEPING]})})
+
+    assert [policy.name for policy in found.policies.value or ()] == ["a"]
+    assert Right("watch", "", "pods") in found.rights
+    without = await collect(VERSION)
+    assert without.policies.value is None
+    assert Right("watch", "", "pods") not in without.rights
+
+
+async def test_spread_policies_that_may_not_be_listed_are_a_problem() -> None:
+    found = await collect({**VERSION, SPREAD_POLICIES: refuse("no")})
+
+    assert found.policies.problem == "needs list on spreadpolicies.evenspread.io"
 
 
 ASSIGN = "GET /apis/mutations.gatekeeper.sh/v1/assign"

@@ -18,7 +18,7 @@ from tests.e2e.objects import LONG, constraints, rounds, service, workload
 from tests.e2e.replica import Registered, Replica, by_url
 from tests.e2e.spreadpolicies import SOFT, VERSION, defined, definition, remove, spread_policy
 
-CHANGES = rounds(10, 100)
+CALLS = rounds(200, 6000)  # while policies change
 SEEN_S = 2.0  # in the long form; alone it takes 20 ms
 DISCOVERY_S = 180.0  # while a kind is absent, servers look for it every half minute
 
@@ -144,9 +144,10 @@ def test_changes_under_load_lose_no_call_and_are_seen_at_once(
             seen = partial(have_skew, control_plane, namespace, 2)
             until(seen, "the first policy", patience_s=DISCOVERY_S)
         running = [threads.submit(load.run) for _ in range(2)]
+        began = time.monotonic()
         try:
-            for skew in range(10, 10 + CHANGES):
-                changed = time.monotonic()
+            while len(load.replies) < CALLS:
+                skew, changed = 10 + len(late), time.monotonic()
                 change(control_plane, skewed("a", skew))
                 until(partial(load.has_seen, skew), f"a skew of {skew}")
                 until(partial(have_skew, control_plane, other, skew), "the same skew")
@@ -155,10 +156,16 @@ def test_changes_under_load_lose_no_call_and_are_seen_at_once(
             load.enough.set()
         for task in running:
             task.result()
+    took = time.monotonic() - began
     control_plane.api.delete(skewed("a", 2))
-    print(f"{len(load.replies)} calls, {len(load.failed)} failed; latest {max(late):.3f} s")
+    most = sorted(late)[len(late) * 99 // 100]  # of one in a hundred, any process may stand still
+    print(
+        f"{len(load.replies)} calls, {len(load.replies) / took:.0f} a second, "
+        f"{len(load.failed)} failed; {len(late)} changes, 99 of 100 seen after {most:.3f} s, "
+        f"the latest after {max(late):.3f} s"
+    )
     assert load.failed == []
-    assert not LONG or max(late) < SEEN_S
+    assert not LONG or most < SEEN_S
 
 
 @pytest.mark.usefixtures("kind")

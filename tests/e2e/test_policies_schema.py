@@ -298,6 +298,8 @@ def test_kubectl_shows_order_age_and_constraints(control_plane: ControlPlane) ->
         assert '[{"maxSkew":3,"topologyKey":"kubernetes.io/hostname",' in wide
         explained = control_plane.kubectl("explain", "spreadpolicy.spec.match").stdout
         assert "Conditions that a pod must all match" in explained
+        for path in ("spreadpolicy.spec", "spreadpolicy.status"):
+            assert "<empty>" not in control_plane.kubectl("explain", path).stdout
     finally:
         api.delete(made)
 

@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.build import pod, review_body
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
+from tests.e2e import exceptions, spreadpolicies
 from tests.e2e.replica import CONFIG, Replica
 
 PATIENCE_S = 60.0
+RBAC = spreadpolicies.CRD.with_name("rbac.yaml")
 
 
 @pytest.fixture
@@ -49,6 +52,64 @@ def test_without_facts_calls_are_refused_with_retry_after(powerless: Replica) ->
     assert len(refused) >= 6
     assert all("failed: " in line for line in refused)
     assert lines[-1] == "not ready"
+
+
+@pytest.fixture
+def unprivileged(control_plane: ControlPlane, tmp_path: Path) -> Iterator[tuple[Replica, str]]:
+    """A server without the rights of the kinds of evenspread, and the name of its ClusterRole."""
+    (role,) = (one for one in yaml.safe_load_all(RBAC.read_text()) if one["kind"] == "ClusterRole")
+    namespace = control_plane.create_namespace()
+    role["metadata"] = {"name": namespace}
+    role["rules"] = [rule for rule in role["rules"] if rule["apiGroups"] != ["evenspread.io"]]
+    subject = {"kind": "ServiceAccount", "name": "default", "namespace": namespace}
+    group = "rbac.authorization.k8s.io"
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": namespace},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": namespace},
+        "subjects": [subject],
+    }
+    control_plane.api.create(role)
+    control_plane.api.create(binding)
+    kubeconfig = control_plane.kubeconfig_of(namespace, "default")
+    with (
+        spreadpolicies.defined(control_plane),
+        exceptions.defined(control_plane),
+        Replica(tmp_path, kubeconfig, CONFIG) as started,
+    ):
+        yield started, namespace
+    control_plane.api.delete(binding)
+    control_plane.api.delete(role)
+
+
+def test_a_server_without_the_rights_of_policies_is_ready_and_says_so(
+    control_plane: ControlPlane, unprivileged: tuple[Replica, str]
+) -> None:
+    replica, role = unprivileged
+    replica.wait()
+
+    lines = replica.page("/readyz?verbose").splitlines()
+    for kind in ("SpreadPolicy", "SpreadPolicyException"):
+        (line,) = (line for line in lines if line.startswith(f"[+]cache {kind}.evenspread.io "))
+        assert "degraded: " in line
+        assert "is forbidden" in line
+    assert lines[-1] == "ok"
+    messages = [line["message"] for line in replica.lines if line["event"] == "policy"]
+    assert [one for one in messages if one.startswith("SpreadPolicies do not count: ")]
+
+    path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}"
+    granted = {"apiGroups": ["evenspread.io"], "resources": ["*"], "verbs": ["list", "watch"]}
+    patch = [{"op": "add", "path": "/rules/-", "value": granted}]
+    reply = control_plane.api.request(
+        "PATCH", path, patch, content_type="application/json-patch+json"
+    )
+    assert reply.status == 200, reply.body
+    until(
+        lambda: replica.metric("cache_synced", kind="SpreadPolicy.evenspread.io") == 1,
+        "the right to be used",
+        patience_s=PATIENCE_S,
+    )
 
 
 def test_an_api_server_that_does_not_answer_is_waited_for(

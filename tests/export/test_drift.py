@@ -1,6 +1,7 @@
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.build import FakeFacts, policy, profile
@@ -52,6 +53,26 @@ def test_a_changed_specification_is_drift(index: int, changes: dict[str, Any]) -
 
     assert (found.kind, found.name) == (KINDS[index], "evenspread-cluster")
     assert found.stored == {**(found.exported or {}), **changes}
+
+
+def shuffled(value: Any) -> Any:
+    """The same value, with the members of all objects in the reverse order."""
+    if isinstance(value, dict):
+        return {key: shuffled(inner) for key, inner in reversed(value.items())}
+    return [shuffled(one) for one in value] if isinstance(value, list) else value
+
+
+def test_a_changed_specification_has_its_members_in_the_order_of_the_export() -> None:
+    objects = [{**one, "spec": shuffled(one["spec"])} for one in stored()]
+    objects[0]["spec"] |= {"failurePolicy": "Fail", "paramKind": {"kind": "ConfigMap"}}
+    objects[0]["spec"]["matchConditions"].append({"name": "more", "expression": "true"})
+
+    (found,) = drift(objects)
+
+    expected = copy.deepcopy(dict(found.exported or {}))
+    expected |= {"failurePolicy": "Fail", "paramKind": {"kind": "ConfigMap"}}
+    expected["matchConditions"].append({"name": "more", "expression": "true"})
+    assert msgspec.json.encode(found.stored) == msgspec.json.encode(expected)
 
 
 @pytest.mark.parametrize(

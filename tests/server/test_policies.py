@@ -184,6 +184,22 @@ async def test_the_start_waits_for_a_list_that_is_refused_at_first() -> None:
     assert watched.calls == [{"a": 1}]
 
 
+async def test_without_the_right_to_list_them_none_is_in_force_until_it_is_granted() -> None:
+    watched = Watched(ApiServer(policy("a", 1)))
+    path = "GET /apis/evenspread.io/v1alpha1/spreadpolicies"
+    watched.server.answers[path] = refuse("spreadpolicies is forbidden")
+    async with watched.running():
+        assert watched.calls == [{}]
+        assert not watched.watcher.reflector.resource.required
+
+        del watched.server.answers[path]
+        await settled(lambda: watched.calls[-1] == {"a": 1})
+
+    (message,) = watched.messages
+    assert message.startswith("SpreadPolicies do not count: ")
+    assert "spreadpolicies is forbidden; grant the verbs list and watch" in message
+
+
 async def test_a_start_that_is_cancelled_leaves_no_task() -> None:
     server = ApiServer()
     server.otherwise = refuse("never", 503)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.apiserver import ApiServer, Json
+from tests.apiserver import ApiServer, Json, refuse
 from tests.background import working
 from tests.cluster.environment import reflector_environment
 from tests.server.serving import PATIENCE, server_context, settled
@@ -51,7 +51,7 @@ class WatchedExceptions:
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         async with asyncio.timeout(PATIENCE):
-            await self.watcher.reflector.run_until_synced()
+            await self.watcher.start()
             async with working(self.watcher.reflector.run()):
                 yield
 
@@ -75,6 +75,23 @@ async def test_without_the_kind_there_are_no_exceptions_until_it_appears() -> No
 
         watched.server.add(policy_exception("a"))
         await settled(lambda: watched.reasons == {"a": "old"})
+
+
+async def test_without_the_right_to_list_them_none_counts_until_it_is_granted() -> None:
+    watched = WatchedExceptions(ApiServer(policy_exception("a")))
+    path = "GET /apis/evenspread.io/v1alpha1/spreadpolicyexceptions"
+    watched.server.answers[path] = refuse("spreadpolicyexceptions is forbidden")
+    assert watched.events is not None
+    async with watched.running(), working(watched.events.run()):
+        assert watched.reasons == {}
+        await settled(lambda: bool(watched.server.writes))
+
+        del watched.server.answers[path]
+        await settled(lambda: watched.reasons == {"a": "old"})
+
+    (written,) = watched.server.writes
+    assert written.content["reason"] == "SpreadPolicyExceptionsForbidden"
+    assert "spreadpolicyexceptions is forbidden; grant the verbs" in written.content["message"]
 
 
 async def test_an_end_takes_effect_without_a_change() -> None:

@@ -6,13 +6,16 @@ and stay in the cluster until a user deletes them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
 import msgspec
 
 from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
+
+FROM_DEFAULTS = "defaults"
+"""What an exception exempts from besides rules."""
 
 
 class ExemptionSource(StrEnum):
@@ -35,6 +38,8 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         is_expired: Whether it has ended, so that it has no effect.
         exempted: Number of findings that it exempts.
         is_ignored: Whether it has no effect, since its namespace has too many before it by name.
+        forbidden: Those of its rules, and ``defaults``, from which no object can be exempted, since
+            the configuration or its profiles have ``exemptible: false``.
     """
 
     namespace: str
@@ -46,11 +51,15 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     is_expired: bool = msgspec.field(name="expired")
     exempted: int
     is_ignored: bool = msgspec.field(name="ignored", default=False)
+    forbidden: tuple[str, ...] = ()
 
     @property
     def scope(self) -> str:
-        """What it exempts from, as ``TSC101, defaults``."""
-        return ", ".join((*self.rules, *(["defaults"] if self.defaults else [])))
+        """What it exempts from, as ``TSC101, defaults``, and what it cannot exempt from."""
+        return ", ".join(
+            f"{one} (no effect: exemptible is false)" if one in self.forbidden else one
+            for one in _list_scope(self.rules, defaults=self.defaults)
+        )
 
     @property
     def term(self) -> str:
@@ -60,6 +69,10 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         if not self.expires:
             return "without end"
         return f"expired {self.expires}" if self.is_expired else f"until {self.expires}"
+
+
+def _list_scope(rules: Sequence[str], *, defaults: bool) -> Sequence[str]:
+    return (*rules, FROM_DEFAULTS) if defaults else rules
 
 
 def _format_time(time: datetime) -> str:
@@ -75,6 +88,7 @@ def report_exceptions(
     exceptions: Iterable[PolicyException],
     exempted: Mapping[tuple[str, str], int],
     now: datetime,
+    is_exemptible: Callable[[str], bool] = lambda _: True,
 ) -> tuple[ExceptionReport, ...]:
     """
     Report exceptions, sorted by namespace and name.
@@ -82,6 +96,7 @@ def report_exceptions(
     Args:
         exempted: Namespace and name of an exception -> findings that it exempts.
         now: The time of the audit; aware.
+        is_exemptible: Whether an exception from a rule, or ``FROM_DEFAULTS``, can have an effect.
     """
     numbers = Counter[str]()
     reports: list[ExceptionReport] = []
@@ -97,6 +112,11 @@ def report_exceptions(
             is_expired=one.is_expired(now),
             exempted=exempted.get((one.namespace, one.name), 0),
             is_ignored=numbers[one.namespace] > MOST_EXCEPTIONS,
+            forbidden=tuple(
+                scope
+                for scope in _list_scope(one.rules, defaults=one.defaults)
+                if not is_exemptible(scope)
+            ),
         )
         reports.append(report)
     return tuple(reports)

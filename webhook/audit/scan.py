@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.defaultedpods import count_defaulted
-from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
+from webhook.audit.exemptionreport import FROM_DEFAULTS, ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
@@ -135,7 +135,14 @@ def _report_exceptions(
         if finding.exception
     )
     audited = (one for one in inventory.exceptions if options.includes_namespace(one.namespace))
-    return report_exceptions(audited, exempted, options.now)
+    policy = options.policy
+
+    def is_exemptible(scope: str) -> bool:
+        if scope == FROM_DEFAULTS:  # without profiles, they are no restriction
+            return not policy.profiles or policy.has_exemptible_defaults
+        return policy.is_exemptible(scope)
+
+    return report_exceptions(audited, exempted, options.now, is_exemptible)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:

@@ -11,6 +11,7 @@ from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.facts import FactsSources, read_facts, takes_sources
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
+from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.output import (
     OutputFormat,
     OutputTarget,
@@ -79,13 +80,19 @@ def export(
     project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
-    """Write the objects and what they do not do, or compare them with those of a cluster."""
+    """
+    Write the objects and what they do not do, or compare them with those of a cluster.
+
+    SpreadPolicies of facts count, and with ``--check`` those of the cluster.
+    """
     requested = read_policy(project=project, **policy_options)
     _check_options(form, check=check, output_dir=output_dir)
     inputs = Inputs((), project=project)
     if check and any(profile.system for profile in requested.policy.profiles):
         sources = replace(sources, live=sources.live or ServerOptions())
     facts = read_facts(sources, (), requested.configuration.owner_selectors, inputs)
+    compared = ServerOptions() if check else None
+    requested = add_spread_policies(requested, inputs, sources.live or compared)
     found = False
     if form == STATIC:
         _require(requested, STATIC_SINCE, "policies in files")

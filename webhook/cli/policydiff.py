@@ -63,6 +63,9 @@ def diff(
     requested = read_policy(project=project, **policy_options)
     proposed = Inputs(filename, project=project)
     proposal = read_proposal(proposed, remove)
+    if proposed.problems:  # part of a change is another change
+        proposed.report()
+        return outcome(findings=False, unfinished=True)
     sources, inputs = sources.or_current_context(()), Inputs((), project=project)
     inside = resolve_namespace(namespace, sources)
     owners = requested.configuration.owner_selectors
@@ -75,7 +78,7 @@ def diff(
     with open_cluster(sources.live, manifests, owners, everywhere=not namespace) as cluster:
         comparison = PolicyComparison(change, cluster, selector)
         found = _compare(change, comparison, _find_namespaces(cluster, namespace))
-    inputs.problems += [*proposed.problems, *comparison.problems]
+    inputs.problems += comparison.problems
     if not comparison.workloads:
         where = ", ".join(sources.paths) or "the cluster"
         inputs.report_nothing(describe_selected(WORKLOAD, selector), where)

@@ -209,7 +209,8 @@ def _list_pods(store: Store[Any]) -> Resource:
 
 def describe_policies(store: SpreadPolicyStore) -> Resource:
     """Build the resource of SpreadPolicies, which are no facts of a cluster."""
-    return Resource(str(SPREAD_POLICY), store, decode_policy, SPREAD_POLICY, version=POLICY_VERSION)
+    key = SPREAD_POLICY
+    return Resource(str(key), store, decode_policy, key, required=False, version=POLICY_VERSION)
 
 
 def describe_exceptions(store: PolicyExceptionStore) -> Resource:
@@ -220,6 +221,7 @@ def describe_exceptions(store: PolicyExceptionStore) -> Resource:
         decode_exception,
         POLICY_EXCEPTION,
         find_selector=_value_decoder(("spec", "selector"), msgspec.Raw),
+        required=False,
         version=POLICY_VERSION,
         keeps_last=True,
     )

@@ -112,6 +112,15 @@ class DoctorClient:
         needs = describe_right("list", place, namespace)
         return _decode_response(result, needs, partial(_decode_items, kind))
 
+    async def list_custom(
+        self, place: ResourcePath, decode: Callable[[bytes], T]
+    ) -> Lookup[tuple[T, ...]]:
+        """List all objects of a custom kind; absent if the API server does not have the kind."""
+        result = await self.send("GET", place.collection)
+        if result.status == HTTPStatus.NOT_FOUND:
+            return Lookup()
+        return _decode_response(result, describe_right("list", place), partial(_decode_all, decode))
+
     async def get_text(self, path: str, needs: str, query: Query = NO_QUERY) -> Lookup[str]:
         """Get a page of text, whatever its status is: an unready replica responds with 503."""
         result = await self.send("GET", path, query=query)
@@ -146,8 +155,12 @@ def _decode_response(
 
 
 def _decode_items(kind: type[T], body: bytes) -> tuple[T, ...]:
+    return _decode_all(msgspec.json.Decoder(kind).decode, body)
+
+
+def _decode_all(decode: Callable[[bytes], T], body: bytes) -> tuple[T, ...]:
     listed = msgspec.json.decode(body, type=_List)
-    return tuple(msgspec.json.decode(item, type=kind) for item in listed.items or ())
+    return tuple(decode(bytes(item)) for item in listed.items or ())
 
 
 def _read_warnings(headers: Sequence[str]) -> tuple[str, ...]:

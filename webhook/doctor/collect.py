@@ -8,6 +8,7 @@ and the API server stores no access review.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,14 +16,23 @@ from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
 from webhook.cluster.protocol import DECODE_ERRORS
+from webhook.cluster.spreadpolicies import decode_policy
+from webhook.config.spreadpolicies import POLICY_API_VERSION
 from webhook.doctor import workload
-from webhook.doctor.access_review import review_rights
+from webhook.doctor.access_review import ReviewedServer, review_rights
 from webhook.doctor.client import DoctorClient
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
-from webhook.doctor.installation import REGISTRATIONS, Installation, Lookup, Replica
+from webhook.doctor.installation import (
+    REGISTRATIONS,
+    Installation,
+    Lookup,
+    Replica,
+    read_profiles,
+)
 from webhook.doctor.metrics import read_feature_gates
 from webhook.doctor.objects import ConfigMap, PolicyObject, Secret, WebhookConfiguration
 from webhook.errors import ApiError
+from webhook.policy.nesting import decode_nested
 from webhook.policy.request import Hook
 
 INSTALLATION_NAMESPACE = "evenspread"  # default if neither the user nor a webhook names one
@@ -35,6 +45,7 @@ _SERVICES, _PODS, _CONFIG_MAPS, _SECRETS = (
 _SLICES = ResourcePath("/apis/discovery.k8s.io/v1", "endpointslices")
 _DEPLOYMENTS = ResourcePath("/apis/apps/v1", "deployments")
 _BUDGETS = ResourcePath("/apis/policy/v1", "poddisruptionbudgets")
+_POLICIES = ResourcePath(f"/apis/{POLICY_API_VERSION}", "spreadpolicies")
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,7 @@ async def collect_installation(
     pods = await client.list_objects(
         _PODS, workload.ServerPod, namespace, {"labelSelector": _build_pod_selector(found)}
     )
+    policies = await client.list_custom(_POLICIES, partial(decode_nested, decode_policy))
     page = await client.get_text("/metrics", "get on the path /metrics")
     probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
     return Installation(
@@ -110,8 +122,16 @@ async def collect_installation(
         serving=await client.get_object(_SECRETS, Secret, found.secret_name, namespace)
         if found.secret_name
         else Lookup(),
+        policies=policies,
         rights=await review_rights(
-            client, name, namespace, deployment.or_none, configuration.or_none
+            client,
+            name,
+            namespace,
+            ReviewedServer(
+                deployment.or_none,
+                configuration.or_none,
+                read_profiles(policies.or_none or ()),
+            ),
         ),
         features=Lookup(read_feature_gates(page.or_none or ""), problem=page.problem),
         replicas=target.replicas

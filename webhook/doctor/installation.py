@@ -4,7 +4,7 @@ An installation as ``collect`` found it: one immutable value that every check re
 A ``Lookup`` holds an object, its absence, or the reason why it could not be read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -12,12 +12,15 @@ from typing import Generic, TypeVar
 from cryptography import x509
 
 from webhook.cluster.discovery import ResourcePath
+from webhook.cluster.spreadpolicies import SpreadPolicyObject
+from webhook.config.spreadpolicies import MergedProfiles, merge_profiles
 from webhook.doctor import workload
 from webhook.doctor.configmap import InstalledConfiguration, read_if_valid
 from webhook.doctor.objects import ConfigMap, Secret, Webhook, WebhookConfiguration
 from webhook.doctor.probes import ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
 from webhook.errors import SourceError
+from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
 
@@ -34,6 +37,11 @@ REGISTRATIONS = {
     for hook, kind in CONFIGURATION_KINDS.items()
 }
 """Webhook -> the request path of its configurations."""
+
+
+def read_profiles(policies: Iterable[SpreadPolicyObject]) -> list[Profile]:
+    """Return the profiles of the SpreadPolicies that can be read."""
+    return [one.found.profile for one in policies if one.found is not None]
 
 
 class NotReadableError(SourceError):
@@ -114,6 +122,7 @@ class Installation:
         mutating: All mutating webhook configurations.
         slices: EndpointSlices of the Service.
         budgets: PodDisruptionBudgets of the namespace.
+        policies: The SpreadPolicies; None if the API server does not have the kind.
         authority: Secret of certificate mode ``self``.
         serving: Secret of certificate mode ``files``; None if the Deployment mounts none.
         rights: Needed right -> whether the ServiceAccount has it.
@@ -138,6 +147,7 @@ class Installation:
     pods: Lookup[tuple[workload.ServerPod, ...]]
     budgets: Lookup[tuple[workload.DisruptionBudget, ...]]
     configuration: Lookup[ConfigMap]
+    policies: Lookup[tuple[SpreadPolicyObject, ...]]
     authority: Lookup[Secret]
     serving: Lookup[Secret]
     rights: Mapping[Right, Lookup[bool]]
@@ -183,6 +193,23 @@ class Installation:
             NotReadableError: The ConfigMap could not be read.
         """
         return read_if_valid(self.configuration.value, self.settings, self.kubernetes)
+
+    @property
+    def merged_profiles(self) -> MergedProfiles | None:
+        """
+        The profiles of the configuration and of SpreadPolicies, as the setting ``policies`` says.
+
+        None if the configuration is missing or has errors.
+
+        Raises:
+            NotReadableError: The ConfigMap or the SpreadPolicies could not be read.
+        """
+        found, source = self.valid_configuration, self.settings.get("policies")
+        if found is None:
+            return None
+        files = () if source == "resource" else found.configuration.profiles
+        objects = () if source == "file" else self.policies.value or ()
+        return merge_profiles(files, [one.found for one in objects if one.found is not None])
 
     @property
     def mode(self) -> str:

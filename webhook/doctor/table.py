@@ -7,7 +7,7 @@ The table of all checks.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from webhook.doctor.checks import binding, cluster, registration, serving, trust
+from webhook.doctor.checks import binding, cluster, policies, registration, serving, trust
 from webhook.doctor.findings import CheckResult, DoctorFinding
 from webhook.doctor.installation import Installation, NotReadableError
 
@@ -65,6 +65,7 @@ CHECKS = (
              trust.check_certificates),
     CheckRow("rights", "the ServiceAccount has every right that it needs", cluster.check_rights),
     CheckRow("configuration", "the configuration is valid", cluster.check_configuration),
+    CheckRow("policies", "the server uses all SpreadPolicies", policies.check_policies),
     CheckRow("kubernetes", "the version of the API server is supported",
              cluster.check_kubernetes_version),
     CheckRow("gates", "feature gates agree with those of the API server", cluster.check_gates),

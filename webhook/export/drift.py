@@ -8,6 +8,7 @@ Source: kubernetes pkg/apis/admissionregistration/v1 defaults.go.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -55,11 +56,27 @@ def find_policy_drift(
         found = named.get((kind, name))
         specification = complete_specification(manifest["spec"])
         if found is None or found["spec"] != specification:
-            yield PolicyDrift(kind, name, specification, found and found["spec"])
+            yield PolicyDrift(kind, name, specification, found and _arrange(found, specification))
     for (kind, name), manifest in named.items():
         labels: Manifest = manifest["metadata"].get("labels") or {}
         if (kind, name) not in wanted and labels.get(EXPORT_LABEL) == form:
             yield PolicyDrift(kind, name, None, manifest["spec"])
+
+
+def _arrange(stored: Manifest, exported: Mapping[str, Any]) -> Manifest:
+    """Return a stored specification with the members in the order of the export, for a diff."""
+    arranged: Manifest = _arrange_value(stored["spec"], exported)
+    return arranged
+
+
+def _arrange_value(value: Any, like: Any) -> Any:
+    if isinstance(value, Mapping) and isinstance(like, Mapping):
+        known = [key for key in like if key in value]
+        others = [key for key in value if key not in like]
+        return {key: _arrange_value(value[key], like.get(key)) for key in (*known, *others)}
+    if isinstance(value, list) and isinstance(like, Sequence):
+        return [_arrange_value(*pair) for pair in zip_longest(value, like[: len(value)])]
+    return value
 
 
 def _identify(manifest: Manifest) -> tuple[str, str]:

@@ -12,11 +12,14 @@ from typing import NoReturn
 
 from webhook.cluster.caches import Supervise
 from webhook.cluster.discovery import describe_policies
-from webhook.cluster.reflector import Reflector, ReflectorEnvironment
+from webhook.cluster.optionalkinds import OptionalKind
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.cluster.spreadpolicies import SpreadPolicyObject, SpreadPolicyStore
 from webhook.config.spreadpolicies import SpreadPolicy, read_spread_policies
 from webhook.manifests import Document, read_documents
 from webhook.server.events import TaskObservers
+
+GRANT = "grant the verbs list and watch to the ServiceAccount, as the chart does"
 
 UNREADABLE = "shape"  # the reason of such objects in evenspread_objects_skipped_total
 
@@ -57,7 +60,8 @@ class PolicyWatcher:
         """
         self._changed = asyncio.Event()
         self._store = SpreadPolicyStore(self._changed.set)
-        self.reflector = Reflector(describe_policies(self._store), environment)
+        self._kind = OptionalKind(describe_policies(self._store), environment)
+        self.reflector = self._kind.reflector
         self._observers = observers
         self._enforce = enforce
         self._reported: Mapping[str, str] = {}
@@ -71,9 +75,12 @@ class PolicyWatcher:
         """
         Wait until the policies have been listed, and put them in force.
 
-        No pod may miss its defaults because it is created before the policies are known.
+        No pod may miss its defaults because it is created before the policies are known. Without
+        the right to list them, none is in force until it is granted.
         """
-        await self.reflector.run_until_synced()
+        if not await self._kind.list():
+            message = f"SpreadPolicies do not count: {self.reflector.problem}; {GRANT}"
+            self._observers.warn("policy", "SpreadPoliciesForbidden", message)
         self._apply()
 
     async def run(self, supervise: Supervise) -> NoReturn:

@@ -9,10 +9,12 @@ good version of an exception that can no longer be read.
 from dataclasses import replace
 
 from webhook.cluster.discovery import SkippedObject, describe_exceptions
+from webhook.cluster.optionalkinds import OptionalKind
 from webhook.cluster.policyexceptions import Clock, PolicyExceptionStore
 from webhook.cluster.quota import NamespaceQuota
-from webhook.cluster.reflector import Reflector, ReflectorEnvironment
+from webhook.cluster.reflector import ReflectorEnvironment
 from webhook.server.events import EventRecorder
+from webhook.server.policies import GRANT
 
 NAMESPACE_BYTES_OF_EXCEPTIONS = 4 * 1024 * 1024
 """Maximum bytes of a namespace's exceptions: ten times what 100 with large selectors take."""
@@ -44,7 +46,18 @@ class ExceptionWatcher:
         self._events = events
         self._reported: set[tuple[str, str, str]] = set()
         environment = replace(environment, report_skipped=self._report_skipped)
-        self.reflector = Reflector(describe_exceptions(self.store), environment)
+        self._kind = OptionalKind(describe_exceptions(self.store), environment)
+        self.reflector = self._kind.reflector
+
+    async def start(self) -> None:
+        """
+        Wait until the exceptions have been listed.
+
+        Without the right to list them, none counts until it is granted.
+        """
+        if not await self._kind.list() and self._events is not None:
+            message = f"SpreadPolicyExceptions do not count: {self.reflector.problem}; {GRANT}"
+            self._events.record("SpreadPolicyExceptionsForbidden", message, warning=True)
 
     def _report_skipped(self, kind: str, skipped: SkippedObject) -> None:
         """Report a skipped exception as other objects are, and with an Event for each reason."""

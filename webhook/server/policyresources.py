@@ -49,7 +49,7 @@ class PolicyResources:
     async def start(self) -> None:
         """Wait until all have been listed, and put the policies in force."""
         if self.exceptions is not None:
-            await self.exceptions.reflector.run_until_synced()
+            await self.exceptions.start()
         if self.policies is not None:
             await self.policies.start()
 

@@ -18,6 +18,8 @@ from tests.doctor.installations import (
     registered,
     replica,
 )
+from webhook.cluster.spreadpolicies import SpreadPolicyObject
+from webhook.config.spreadpolicies import check_spread_policy
 from webhook.doctor.installation import Lookup
 from webhook.doctor.objects import Webhook, WebhookConfiguration
 from webhook.policy.request import Hook
@@ -66,10 +68,36 @@ def test_it_is_healthy_if_a_profile_needs_it() -> None:
     assert find_deviations(build_installation(**changes)) == {}
 
 
+POLICY = SpreadPolicyObject(
+    found=check_spread_policy(
+        {
+            "apiVersion": "evenspread.io/v1alpha1",
+            "kind": "SpreadPolicy",
+            "metadata": {"name": "keeping"},
+            "spec": {"scaleDown": "KeepSpread", "defaultConstraints": []},
+        }
+    )
+)
+
+
+def test_it_is_healthy_if_a_spread_policy_needs_it() -> None:
+    changes = {"policies": Lookup((POLICY,)), "configurations": binding()}
+
+    assert find_deviations(build_installation(**changes)).keys() <= {"policies"}
+
+
+def test_it_is_missing_for_a_spread_policy() -> None:
+    found = find_deviations(build_installation(policies=Lookup((POLICY,))))
+
+    (finding,) = found["binding"].findings
+    assert "pods are labelled, and get no rank" in finding.message
+    assert "policies.keepSpread: true" in finding.advice
+
+
 def test_a_webhook_that_no_profile_needs_is_noted() -> None:
     assert_reported(
         {"configurations": binding()},
-        {"binding": "no profile of the configuration has"},
+        {"binding": "no profile has scaleDown: KeepSpread"},
         is_note=True,
     )
 

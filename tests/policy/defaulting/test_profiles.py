@@ -193,6 +193,37 @@ def test_a_rule_is_off_if_it_is_off_everywhere(
 
 
 @pytest.mark.parametrize(
+    ("forbidden", "of_profile", "exemptible"),
+    [
+        ((), {}, True),
+        (("TSC101",), {}, False),
+        (("TSC101",), {"TSC101": True}, True),
+        (("TSC101",), {"TSC101": False, "TSC102": True}, False),
+        ((), {"TSC101": False}, True),
+    ],
+)
+def test_a_rule_is_exemptible_if_it_is_anywhere(
+    forbidden: tuple[str, ...], of_profile: Mapping[str, bool], exemptible: bool
+) -> None:
+    in_force = policy(
+        profile(exemptible=of_profile), profile(), not_exemptible=frozenset(forbidden)
+    )
+
+    assert in_force.is_exemptible("TSC101") is exemptible
+
+
+@pytest.mark.parametrize(
+    ("allowed", "exemptible"), [((), False), ((False,), False), ((False, True), True)]
+)
+def test_defaults_are_exemptible_if_those_of_a_profile_are(
+    allowed: tuple[bool, ...], exemptible: bool
+) -> None:
+    in_force = policy(*(profile(allows_exceptions=one) for one in allowed))
+
+    assert in_force.has_exemptible_defaults is exemptible
+
+
+@pytest.mark.parametrize(
     ("general", "of_profile", "mode", "recommends"),
     [
         (Mode.APPLY, Mode.APPLY, Mode.APPLY, False),

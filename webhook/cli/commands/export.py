@@ -33,7 +33,9 @@ command = Command(
         "ValidatingAdmissionPolicies of the rules that need no facts; static, for both as files "
         "that kube-apiserver reads; or scheduler, for a KubeSchedulerConfiguration with default "
         "constraints. What the objects do not do, and why, is in comments, and with -o json on "
-        "stderr. Facts of the cluster decide only about System defaults, which need the Nodes."
+        "stderr. The SpreadPolicies of --facts and of a live cluster count as profiles, with "
+        "--check always those of the cluster. Of other facts, the Nodes decide about System "
+        "defaults."
     ),
     examples=(
         "evenspread export map --config config.yaml",
@@ -42,6 +44,7 @@ command = Command(
         "evenspread export static --config config.yaml --output-dir policies",
         "evenspread export map --config config.yaml --check --context prod",
         "evenspread export scheduler --config config.yaml",
+        "evenspread export map --config config.yaml --facts policies/",
         "evenspread export map --scheduler-config kube-scheduler.yaml --facts cluster/",
     ),
 )

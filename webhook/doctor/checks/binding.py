@@ -22,23 +22,23 @@ def check_binding(installation: Installation) -> Iterator[DoctorFinding]:
     if mutating is None:
         return
     webhook = mutating.webhook(BIND_WEBHOOK)
-    found = installation.valid_configuration
-    wanted = found is not None and keeps_spread(found.configuration.profiles)
+    merged = installation.merged_profiles
+    wanted = merged is not None and keeps_spread(merged.profiles)
     if webhook is None and wanted:
         yield DoctorFinding(
             f"a profile has scaleDown: KeepSpread, and {BIND_WEBHOOK} is not registered: pods are "
             "labelled, and get no rank",
-            f"{APPLY}, with the profile in config.profiles of the chart, or the component "
+            f"{APPLY}, with the profile in config.profiles of the chart, with "
+            "policies.keepSpread: true for a SpreadPolicy, or the component "
             "deploy/kustomize/keep-spread",
         )
     if webhook is not None:
         yield from _check_registered(webhook, installation)
     yield from _check_contested(installation)
-    if webhook is not None and found is not None and not wanted:
+    if webhook is not None and merged is not None and not wanted:
         yield DoctorFinding(
-            f"{BIND_WEBHOOK} is called for each Binding, and no profile of the configuration has "
-            "scaleDown: KeepSpread",
-            f"if no SpreadPolicy has it either, remove the webhook: {APPLY}, without it",
+            f"{BIND_WEBHOOK} is called for each Binding, and no profile has scaleDown: KeepSpread",
+            f"remove the webhook: {APPLY}, without it",
             CheckState.NOTE,
         )
 

@@ -208,6 +208,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             held_denials=frozenset(denying if profile.mode is Mode.RECOMMEND else ()),
         )
 
+    def is_exemptible(self, rule: str) -> bool:
+        """Whether an exemption from a policy rule has an effect for any object."""
+        return rule not in self.not_exemptible or any(
+            profile.exemptible.get(rule, False) for profile in self.profiles
+        )
+
+    @property
+    def has_exemptible_defaults(self) -> bool:
+        """Whether an exception from defaults has an effect for any pod."""
+        return any(profile.allows_exceptions for profile in self.profiles)
+
     @property
     def has_profile_rules(self) -> bool:
         """Whether the rules depend on the profile of a pod."""
