@@ -157,7 +157,7 @@ def as_document(
     requested: RequestedPolicy, advice: Sequence[str], example: ExamplePod
 ) -> dict[str, Any]:
     """Convert the effect to a document for JSON or YAML."""
-    configuration, gates = requested
+    configuration, gates = requested.configuration, requested.gates
     return {
         "files": list(configuration.files),
         "mode": str(configuration.mode),
@@ -186,7 +186,7 @@ def show(
     requested: RequestedPolicy, advice: Sequence[str], example: ExamplePod, terminal: Terminal
 ) -> None:
     """Write the effect as text."""
-    configuration, gates = requested
+    configuration, gates = requested.configuration, requested.gates
     files = ", ".join(configuration.files) or "no file, so the defaults"
     repair = "; scaleDownRepair on" if configuration.scale_down_repair else ""
     terminal.line(("configuration", Style.PLACE), f": {files}; mode {configuration.mode}{repair}")
