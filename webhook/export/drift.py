@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from webhook.export.exported import EXPORT_LABEL, Manifest
+from webhook.policy.paths import is_array, is_object
 
 _MATCHES = "matchConstraints"
 _DEFAULT_MATCHES: Manifest = {
@@ -65,17 +66,21 @@ def find_policy_drift(
 
 def _arrange(stored: Manifest, exported: Mapping[str, Any]) -> Manifest:
     """Return a stored specification with the members in the order of the export, for a diff."""
-    arranged: Manifest = _arrange_value(stored["spec"], exported)
-    return arranged
+    return _arrange_members(stored["spec"], exported)
+
+
+def _arrange_members(value: Manifest, like: Mapping[str, Any]) -> Manifest:
+    known = [key for key in like if key in value]
+    others = [key for key in value if key not in like]
+    return {key: _arrange_value(value[key], like.get(key)) for key in (*known, *others)}
 
 
 def _arrange_value(value: Any, like: Any) -> Any:
-    if isinstance(value, Mapping) and isinstance(like, Mapping):
-        known = [key for key in like if key in value]
-        others = [key for key in value if key not in like]
-        return {key: _arrange_value(value[key], like.get(key)) for key in (*known, *others)}
-    if isinstance(value, list) and isinstance(like, Sequence):
-        return [_arrange_value(*pair) for pair in zip_longest(value, like[: len(value)])]
+    if is_object(value) and is_object(like):
+        return _arrange_members(dict(value), like)
+    if is_array(value) and is_array(like):
+        pairs = zip_longest(value, like[: len(value)])
+        return [_arrange_value(item, other) for item, other in pairs]
     return value
 
 
