@@ -245,10 +245,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         most = max(kept, key=lambda group: group.number, default=None)
         if most is None:
             return self.labels
-        unique = unique_keys(self.pods_kind)
-        labels: Mapping[str, str] = most.pod.labels
-        if not unique.isdisjoint(labels):
-            labels = renew_labels(labels, unique, (group.pod.labels for group in self.running))
+        others = (group.pod.labels for group in self.running)
+        labels = renew_labels(most.pod.labels, unique_keys(self.pods_kind), others)
         return labels if self.revision.items() <= labels.items() else {**labels, **self.revision}
 
     @property
