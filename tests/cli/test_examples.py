@@ -64,7 +64,7 @@ def examples() -> list[str]:
 @pytest.fixture
 def named(folder: Path) -> Path:
     """A folder with all files that the examples name."""
-    for name in ("manifests", "cluster", "tests"):
+    for name in ("manifests", "cluster", "policies", "tests"):
         (folder / name).mkdir()
     (folder / "pod.yaml").write_text(files.POD)
     for name in ("web.yaml", "db.yaml"):
@@ -78,6 +78,7 @@ def named(folder: Path) -> Path:
     (folder / "config-new.yaml").write_text(files.CONFIG)
     (folder / "new.yaml").write_text(files.SPREAD_POLICY % "new")
     (folder / "cluster/policies.yaml").write_text(files.SPREAD_POLICY % "payments")
+    (folder / "policies/web.yaml").write_text(files.SPREAD_POLICY % "web")
     (folder / "kube-scheduler.yaml").write_text(files.SCHEDULER)
     (folder / "tests/spreadtest.yaml").write_text(files.SUITE)
     (folder / "review.json").write_text(
