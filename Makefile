@@ -200,6 +200,10 @@ plugin: $(SETUP)  ## add archives and krew manifest of the kubectl plugin to dis
 	@$(BIN)/python deploy/release/plugin.py archive $(DIST)/*.whl $(DIST) $(PLATFORMS)
 	@$(BIN)/python deploy/release/plugin.py manifest $(DIST) $(ADDRESS)
 
+.PHONY: chart
+chart: $(SETUP)  ## add the chart to dist/ that pulls IMAGE=REPOSITORY@sha256:DIGEST; changes of VERSION=X.Y.Z
+	@$(MAKE) notes | $(BIN)/python deploy/release/chart.py "$(IMAGE)" $(DIST)
+
 # A tag can mean another image tomorrow; a digest cannot.
 .PHONY: image-bases
 image-bases:  ## check that BUILD and BASE name the base images of the image by digest
@@ -209,6 +213,10 @@ image-bases:  ## check that BUILD and BASE name the base images of the image by 
 			"$$name=REPOSITORY@sha256:DIGEST; deploy/image/Containerfile names both" >&2; \
 		exit 1; \
 	done
+
+.PHONY: image-sbom
+image-sbom: image-bases $(SETUP)  ## describe the packages and the base image of the image, in dist/
+	@$(BIN)/python deploy/release/sbom.py $(DIST)/*.whl $(DIST)/evenspread-image.cdx.json "$$BASE"
 
 .PHONY: image
 image: image-bases  ## build the image NAME=REPOSITORY:TAG with BUILD=IMAGE BASE=IMAGE; [ENGINE=docker]

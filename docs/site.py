@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "CONTRIBUTING.md": "contributing.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "ROADMAP.md": "roadmap.md",
     "SECURITY.md": "security.md",
     "deploy/monitoring/runbooks.md": "runbooks.md",
 }

@@ -34,6 +34,7 @@ class Program(NamedTuple):
 
 HELM = Program("helm", "3.22.0", "helm.sh/helm/v3/cmd/helm")
 ACTIONLINT = Program("actionlint", "1.7.12", "github.com/rhysd/actionlint/cmd/actionlint")
+KREW = Program("validate-krew-manifest", "0.4.3", "sigs.k8s.io/krew/cmd/validate-krew-manifest")
 
 
 class ToolError(Exception):
@@ -43,7 +44,7 @@ class ToolError(Exception):
 def main() -> int:
     """Build what is missing; returns the exit code."""
     try:
-        for program in (HELM, ACTIONLINT):
+        for program in (HELM, ACTIONLINT, KREW):
             ensure(program)
     except BuildError as error:
         print(f"make tools: {error}", file=sys.stderr)
