@@ -95,6 +95,7 @@ oracle: $(SETUP)  ## compare with Kubernetes' own code on random cases: a minute
 tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 	@$(BIN)/python -m tests.deploy.tools
 	@$(BIN)/python -m tests.audit.multitool
+	@$(BIN)/python -m tests.axe
 	@$(BIN)/python -m tests.server.audits.crds
 
 .PHONY: manifests
