@@ -17,8 +17,9 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.model import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.tallies import IncomingPod, MinimumReason, PodTally
-from webhook.rebalance.bounds import UNREACHABLE, DomainRange, bound_goal
+from webhook.rebalance.bounds import UNREACHABLE, bound_goal
 from webhook.rebalance.counts import CompiledLimit
+from webhook.rebalance.ranges import DomainRange
 
 MOST_CELLS = 40  # of one spread: more zones than any cluster has, more nodes than a reader compares
 
@@ -105,7 +106,7 @@ def count_evictions(tally: PodTally) -> int | None:
     total = sum(pods)
     reach = DomainRange((0,) * size, (total,) * size, total, is_closed=True)
     limit = CompiledLimit(0, spread.max_skew, spread.min_domains, matches_pod=True)
-    evictions = bound_goal(limit, size, reach).bound(pods)
+    evictions = bound_goal(limit, size, reach).find_least(pods).total
     return None if evictions >= UNREACHABLE else evictions
 
 

@@ -160,7 +160,9 @@ def test_the_text_is_as_small_as_documented() -> None:
     assert len(expose(samples)) < 3.5e6
 
     domains = [f"{i:063}" for i in range(MOST_CELLS)]
-    fullest = {(*row.labels, domain): 1.0 for row in rows[:MOST_DOMAIN_ROWS] for domain in domains}
+    fullest: dict[tuple[str, ...], float] = {
+        (*row.labels, domain): 1.0 for row in rows[:MOST_DOMAIN_ROWS] for domain in domains
+    }
     assert len(expose({DOMAIN_PODS: fullest})) < 0.7e6
 
 
