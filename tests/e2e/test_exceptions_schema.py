@@ -119,7 +119,7 @@ def test_it_is_refused_with_its_path_and_a_remedy(
         assert part in message
 
 
-@pytest.mark.parametrize("name", REFUSED.keys() - LENIENT)
+@pytest.mark.parametrize("name", sorted(REFUSED.keys() - LENIENT))
 def test_evenspread_refuses_the_same(name: str) -> None:
     spec, _ = REFUSED[name]
     with pytest.raises(msgspec.DecodeError):
