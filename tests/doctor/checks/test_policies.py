@@ -84,6 +84,18 @@ def test_a_policy_without_effect_is_noted(changes: dict[str, Any], words: str) -
     assert_reported(changes, {"policies": words}, is_note=True)
 
 
+COVERED = configuration(
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nprofiles:\n"
+    "- {name: all, defaultConstraints: []}\n- {name: web, defaultConstraints: []}\n"
+)
+
+
+def test_a_profile_of_the_configuration_without_effect_is_another_check() -> None:
+    changes = {**installed(), "configuration": COVERED}
+
+    assert "policies" not in find_deviations(build_installation(**changes))
+
+
 HEALTHY: dict[str, dict[str, Any]] = {
     "policies": installed(policy("a"), policy("b", order=-1, match={"ownerKinds": ["Job"]})),
     "policies alone, with the name of a profile": installed(policy("web"), source="resource"),
