@@ -143,7 +143,8 @@ ADVICE_ENTRIES = (
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
         "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
-        "all replicas have a place, in whatever order they are placed.",
+        "all replicas have a place, in whatever order they are placed, while nodes are cordoned or "
+        "not ready as well as once they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
