@@ -9,6 +9,7 @@ from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
 from tests.fix.fixed import deployment, options, reasons, run_fix
 from webhook.config.configuration import Configuration
+from webhook.manifests.yaml import load
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
@@ -471,6 +472,29 @@ def test_a_default_of_a_profile_is_left(rule: str, change: dict[str, Any]) -> No
     outcome = run_fix(deployment(""), options(rule, configuration=giving), node)
 
     assert reasons(outcome.left) == {rule: "change the defaults of profile all"}
+
+
+ZONAL = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: gp3}
+provisioner: ebs.csi.aws.com
+"""
+CLAIMS = "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: gp3}}]\n"
+
+
+@pytest.mark.parametrize(("cluster", "keys"), [(ZONAL, ""), ("", "[controller-revision-hash]")])
+def test_a_revision_is_not_counted_apart_where_volumes_keep_pods(cluster: str, keys: str) -> None:
+    zones = {"topologyKey": "topology.kubernetes.io/zone"}
+    keyed = listed(entry(**zones, matchLabelKeys="[pod-template-hash]"))
+    stateful = deployment(keyed).replace("Deployment", "StatefulSet") + f"\n{CLAIMS}"
+
+    outcome = run_fix(stateful, options("TSC117"), cluster)
+
+    written = listed(entry(**zones, matchLabelKeys=keys))
+    fixed = outcome.texts["web.yaml"]
+    assert load(fixed, "", 1) == load(stateful.replace(keyed, written), "", 1)
+    assert [finding.rule for finding in outcome.fixed] == ["TSC117"]
 
 
 LABELLED = """\

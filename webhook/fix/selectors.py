@@ -10,7 +10,7 @@ from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
 from webhook.policy.advice.counting import may_add, other_workloads, values_of
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.fields import correct_keys
+from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.model import LabelSelector
@@ -109,7 +109,7 @@ def correct_label_key(context: FindingContext) -> Solution:
     at = context.path[-1]
     if not isinstance(at, int):  # a default of a profile, which is not in the file
         return FixObstacle(context.finding.instead.removeprefix("# "))
-    meant = correct_keys(context.constraint, context.subject)[at]
+    meant = propose_keys(context.constraint, context.subject, context.grounds)[at]
     return (Put(context.path, meant),) if meant else _remove_key(context, at)
 
 

@@ -143,7 +143,8 @@ ADVICE_ENTRIES = (
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
         "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
-        "all replicas have a place, in whatever order they are placed.",
+        "all replicas have a place, in whatever order they are placed, while nodes are cordoned or "
+        "not ready as well as once they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
@@ -202,7 +203,9 @@ ADVICE_ENTRIES = (
         "reports it on a Deployment only if the audit lists the Rollouts of a cluster and none "
         "refers to the Deployment, or if the Deployment's pods run without it. With a key "
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
-        "pod counts only itself, and the constraint spreads nothing.",
+        "pod counts only itself, and the constraint spreads nothing. If volumes keep the pods of a "
+        "StatefulSet in their zones, a rollout may have no place for a pod there when its revision "
+        "is counted apart: then the rule suggests to leave a key of a revision out.",
         "write the key of a label that the pods share, or leave the key out",
         action=Action.WARN,
         since=_1_25,
