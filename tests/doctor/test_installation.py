@@ -1,19 +1,16 @@
 """An installation gives its objects, and raises for those that could not be read."""
 
-from typing import Any
-
-import msgspec
 import pytest
 
 from tests.doctor.installations import (
     build_installation,
+    build_policy,
     configuration,
     deployment,
     hooks,
     replica,
     serving_with,
 )
-from webhook.cluster.spreadpolicies import SpreadPolicyObject, decode_policy
 from webhook.doctor.installation import Lookup, NotReadableError, read_profiles
 from webhook.policy.request import Hook
 
@@ -73,17 +70,7 @@ def test_a_configuration_is_read_if_it_exists() -> None:
         _ = build_installation(configuration=Lookup(problem="needs a right")).valid_configuration
 
 
-def policy(name: str, **spec: Any) -> SpreadPolicyObject:
-    made = {
-        "apiVersion": "evenspread.io/v1alpha1",
-        "kind": "SpreadPolicy",
-        "metadata": {"name": name},
-        "spec": {"defaultConstraints": [], **spec},
-    }
-    return decode_policy(msgspec.json.encode(made))
-
-
-POLICIES = (policy("a"), policy("b", order="x"))
+POLICIES = (build_policy("a"), build_policy("b", order="x"))
 CONFIGURED = configuration(
     "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
     "profiles: [{name: web, defaultConstraints: []}]\n"
