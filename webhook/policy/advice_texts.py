@@ -230,15 +230,17 @@ ADVICE_ENTRIES = (
         "distinguishes them. If two such constraints allow no more pods than replicas, the new pod "
         "stays Pending, no old pod is deleted, and the rollout hangs. A pod of a StatefulSet "
         "returns to the zone of its volume: if more pods run there than a hard constraint now "
-        "allows, as after a zone was added, the new pod stays Pending, too. The rule reports only "
-        "rollouts that hang wherever kube-scheduler places the pods, by constraints alone: not "
-        "those that resources, host ports or required anti-affinity stop. "
-        "`evenspread explain --what-if rollout` runs all filters, and shows these and what else "
-        "can happen. TSC104, TSC105 and "
-        "TSC116 report a single constraint that allows no additional pod.",
+        "allows, as after a zone was added, the new pod stays Pending, too. So does one that "
+        "returns to a zone before another zone has a new pod, if the constraint counts the new "
+        "revision apart. The rule reports only rollouts that hang wherever kube-scheduler places "
+        "the pods, by constraints alone: not those that resources, host ports or required "
+        "anti-affinity stop. `evenspread explain --what-if rollout` runs all filters, and shows "
+        "these and what else can happen. TSC104, TSC105 and TSC116 report a "
+        "single constraint that allows no additional pod.",
         "count each revision apart, by `matchLabelKeys: [pod-template-hash]` in all hard "
         "constraints, or let one replica be missing, by `maxUnavailable: 1`. Of volumes in a zone, "
-        "move the data, or write `ScheduleAnyway`",
+        "leave `controller-revision-hash` out of matchLabelKeys, move the data, or write "
+        "`ScheduleAnyway`",
         action=Action.WARN,
         since=_1_18,
     ),

@@ -132,7 +132,7 @@ def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
                     subject.field(i, f"matchLabelKeys[{j}]"),
                     f"{named} has another value on each of its pods: every pod counts only itself, "
                     "and the constraint spreads nothing",
-                    _suggest_keys(corrected),
+                    suggest_keys(corrected),
                     f"by {named} every pod counts only itself",
                 )
                 continue
@@ -144,12 +144,13 @@ def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             yield RuleViolation(
                 subject.field(i, f"matchLabelKeys[{j}]"),
                 f"its pods never carry {named}, so kube-scheduler ignores it{carried}",
-                _suggest_keys(corrected),
+                suggest_keys(corrected),
                 f"matchLabelKeys names {named}; {brief}",
             )
 
 
-def _suggest_keys(corrected: list[str]) -> str:
+def suggest_keys(corrected: list[str]) -> str:
+    """Suggest matchLabelKeys; empty keys stand for nothing."""
     keys = [key for key in corrected if key]
     return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
 
