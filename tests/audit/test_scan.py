@@ -22,7 +22,7 @@ from tests.audit.world import (
     rules,
 )
 from webhook.audit.defaultedpods import DefaultedPods
-from webhook.audit.exemptionreport import ExemptionSource
+from webhook.audit.exemptionreport import FROM_DEFAULTS, ExemptionSource
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.report import AuditSeverity, WorkloadReport
 from webhook.config.project import Exemption
@@ -450,3 +450,24 @@ def test_an_exception_from_a_rule_without_exemptions_has_no_effect() -> None:
 
     assert (report.summary.exempted, [one.exempted for one in report.exceptions]) == (0, [0, 0])
     assert {"TSC110"} == {rule for one in report.exceptions for rule in one.forbidden}
+
+
+# whether exceptions from the defaults of each profile have an effect -> what has none
+PROFILES: dict[str, tuple[tuple[bool, ...], tuple[str, ...]]] = {
+    "no profile": ((), ()),
+    "one of two allows them": ((False, True), ()),
+    "none allows them": ((False,), (FROM_DEFAULTS,)),
+}
+
+
+@pytest.mark.parametrize(("allowed", "forbidden"), PROFILES.values(), ids=PROFILES)
+def test_an_exception_from_defaults_has_an_effect_if_a_profile_allows_it(
+    allowed: tuple[bool, ...], forbidden: tuple[str, ...]
+) -> None:
+    profiles = tuple(Profile(name=f"p{i}", allows_exceptions=one) for i, one in enumerate(allowed))
+    options = audit_options(replace(world.CONFIGURATION, profiles=profiles))
+    text = (EXCEPTION % ("all", 2028)).replace("rules: [TSC110]", "defaults: true")
+
+    (reported,) = audit(world.BARE + text, options=options).exceptions
+
+    assert reported.forbidden == forbidden

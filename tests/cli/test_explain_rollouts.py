@@ -188,6 +188,18 @@ def test_pods_return_to_their_volumes(
     assert "not known" not in ran.out
 
 
+def test_after_a_rollout_the_next_pod_has_no_volume_yet(folder: Path, run: Run) -> None:
+    """The pod of the first ordinal runs again: its volume is not that of the next pod."""
+    pod = (PLACED + BOUND_CLAIM + VOLUME) % {"ordinal": 0, "zone": "a", "node": "a1"}
+    (folder / "db.yaml").write_text(f"{DISKS.replace('replicas: 3', 'replicas: 1')}{pod}{ZONES}")
+
+    ran = run("explain", "sts/db", "-n", "shop", "--facts", "db.yaml", "--what-if", "rollout")
+
+    assert ran.code == 0
+    next_pod = "the next pod of StatefulSet shop/db can be placed on 2 of 3 nodes"
+    assert f"after that, {next_pod}" in ran.out
+
+
 FULL = """\
 apiVersion: apps/v1
 kind: Deployment

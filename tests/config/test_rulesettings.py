@@ -1,6 +1,10 @@
+from typing import Any
+
 import pytest
 
 from tests.config.configs import HEAD, check, errors_of, one_profile
+from webhook.config.spreadpolicies import SpreadPolicy, check_spread_policy
+from webhook.errors import CombinedConfigError
 from webhook.policy.catalogue import DEFAULT_ACTIONS, STRICT_RULES
 from webhook.policy.rule_entry import Action
 
@@ -85,3 +89,34 @@ def test_a_profile_sets_only_what_it_names() -> None:
 
     assert profile.actions == {"TSC101": Action.OFF}
     assert profile.exemptible == {"TSC102": True}
+
+
+def read_policy(setting: Any) -> SpreadPolicy:
+    return check_spread_policy(
+        {
+            "apiVersion": "evenspread.io/v1alpha1",
+            "kind": "SpreadPolicy",
+            "metadata": {"name": "web"},
+            "spec": {"defaultConstraints": [], "rules": {"TSC101": setting}},
+        }
+    )
+
+
+# setting of a rule in a SpreadPolicy, its error
+POLICY_ERRORS: dict[str, tuple[Any, str]] = {
+    "an action alone": ("deny", 'must be an object: write {action: "deny"}'),
+    "off, as YAML reads it": (False, 'must be an object: write {action: "off"}'),
+    "a list": (["deny"], "must be an action, not a list: write deny, warn, audit or off"),
+}
+
+
+@pytest.mark.parametrize(("setting", "message"), POLICY_ERRORS.values(), ids=POLICY_ERRORS.keys())
+def test_a_rule_of_a_spread_policy_must_be_an_object(setting: Any, message: str) -> None:
+    with pytest.raises(CombinedConfigError) as caught:
+        read_policy(setting)
+
+    assert str(caught.value) == f"spec.rules.TSC101: {message}"
+
+
+def test_a_rule_of_a_spread_policy_may_be_off() -> None:
+    assert read_policy({"action": "off"}).profile.actions == {"TSC101": Action.OFF}

@@ -161,24 +161,40 @@ def whole_lines(log: Path) -> list[str]:
     return log.read_text().rpartition("\n")[0].splitlines()
 
 
-_given: set[int] = set()
+_reserved: dict[int, socket.socket] = {}
 
 
 def free_port() -> int:
     """
-    Return a free port of the loopback interface, as long as possible one not given before.
+    Return a free TCP port of the loopback interface, as long as possible one not given before.
 
-    Another process of tests may ask at the same time. Its choice is independent, even where a test
-    seeds ``random``.
+    Another process of tests may ask at the same time, and seconds pass before a server listens, so
+    the UDP port of the same number is held until this process ends: no other process is given it.
     """
-    unused: Sequence[int] = sorted({*PORTS} - _given) or PORTS
+    unused: Sequence[int] = sorted({*PORTS} - {*_reserved}) or PORTS
+    # the choice is independent of other processes, even where a test seeds ``random``
     for port in random.SystemRandom().sample(unused, len(unused)):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            _given.add(port)
+        if _listens(port):
+            continue
+        if port in _reserved:
             return port
+        reservation = socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            reservation.bind(("127.0.0.1", port))
+        except OSError:  # another process of tests holds it
+            reservation.close()
+            continue
+        _reserved[port] = reservation
+        return port
     raise ProcessError(f"no free port from {PORTS.start} to {PORTS.stop - 1}")
+
+
+def _listens(port: int) -> bool:
+    """Whether a process has this TCP port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False

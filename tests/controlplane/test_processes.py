@@ -119,3 +119,17 @@ def test_ports_are_none_that_an_outgoing_connection_takes() -> None:
     assert len(given) == 200
     assert given < {*PORTS}
     assert PORTS.stop <= low
+
+
+def test_a_port_that_nobody_listens_on_yet_is_given_to_no_other_process() -> None:
+    port = free_port()
+    program = (
+        "from tests.controlplane import processes\n"
+        f"processes.PORTS = range({port}, {port + 1})\n"
+        "processes.free_port()"
+    )
+
+    command = (sys.executable, "-c", program)
+    other = subprocess.run(command, check=False, capture_output=True, text=True)
+
+    assert f"no free port from {port} to {port}" in other.stderr

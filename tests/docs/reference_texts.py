@@ -118,7 +118,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC117": RemedyText(
             "the label that the pods carry and that a misspelled key resembles, or that "
-            "distinguishes their revisions; removes other keys"
+            "distinguishes their revisions; removes other keys, and those of a revision where a "
+            "hard constraint and volumes decide on the zone of a pod"
         ),
         "TSC119": RemedyText(
             "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "

@@ -26,7 +26,7 @@ SCHEDULER = ROOT / "examples" / "config" / "kube-scheduler.yaml"
 
 READ_BY_OTHERS = {
     "AdmissionConfiguration", "Assign", "ClusterPolicy", "ClusterRole", "Config", "Kustomization",
-    "SpreadTest",
+    "MutatingAdmissionPolicy", "SpreadTest",
 }  # fmt: skip
 """Kinds of examples that other programs read: API servers, policy engines, kustomize, tests."""
 

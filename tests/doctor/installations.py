@@ -10,6 +10,7 @@ import yaml
 from certs.pem import CertificatePair
 from tests.certs.world import NOW, authority
 from tests.deploy.manifests import DEPLOY, Json
+from webhook.cluster.spreadpolicies import SpreadPolicyObject, decode_policy
 from webhook.doctor import objects, workload
 from webhook.doctor.findings import CheckResult, CheckState
 from webhook.doctor.installation import (
@@ -190,3 +191,14 @@ def assert_reported(changes: dict[str, Any], expected: dict[str, str], *, is_not
         assert words in text
     state = CheckState.NOTE if is_note else CheckState.PROBLEM
     assert {result.state for result in found.values()} == {state}
+
+
+def build_policy(name: str, **spec: Any) -> SpreadPolicyObject:
+    """Build a SpreadPolicy without default constraints."""
+    made = {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": name},
+        "spec": {"defaultConstraints": [], **spec},
+    }
+    return decode_policy(msgspec.json.encode(made))

@@ -102,6 +102,25 @@ async def test_lists_are_decoded(items: object, number: int) -> None:
     assert found.value == (ConfigMap({"a": "b"}),) * number
 
 
+CUSTOM: dict[str, tuple[Response, tuple[bytes, ...] | None, str]] = {
+    "objects": (Response(200, b'{"items": [{"a": 1}, {}]}'), (b'{"a": 1}', b"{}"), ""),
+    "no objects": (respond({"items": None}), (), ""),
+    "no such kind": (refuse("no such kind", 404), None, ""),
+    "a refusal": (refuse("no"), None, "needs list on configmaps"),
+}
+
+
+@pytest.mark.parametrize(("response", "items", "problem"), CUSTOM.values(), ids=CUSTOM)
+async def test_objects_of_a_custom_kind_are_decoded_if_the_kind_exists(
+    response: Response, items: tuple[bytes, ...] | None, problem: str
+) -> None:
+    client = client_of({"GET /api/v1/configmaps": response})
+
+    found = await client.list_custom(PLACE, bytes)
+
+    assert (found.or_none, found.problem) == (items, problem)
+
+
 PAGES = {
     "a page": (Response(200, b"ok\n"), "ok\n", ""),
     "a page of an unready replica": (Response(503, b"[-]a failed\n"), "[-]a failed\n", ""),

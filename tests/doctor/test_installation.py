@@ -2,8 +2,16 @@
 
 import pytest
 
-from tests.doctor.installations import build_installation, deployment, hooks, replica, serving_with
-from webhook.doctor.installation import Lookup, NotReadableError
+from tests.doctor.installations import (
+    build_installation,
+    build_policy,
+    configuration,
+    deployment,
+    hooks,
+    replica,
+    serving_with,
+)
+from webhook.doctor.installation import Lookup, NotReadableError, read_profiles
 from webhook.policy.request import Hook
 
 
@@ -60,3 +68,32 @@ def test_a_configuration_is_read_if_it_exists() -> None:
     assert build_installation(configuration=Lookup()).valid_configuration is None
     with pytest.raises(NotReadableError, match="needs a right"):
         _ = build_installation(configuration=Lookup(problem="needs a right")).valid_configuration
+
+
+POLICIES = (build_policy("a"), build_policy("b", order="x"))
+CONFIGURED = configuration(
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+    "profiles: [{name: web, defaultConstraints: []}]\n"
+)
+
+
+def test_policies_that_cannot_be_read_have_no_profile() -> None:
+    assert [profile.name for profile in read_profiles(POLICIES)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("source", "names"), [("both", ["web", "a"]), ("resource", ["a"]), ("file", ["web"])]
+)
+def test_profiles_come_from_the_sources_of_the_setting(source: str, names: list[str]) -> None:
+    merged = build_installation(
+        configuration=CONFIGURED,
+        policies=Lookup(POLICIES),
+        deployment=deployment(serving_with(f"--policies={source}")),
+    ).merged_profiles
+
+    assert merged is not None
+    assert [profile.name for profile in merged.profiles] == names
+
+
+def test_without_a_configuration_there_are_no_profiles() -> None:
+    assert build_installation(configuration=Lookup()).merged_profiles is None

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.explain.observed import DAY, HOUR, NODES, NOW
 from tests.explain.observed import make_pod as pod
 from webhook.explain.newpods import PodSuccession
 from webhook.explain.removal import BURST, RemovalOrder, Surplus, WorkloadPods
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.podlabels import COMPLETION_INDEX
 
 
 def workload(
@@ -194,6 +196,18 @@ def test_new_pods_take_the_ordinals_without_a_pod_on_a_node_that_stays() -> None
 
     assert names(surplus) == ["web-3"]
     assert stateful_set.find_new_pods(surplus).taken - {-1} == {0}
+
+
+def test_a_job_removes_no_pod_and_new_ones_take_the_indexes_without_a_pod() -> None:
+    written = {"web-a": "0", "web-b": "2", "web-7": "x"}
+    pods = [
+        replace(bare, metadata=replace(bare.metadata, labels={COMPLETION_INDEX: index}))
+        for bare, index in ((pod(name), index) for name, index in written.items())
+    ]
+    job = workload(*pods, order=RemovalOrder.INDEX)
+
+    assert job.find_surplus(1) == Surplus()
+    assert job.find_new_pods(Surplus()).taken - {-1} == {0, 2}
 
 
 UNREADY = pod("web-0", ready="False")

@@ -140,6 +140,13 @@ WRAPPED = {
     "a member in brackets": ("a: {b: 1, c: 2}\n", "a.b", "a: {w: {b: 1}, c: 2}\n"),
     "a member of JSON": ('{"a": {"b": [1]}}', "a.b", '{"a": {"w": {"b": [1]}}}'),
     "a value with an anchor": ("a: &x 1\nb: *x\n", "a", "w:\n  a: &x 1\nb: *x\n"),
+    "below a null": ("- w:\n  a:\n    b: 1\n", "0.a", "- w:\n    a:\n      b: 1\n"),
+    "below a null with a comment": ("w: # x\na: 1\n", "a", "# x\nw:\n  a: 1\n"),
+    "above a null": ("b: 1\na:\n- 2\nw: ~\n", "a", "b: 1\nw:\n  a:\n  - 2\n"),
+    "above a null at the end": ("a: 1\nw:", "a", "w:\n  a: 1"),
+    "apart from a null": ("a: 1\nb: 2\nw: null\nc: 3\n", "a", "w:\n  a: 1\nb: 2\nc: 3\n"),
+    "beside a null in brackets": ("{b: 1, w: , a: 2}\n", "a", "{b: 1, w: {a: 2}}\n"),
+    "beside a null of JSON": ('{"a": 1, "w": null}', "a", '{"w": {"a": 1}}'),
 }
 
 
@@ -163,6 +170,9 @@ NOT_WRAPPED = {
     "a key after a question mark": ("? a\n: 1\n", EXPLICIT),
     "a key that is written twice": ("a: 1\na: 2\n", REPEATED),
     "a line that ends as on old systems": ("a:\n  b: 1\x85  c: 2\n", RARE_BREAKS),
+    "a null that is written twice": ("a: 1\nw:\nw:\n", REPEATED),
+    "a null with an anchor": ("a: 1\nw: &x\nb: *x\n", ANCHORED),
+    "a null after a question mark": ("a: 1\n? w\n", EXPLICIT),
 }
 
 
@@ -173,7 +183,9 @@ def test_some_members_cannot_be_wrapped(text: str, reason: FixObstacle) -> None:
 
 @given(st.data())
 def test_whatever_is_wrapped_is_read_back(data: st.DataObject) -> None:
-    value = {"wrapped": data.draw(manifests.values), "inner": [{"wrapped": 1, "kept": 2}]}
+    null = data.draw(st.sampled_from([{}, {"new": None}]))
+    inner = data.draw(st.permutations([("wrapped", 1), ("kept", 2), *null.items()]))
+    value = {**null, "wrapped": data.draw(manifests.values), "inner": [dict(inner)]}
     text = data.draw(manifests.texts(st.just(value)))
     path = data.draw(st.sampled_from([("wrapped",), ("inner",), ("inner", 0, "wrapped")]))
     written = value_of(text)

@@ -194,6 +194,55 @@ FIXED = {
           whenUnsatisfiable: DoNotSchedule
         """,
     ),
+    "TSC011: matchLabels at the indentation of labelSelector": FixCase(
+        "TSC011",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: # ours
+          matchLabels:
+            app: web
+          matchExpressions:
+          - {key: app, operator: Exists}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: DoNotSchedule
+          # ours
+          labelSelector:
+            matchLabels:
+              app: web
+            matchExpressions:
+            - {key: app, operator: Exists}
+        """,
+    ),
+    "TSC011: labels at the indentation of matchLabels": FixCase(
+        "TSC011",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector:
+            matchLabels:
+            app: web
+            tier: front
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: a
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector:
+            matchLabels:
+              app: web
+              tier: front
+        """,
+    ),
     "TSC020: a deprecated label": FixCase(
         "TSC020",
         """

@@ -9,6 +9,7 @@ from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
 from tests.fix.fixed import deployment, options, reasons, run_fix
 from webhook.config.configuration import Configuration
+from webhook.manifests.yaml import load
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
@@ -395,6 +396,47 @@ def test_the_pods_of_a_job_without_labels_are_selected_by_its_name() -> None:
     assert not outcome.left
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("{matchLabels: {%s: web}}", "labelSelector: {matchLabels: {%s: web}}"),
+        (
+            "{matchLabels: {team: x, %s: web}}",
+            "labelSelector: {matchLabels: {team: x}}, matchLabelKeys: [%s]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("key", ["batch.kubernetes.io/job-name", "job-name"])
+def test_the_name_of_a_job_is_in_the_selector_or_in_match_label_keys(
+    key: str, written: str, expected: str
+) -> None:
+    """The value that the API server adds is known: the same pods are counted."""
+    labels = JOB.replace("    spec:\n", "    metadata: {labels: {team: x}}\n    spec:\n")
+    both = f"labelSelector: {written % key}, matchLabelKeys: [{key}]"
+
+    outcome = run_fix(labels.replace("labelSelector: ", both), options("TSC008"))
+
+    assert outcome.texts["web.yaml"] == labels.replace("labelSelector: ", expected % key)
+    assert not outcome.left
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "head"),
+    [
+        ("other", "job-name", ""),
+        ("web-0", "apps.kubernetes.io/pod-index", "apiVersion: apps/v1\nkind: StatefulSet"),
+    ],
+)
+def test_another_name_than_that_of_the_job_is_left(name: str, key: str, head: str) -> None:
+    both = f"labelSelector: {{matchLabels: {{{key}: {name}}}}}, matchLabelKeys: [{key}]"
+    text = JOB.replace("apiVersion: batch/v1\nkind: Job", head) if head else JOB
+
+    outcome = run_fix(text.replace("labelSelector: ", both), options("TSC008"))
+
+    reason = f"whether {key} belongs here or in the selector cannot be known"
+    assert reasons(outcome.left)["TSC008"] == reason
+
+
 def test_a_null_selector_is_filled_in_that_only_the_api_server_rejects() -> None:
     actions = {**DEFAULT_ACTIONS, "TSC102": Action.OFF}
     silent = Configuration(actions=actions)
@@ -430,6 +472,29 @@ def test_a_default_of_a_profile_is_left(rule: str, change: dict[str, Any]) -> No
     outcome = run_fix(deployment(""), options(rule, configuration=giving), node)
 
     assert reasons(outcome.left) == {rule: "change the defaults of profile all"}
+
+
+ZONAL = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: gp3}
+provisioner: ebs.csi.aws.com
+"""
+CLAIMS = "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: gp3}}]\n"
+
+
+@pytest.mark.parametrize(("cluster", "keys"), [(ZONAL, ""), ("", "[controller-revision-hash]")])
+def test_a_revision_is_not_counted_apart_where_volumes_keep_pods(cluster: str, keys: str) -> None:
+    zones = {"topologyKey": "topology.kubernetes.io/zone"}
+    keyed = listed(entry(**zones, matchLabelKeys="[pod-template-hash]"))
+    stateful = deployment(keyed).replace("Deployment", "StatefulSet") + f"\n{CLAIMS}"
+
+    outcome = run_fix(stateful, options("TSC117"), cluster)
+
+    written = listed(entry(**zones, matchLabelKeys=keys))
+    fixed = outcome.texts["web.yaml"]
+    assert load(fixed, "", 1) == load(stateful.replace(keyed, written), "", 1)
+    assert [finding.rule for finding in outcome.fixed] == ["TSC117"]
 
 
 LABELLED = """\

@@ -19,7 +19,18 @@ DUPLICATES: dict[str, tuple[str, list[Any]]] = {
     "of the value": ('{"a": 1, "a": 2}', [(("a",), (1, 9))]),
     "three times": ("a: 1\na: 2\na: 3", [(("a",), (0, 5, 10))]),
     "in an item": ('[1, {"b": 1, "b": 2}]', [((1, "b"), (5, 13))]),
-    "of the one that counts": ('{"a": {"b": 1, "b": 2}, "a": {}}', [(("a",), (1, 24))]),
+    "in a value that is replaced": (
+        '{"a": {"b": 1, "b": 2}, "a": {}}',
+        [(("a",), (1, 24)), (("a", "b"), (7, 15))],
+    ),
+    "in both values": (
+        '{"a": {"b": 1, "b": 2}, "a": {"b": 1, "b": 2}}',
+        [(("a",), (1, 24)), (("a", "b"), (7, 15)), (("a", "b"), (30, 38))],
+    ),
+    "of YAML in a value that is replaced": (
+        "a:\n- b: 1\n  b: 2\na: []\n",
+        [(("a",), (0, 17)), (("a", 0, "b"), (5, 12))],
+    ),
     "with blanks before a colon": ('{"a" : 1, "b": 1, "b": 2}', [(("b",), (10, 18))]),
     "beside an escaped quote": (
         '{"a": "\\u0022:", "b": 1, "b": 2}',

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.firstlabels import HASH, UID, PodOwner, label_first_pod
-from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET
+from webhook.policy.firstlabels import HASH, UID, PodOwner, label_first_pod, name_controller
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 UNKNOWN = GroupKind("example.com", "Shards")
@@ -58,3 +58,19 @@ def test_a_controller_replaces_the_hash_in_a_template() -> None:
     assert label_first_pod(DEPLOYMENT, {}, OWNER, {"pod-template-hash": "old"}) == {
         "pod-template-hash": HASH
     }
+
+
+CREATORS = [
+    (STATEFUL_SET, "web"),
+    (JOB, "web"),
+    (CRON_JOB, "web-2"),
+    (JOB_SET, "web-workers-2"),
+    (UNKNOWN, "web"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), CREATORS)
+def test_the_object_that_creates_pods_is_named_as_by_its_controller(
+    kind: GroupKind, name: str
+) -> None:
+    assert name_controller(kind, PodOwner("web", "", part="workers", run=2)) == name

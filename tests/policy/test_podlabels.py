@@ -11,10 +11,12 @@ from webhook.policy.kinds import (
 from webhook.policy.model import GroupKind
 from webhook.policy.podlabels import (
     ADDED_LABELS,
+    PER_POD_KEYS,
     REVISION_KEYS,
     find_owner_by_hash,
     may_carry,
     revision_key,
+    unique_keys,
 )
 
 JOB_SET = GroupKind("jobset.x-k8s.io", "JobSet")
@@ -53,6 +55,7 @@ def test_the_revision_is_one_of_the_added_labels(kind: GroupKind) -> None:
     assert not added.revision or added.revision in added.keys
     assert revision_key(kind) == added.revision
     assert all(may_carry(kind, key) for key in added.keys)
+    assert unique_keys(kind) == added.unique <= PER_POD_KEYS
 
 
 CARRIED = [
@@ -79,6 +82,7 @@ def test_labels_that_pods_may_carry_beside_those_of_their_template(
     assert may_carry(kind, key) is expected
 
 
-def test_an_unknown_kind_has_no_revision() -> None:
+def test_an_unknown_kind_has_no_revision_and_no_label_that_is_unique() -> None:
+    assert unique_keys(UNKNOWN) == frozenset()
     assert revision_key(UNKNOWN) == ""
     assert revision_key(DEPLOYMENT) in REVISION_KEYS

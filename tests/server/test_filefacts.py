@@ -103,3 +103,13 @@ def test_pods_of_files_are_ranked_if_a_profile_keeps_the_spread(tmp_path: Path) 
     assert before is BindingResult.OFF
     assert isinstance(ranks, PodStore)
     assert list(ranks.iterate_keys()) == [("shop", "w1")]
+
+
+async def test_a_review_reads_facts_that_stay_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(MANIFESTS)
+    files = FileFacts(FactsFiles([str(file)]), NOTHING, Metrics(), log(), lambda: None)
+    before = files.facts
+
+    async with files.freeze():
+        assert files.facts is before

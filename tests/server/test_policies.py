@@ -5,8 +5,10 @@ import io
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, Json, refuse
@@ -14,8 +16,9 @@ from tests.background import working
 from tests.cluster.environment import reflector_environment, unsupervised
 from tests.server.serving import PATIENCE, logged, server_context, settled
 from webhook.config.spreadpolicies import SpreadPolicy
+from webhook.errors import CombinedConfigError
 from webhook.server.events import EventRecorder, TaskObservers
-from webhook.server.policies import PolicyWatcher
+from webhook.server.policies import PolicyWatcher, read_policy_files
 
 KIND = "SpreadPolicy.evenspread.io"
 
@@ -234,3 +237,21 @@ async def test_a_change_that_fails_is_put_in_force_after_a_restart() -> None:
 
     async with working(watched.watcher.run(unsupervised)):
         await settled(lambda: watched.calls[-1] == {"a": 2})
+
+
+def test_policies_of_files_are_read_once_without_a_cluster(tmp_path: Path) -> None:
+    for name, order in (("a", 1), ("b", 2)):
+        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(policy(name, order)))
+    (tmp_path / "c.json").write_text("{")
+
+    found = read_policy_files([str(tmp_path)])
+
+    assert {one.name: one.order for one in found} == {"a": 1, "b": 2}
+
+
+def test_a_policy_of_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_bytes(msgspec.json.encode(policy("a", "first")))
+
+    with pytest.raises(CombinedConfigError, match="order"):
+        read_policy_files([str(file)])

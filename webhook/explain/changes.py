@@ -102,12 +102,16 @@ def _try_candidates(
     found: list[remedies.Edits] = []
     trials = ChangeTrials(scenario, placement)
     for edits in islice(candidates(scenario, placement), MOST_TRIALS):
-        if not edits or _contains_one(edits, found) or not trials.find_passing(edits):
+        if not edits or _contains_one(edits, found):
+            continue
+        passing = trials.find_passing(edits)
+        if not passing:
             continue
         least = _minimize(edits, trials)
+        if least is not edits:
+            passing = trials.find_passing(least)
         found.append(least)
-        sentence = describe_change(least, scenario.names)
-        yield SuggestedChange(sentence, least, trials.find_passing(least))
+        yield SuggestedChange(describe_change(least, scenario.names), least, passing)
 
 
 def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:

@@ -54,10 +54,13 @@ def write_advice_conditions(kind: GroupKind, gates: Gates, *, completes: bool) -
 
 def _match_own_labels(kind: GroupKind) -> str:
     revision = revision_key(kind)
-    other = f"k != {cel.text(revision)} && " if revision.endswith("-hash") else ""
+    is_hash = revision.endswith("-hash")
+    other = f"k != {cel.text(revision)} && " if is_hash else ""
     pair = f"(k in labels ? labels[k] == {SELECTED_PAIRS}[k] : {other}{_may_add(kind, 'k')})"
     key = EXPRESSION_KEY
-    expression = f"((!({key} in labels) && {_may_add(kind, key)}) || {_holds()})"
+    selects = f"{key} == {cel.text(revision)} && {EXPRESSION_OPERATOR} == {cel.text(selectors.IN)}"
+    added = f"!({selects}) && {_may_add(kind, key)}" if is_hash else _may_add(kind, key)
+    expression = f"((!({key} in labels) && {added}) || {_holds()})"
     return (
         f"!{HAS_SELECTOR} || ({SELECTED_PAIRS}.all(k, {pair}) && "
         f"{EXPRESSIONS}.all(e, {expression}))"

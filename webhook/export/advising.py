@@ -109,5 +109,7 @@ def _describe(policy: Policy) -> Iterator[Omission]:
     )
     yield Omission(
         "TSC101",
-        "a label of a selector that the controller of a custom kind may add is no violation",
+        "a label of a selector that the controller of a custom kind may add is no violation, and "
+        "neither is a value that a controller gives to no pod or to one pod, such as the job-name "
+        "of another Job",
     )

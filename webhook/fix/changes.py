@@ -42,7 +42,11 @@ class Move(NamedTuple):
 
 
 class Wrap(NamedTuple):
-    """Replace a member by a new object with another name, whose only member it becomes."""
+    """
+    Replace a member by a new object with another name, whose only member it becomes.
+
+    The object may be written as null, which it replaces.
+    """
 
     path: FieldPath
     name: str

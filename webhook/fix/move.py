@@ -9,7 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from webhook.fix.changes import FixObstacle, Move, Put, Remove, Wrap
 from webhook.fix.format import infer_layout
-from webhook.fix.locate import EXPLICIT, MERGED, MERGED_MEMBER, ONLY_ENTRY, Placement, locate_change
+from webhook.fix.locate import (
+    EXPLICIT,
+    MERGED,
+    MERGED_MEMBER,
+    ONLY_ENTRY,
+    Placement,
+    locate_change,
+    remove_entry,
+)
 from webhook.manifests.edits import (
     TextEdit,
     after_break,
@@ -39,7 +47,7 @@ def locate_move(tree: Tree, change: Move | Wrap) -> Placement | FixObstacle:
     if sum(one.step == step for one in container.entries) > 1:
         return REPEATED
     if isinstance(change, Wrap):
-        return wrap_entry(tree, [tree.root, *(one.node for one in way)], entry, change.name)
+        return _wrap(tree, [tree.root, *(one.node for one in way)], entry, change.name)
     if change.renames:
         return rename_entry(tree, container, entry, str(change.target[-1]))
     if len(container.entries) == 1 and not container.flow:
@@ -69,6 +77,24 @@ def rename_entry(
     if tree.text[start:end] != old:
         return ESCAPED
     return Placement((TextEdit(start, end, name),), container.places)
+
+
+def _wrap(
+    tree: Tree, way: Sequence[TreeNode], entry: TreeEntry, name: str
+) -> Placement | FixObstacle:
+    """Wrap a member, and remove the null that is written where the new object belongs."""
+    wrapped = wrap_entry(tree, way, entry, name)
+    written = [one for one in way[-1].entries if one.step == name]
+    if not written or isinstance(wrapped, FixObstacle):
+        return wrapped
+    if len(written) > 1:
+        return REPEATED
+    if _is_anchored(written[0]):
+        return ANCHORED
+    removed = remove_entry(tree, way[-1], name)
+    if isinstance(removed, FixObstacle):
+        return removed
+    return Placement(tuple(sorted((*wrapped.edits, *removed.edits))), wrapped.places)
 
 
 def wrap_entry(

@@ -132,7 +132,7 @@ def _move_field(context: FindingContext) -> Solution:
     if context.written(found.meant) is not ABSENT:
         return FixObstacle(f"{format_path(found.meant)} is written as well: join the two")
     parent, value = found.meant[:-1], context.written(found.path)
-    if context.written(parent) is not ABSENT:
+    if context.written(parent) not in (ABSENT, None):
         return (Move(found.path, found.meant, value),)
     if found.hides_list:
         return FixObstacle(f"{format_path(parent)} has to be written first")

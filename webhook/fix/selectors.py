@@ -8,9 +8,10 @@ from difflib import get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
-from webhook.policy.advice.counting import may_add, other_workloads
+from webhook.policy.advice.counting import may_add, other_workloads, values_of
 from webhook.policy.advice.defaulting import completes_selectors
-from webhook.policy.advice.fields import correct_keys
+from webhook.policy.advice.fields import propose_keys
+from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import FieldPath, is_object
@@ -108,7 +109,7 @@ def correct_label_key(context: FindingContext) -> Solution:
     at = context.path[-1]
     if not isinstance(at, int):  # a default of a profile, which is not in the file
         return FixObstacle(context.finding.instead.removeprefix("# "))
-    meant = correct_keys(context.constraint, context.subject)[at]
+    meant = propose_keys(context.constraint, context.subject, context.grounds)[at]
     return (Put(context.path, meant),) if meant else _remove_key(context, at)
 
 
@@ -122,7 +123,7 @@ def _choose_side(
     selector's part about the key selects all or none.
     """
     key = context.constraint.match_label_keys[at]
-    own = context.subject.labels.get(key)
+    own = _find_own(context.subject, key)
     if own is None and not may_add(context.subject, key):
         return _remove_key(context, at)  # without a value it adds nothing to the selector
     exists = all(one.operator == EXISTS for one in part.match_expressions)
@@ -132,6 +133,12 @@ def _choose_side(
     if holds and own is not None and _selects_one_value(part):
         return _remove_key(context, at)
     return FixObstacle(f"whether {key} belongs here or in the selector cannot be known")
+
+
+def _find_own(subject: Subject, key: str) -> str | None:
+    """Find the value of a label on all pods; None if it is not known, or not always the same."""
+    added = values_of(key, subject)
+    return added.outline if added and not added.varies else subject.labels.get(key)
 
 
 def _split_selector(selector: LabelSelector, key: str) -> tuple[LabelSelector, LabelSelector]:

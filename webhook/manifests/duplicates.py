@@ -53,7 +53,13 @@ def repeats_key(text: str, value: Any, start: int = 0, end: int | None = None) -
 
 
 def list_duplicate_keys(node: TreeNode, path: FieldPath = ()) -> Iterator[DuplicateKey]:
-    """List the duplicate keys in a value, at any depth, with their characters."""
+    """
+    List the duplicate keys in a value, at any depth, with their characters.
+
+    A strict decoder also reads, and reports, what is in a value that a later one replaces.
+
+    Source: sigs.k8s.io/yaml goyaml.v2 decode.go ``mapping``, sigs.k8s.io/json decode.go ``object``.
+    """
     found: dict[str | int, list[TreeEntry]] = {}
     for entry in node.entries:
         if entry.step is not None:  # a merge (<<) may be repeated
@@ -61,5 +67,6 @@ def list_duplicate_keys(node: TreeNode, path: FieldPath = ()) -> Iterator[Duplic
     for step, entries in found.items():
         if len(entries) > 1:
             yield DuplicateKey((*path, step), tuple(entry.start for entry in entries))
-        if not entries[-1].alias:  # otherwise the keys are repeated at the anchor
-            yield from list_duplicate_keys(entries[-1].node, (*path, step))
+        for entry in entries:
+            if not entry.alias:  # otherwise the keys are repeated at the anchor
+                yield from list_duplicate_keys(entry.node, (*path, step))

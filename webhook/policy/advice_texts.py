@@ -143,7 +143,8 @@ ADVICE_ENTRIES = (
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
         "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
-        "all replicas have a place, in whatever order they are placed.",
+        "all replicas have a place, in whatever order they are placed, while nodes are cordoned or "
+        "not ready as well as once they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
@@ -202,7 +203,9 @@ ADVICE_ENTRIES = (
         "reports it on a Deployment only if the audit lists the Rollouts of a cluster and none "
         "refers to the Deployment, or if the Deployment's pods run without it. With a key "
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
-        "pod counts only itself, and the constraint spreads nothing.",
+        "pod counts only itself, and the constraint spreads nothing. If volumes keep the pods of a "
+        "StatefulSet in their zones, a rollout may have no place for a pod there when its revision "
+        "is counted apart: then the rule suggests to leave a key of a revision out.",
         "write the key of a label that the pods share, or leave the key out",
         action=Action.WARN,
         since=_1_25,
@@ -227,15 +230,17 @@ ADVICE_ENTRIES = (
         "distinguishes them. If two such constraints allow no more pods than replicas, the new pod "
         "stays Pending, no old pod is deleted, and the rollout hangs. A pod of a StatefulSet "
         "returns to the zone of its volume: if more pods run there than a hard constraint now "
-        "allows, as after a zone was added, the new pod stays Pending, too. The rule reports only "
-        "rollouts that hang wherever kube-scheduler places the pods, by constraints alone: not "
-        "those that resources, host ports or required anti-affinity stop. "
-        "`evenspread explain --what-if rollout` runs all filters, and shows these and what else "
-        "can happen. TSC104, TSC105 and "
-        "TSC116 report a single constraint that allows no additional pod.",
+        "allows, as after a zone was added, the new pod stays Pending, too. So does one that "
+        "returns to a zone before another zone has a new pod, if the constraint counts the new "
+        "revision apart. The rule reports only rollouts that hang wherever kube-scheduler places "
+        "the pods, by constraints alone: not those that resources, host ports or required "
+        "anti-affinity stop. `evenspread explain --what-if rollout` runs all filters, and shows "
+        "these and what else can happen. TSC104, TSC105 and TSC116 report a "
+        "single constraint that allows no additional pod.",
         "count each revision apart, by `matchLabelKeys: [pod-template-hash]` in all hard "
         "constraints, or let one replica be missing, by `maxUnavailable: 1`. Of volumes in a zone, "
-        "move the data, or write `ScheduleAnyway`",
+        "leave `controller-revision-hash` out of matchLabelKeys, move the data, or write "
+        "`ScheduleAnyway`",
         action=Action.WARN,
         since=_1_18,
     ),

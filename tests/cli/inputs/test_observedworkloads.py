@@ -28,6 +28,25 @@ kind: Pod
 metadata: {name: db-0, namespace: shop, labels: {app: db}}
 spec: {nodeName: n1}
 """
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sum, namespace: shop}
+spec:
+  completions: 5
+  completionMode: Indexed
+  selector: {matchLabels: {app: sum}}
+  template: {metadata: {labels: {app: sum}}, spec: {containers: []}}
+status: {completedIndexes: "0"}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: sum-1-x
+  namespace: shop
+  labels: {app: sum, batch.kubernetes.io/job-completion-index: "1"}
+spec: {nodeName: n1}
+"""
 SCALER = """\
 ---
 apiVersion: autoscaling/v2
@@ -60,6 +79,13 @@ def test_a_stateful_set_has_the_ordinal_of_its_next_pod() -> None:
 
     assert found.revisions is not None
     assert found.ordinal == 1
+
+
+def test_an_indexed_job_has_the_first_index_that_is_neither_settled_nor_running() -> None:
+    found = observe("job/sum", TEXT + "---\n" + JOB)
+
+    assert found.settled == frozenset({0})
+    assert found.ordinal == 2
 
 
 @pytest.mark.parametrize(("simulates", "replicas"), [(False, 4), (True, 6)])

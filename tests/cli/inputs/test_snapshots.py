@@ -22,6 +22,13 @@ from webhook.config.configuration import Configuration
 SERVER = ServerOptions(kubeconfig="kubeconfig")
 LIVE = FactsSources(live=SERVER)
 
+EXCEPTION = {
+    "apiVersion": "evenspread.io/v1alpha1",
+    "kind": "SpreadPolicyException",
+    "metadata": {"name": "legacy", "namespace": "shop"},
+    "spec": {"rules": ["TSC110"], "reason": "one zone"},
+}
+
 
 def collect(inputs: Inputs, *facts: str, saved: str = "") -> Snapshot:
     return read_snapshot(inputs, FactsSources(paths=facts), Configuration(), saved=saved)
@@ -114,6 +121,20 @@ def test_kinds_that_cannot_be_listed_are_problems(api: ApiServer) -> None:
     list_cluster(inputs, Configuration(), SERVER)
 
     assert ["nodes is forbidden" in str(problem) for problem in inputs.problems] == [True]
+
+
+def test_exceptions_that_may_not_be_listed_do_not_count(
+    api: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = "GET /apis/evenspread.io/v1alpha1/spreadpolicyexceptions"
+    api.add(EXCEPTION)
+    api.answers[path] = refuse("exceptions are forbidden")
+    inputs = Inputs([])
+
+    list_cluster(inputs, Configuration(), SERVER)
+
+    assert inputs.problems == []
+    assert "SpreadPolicyExceptions of the cluster do not count" in capsys.readouterr().err
 
 
 def test_the_context_of_files_is_not_audited(manifests: Path) -> None:

@@ -10,7 +10,9 @@ from webhook.cli.inputs.subjects import find
 from webhook.cli.inputs.targets import TargetBuilder
 from webhook.explain.daemons import DaemonPods
 from webhook.explain.nodeedits import AddNodes
+from webhook.explain.removal import RemovalOrder
 from webhook.policy.model import LabelSelector
+from webhook.policy.podlabels import COMPLETION_INDEX
 
 
 @pytest.mark.parametrize("owned", [True, False])
@@ -67,6 +69,25 @@ def test_a_job_has_as_many_replicas_as_its_controller_wants() -> None:
     assert build("job/web", job.replace("template", spec)).replicas == 4
     assert build("job/web", ended).replicas == 0
     assert build("job/web", ended).terms.closed == "the Job has ended (Failed)"
+
+
+@pytest.mark.parametrize(("key", "order"), [(COMPLETION_INDEX, RemovalOrder.INDEX), ("x", None)])
+def test_the_pods_of_an_indexed_job_have_indexes_if_its_constraints_name_them(
+    key: str, order: RemovalOrder | None
+) -> None:
+    spread = (
+        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+        f"whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [{key}]}}]"
+    )
+    job = (
+        WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job")
+        .replace("replicas: 4", "completions: 4, completionMode: Indexed")
+        .replace("containers: []", f"containers: [{{name: c}}], {spread}")
+    )
+
+    pods = build("job/web", job).pods
+
+    assert (pods and pods.order) == order
 
 
 def test_a_workload_without_a_number_of_replicas_has_one() -> None:

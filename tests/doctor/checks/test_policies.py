@@ -2,18 +2,18 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.doctor.installations import (
     assert_reported,
     build_installation,
+    build_policy,
     configuration,
     deployment,
     find_deviations,
     serving_with,
 )
-from webhook.cluster.spreadpolicies import SpreadPolicyObject, decode_policy
+from webhook.cluster.spreadpolicies import SpreadPolicyObject
 from webhook.doctor.installation import Lookup
 
 CONFIGURED = configuration(
@@ -21,16 +21,6 @@ CONFIGURED = configuration(
     "profiles: [{name: web, match: {objectSelector: {matchLabels: {app: web}}}, "
     "defaultConstraints: []}]\n"
 )
-
-
-def policy(name: str, **spec: Any) -> SpreadPolicyObject:
-    made = {
-        "apiVersion": "evenspread.io/v1alpha1",
-        "kind": "SpreadPolicy",
-        "metadata": {"name": name},
-        "spec": {"defaultConstraints": [], **spec},
-    }
-    return decode_policy(msgspec.json.encode(made))
 
 
 def installed(*policies: SpreadPolicyObject, source: str = "both") -> dict[str, Any]:
@@ -47,15 +37,15 @@ WEB = {"match": {"objectSelector": {"matchLabels": {"app": "web"}}}}
 
 PROBLEMS: dict[str, tuple[dict[str, Any], str]] = {
     "it cannot be read": (
-        installed(policy("a", order="x")),
+        installed(build_policy("a", order="x")),
         "SpreadPolicy 'a' cannot be used: spec.order: must be a whole number",
     ),
     "a profile has its name": (
-        installed(policy("web")),
+        installed(build_policy("web")),
         "SpreadPolicy 'web' is not used: a profile of the configuration has its name",
     ),
     "it denies pods that the webhook does not get": (
-        installed(policy("a", rules={"TSC101": {"action": "deny"}})),
+        installed(build_policy("a", rules={"TSC101": {"action": "deny"}})),
         "denies by TSC101, but not new pods",
     ),
     "the kind is absent": (
@@ -71,9 +61,12 @@ def test_a_policy_that_is_not_used_is_a_problem(changes: dict[str, Any], words: 
 
 
 NOTES: dict[str, tuple[dict[str, Any], str]] = {
-    "a profile before it": (installed(policy("b", **WEB)), "SpreadPolicy 'b' applies to no pod"),
+    "a profile before it": (
+        installed(build_policy("b", **WEB)),
+        "SpreadPolicy 'b' applies to no pod",
+    ),
     "the file alone counts": (
-        installed(policy("b"), source="file"),
+        installed(build_policy("b"), source="file"),
         "1 SpreadPolicies have no effect: the server runs with --policies file",
     ),
 }
@@ -84,9 +77,23 @@ def test_a_policy_without_effect_is_noted(changes: dict[str, Any], words: str) -
     assert_reported(changes, {"policies": words}, is_note=True)
 
 
+COVERED = configuration(
+    "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\nprofiles:\n"
+    "- {name: all, defaultConstraints: []}\n- {name: web, defaultConstraints: []}\n"
+)
+
+
+def test_a_profile_of_the_configuration_without_effect_is_another_check() -> None:
+    changes = {**installed(), "configuration": COVERED}
+
+    assert "policies" not in find_deviations(build_installation(**changes))
+
+
 HEALTHY: dict[str, dict[str, Any]] = {
-    "policies": installed(policy("a"), policy("b", order=-1, match={"ownerKinds": ["Job"]})),
-    "policies alone, with the name of a profile": installed(policy("web"), source="resource"),
+    "policies": installed(
+        build_policy("a"), build_policy("b", order=-1, match={"ownerKinds": ["Job"]})
+    ),
+    "policies alone, with the name of a profile": installed(build_policy("web"), source="resource"),
     "no kind": {**installed(), "policies": Lookup()},
     "no policies, of which none would count": installed(source="file"),
 }
@@ -106,6 +113,6 @@ def test_policies_that_may_not_be_listed_are_unknown() -> None:
 
 
 def test_an_invalid_configuration_is_another_check() -> None:
-    changes = {**installed(policy("web")), "configuration": configuration("profiles: 5\n")}
+    changes = {**installed(build_policy("web")), "configuration": configuration("profiles: 5\n")}
 
     assert "policies" not in find_deviations(build_installation(**changes))

@@ -1,5 +1,6 @@
 """Pods of a workload become the kinds and the first state of a rolling update."""
 
+import pytest
 from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import (
@@ -20,6 +21,7 @@ from webhook.explain.rollingupdate.sizes import SetSizes
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.model import ZONE
 from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.podlabels import TEMPLATE_HASH
 
 NODES = (node("n1", "a"), node("n2", "b"))
 
@@ -133,6 +135,28 @@ def test_ordinals() -> None:
     assert [kind.owner for kind in setup.kinds] == [0, 1, 0, 1]
     assert [kind.pod.labels["ordinal"] for kind in setup.kinds] == ["5", "0", "5", "6"]
     assert setup.strategy == "OrderedReady"
+
+
+@pytest.mark.parametrize(
+    ("partition", "running", "expected"),
+    [
+        (0, (5, 6), ("7", "2")),
+        (1, (5,), ("6", "2")),
+        (1, (6,), ("5", "1")),
+        (3, (5, 6), ("7", "1")),
+        (3, (), ("5", "1")),
+    ],
+)
+def test_the_next_pod_has_the_first_ordinal_without_a_pod(
+    partition: int, running: tuple[int, ...], expected: tuple[str, str]
+) -> None:
+    pods = [pod for first in running for pod in observe({"n1": 1}, name="web", first=first)]
+    plan = StatefulSetPlan("web", start=5, partition=partition)
+    setup = of_ordinals(NODES, plan, 2, spread_over(), pods=pods)
+
+    labels = setup.find_next(setup.start).pod.labels
+
+    assert (labels["ordinal"], labels[TEMPLATE_HASH]) == expected
 
 
 def test_filling_changes_no_size() -> None:

@@ -191,6 +191,14 @@ def test_a_pod_that_is_not_ready_stops_a_rollout_that_may_miss_none() -> None:
     assert [step.old for step in forecast.steps] == [1, 0]
 
 
+def test_after_a_rollout_the_pod_of_the_next_ordinal_is_placed() -> None:
+    forecast, end = simulate(of_ordinals(THREE, StatefulSetPlan("web"), 2, spread_over()))
+
+    assert forecast.finishes
+    assert end.pod.labels["ordinal"] == "2"
+    assert sorted(end.placement().passing) == ["n3"]
+
+
 def test_a_pod_that_never_gets_ready_is_the_reason() -> None:
     (sick,) = observe({"n1": 1}, name="web")
     assert sick.status is not None

@@ -18,7 +18,8 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited
+from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited, count_places_of
+from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.ordersearch import DomainLimit
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import STATEFUL_SET
@@ -43,6 +44,32 @@ AWAITED: dict[str, tuple[Subject, int]] = {
 @pytest.mark.parametrize(("judged", "number"), AWAITED.values(), ids=AWAITED.keys())
 def test_pods_without_a_node_are_awaited(judged: Subject, number: int) -> None:
     assert count_awaited(judged) == number
+
+
+BUSY = [*zones("a1", "b1"), node("c1", "zone-c"), node("d1")]
+SHOP = {"matchLabels": {"app": "shop"}}
+
+# constraint, nodes that the pods can go to, places of at most five
+PLACES: dict[str, tuple[Json, list[str], int]] = {
+    "every domain": (spread(), ["a1", "b1", "c1"], 5),
+    "one domain of three": (spread(), ["a1"], 0),
+    "the emptiest domain": (spread(), ["c1"], 2),
+    "two domains": (spread(), ["a1", "c1"], 3),
+    "no domain": (spread(), ["d1"], 5),
+    "domains that are too few": (spread(minDomains=4), ["a1", "b1", "c1"], 1),
+    "a constraint that counts no pod of its own": (spread(labelSelector=SHOP), ["a1"], 5),
+}
+
+
+@pytest.mark.parametrize(("written", "names", "places"), PLACES.values(), ids=PLACES.keys())
+def test_a_constraint_has_places_on_some_nodes(
+    written: Json, names: list[str], places: int
+) -> None:
+    judged, context = deployed(written), audit(BUSY, [running("a1", "b1")])
+    assert context.cluster is not None
+    (tally,) = context.cluster.tally_known(next_pod(judged), judged.constraints, context.gates).hard
+
+    assert count_places_of(tally, [one for one in BUSY if one.name in names], 5) == places
 
 
 TWO = {0: DomainLimit(1, (1, 0)), 1: DomainLimit(1, (1, 0, 0))}

@@ -261,7 +261,14 @@ LIMITS: dict[str, tuple[Json, RolloutLimits | None]] = {
     "a DaemonSet on delete": (
         workload(kind=DAEMON_SET, updateStrategy={"type": "OnDelete"}), None
     ),
-    "a StatefulSet": (workload(kind=STATEFUL_SET), None),
+    "a StatefulSet": (workload(kind=STATEFUL_SET), RolloutLimits(0, 1)),
+    "a StatefulSet with missing pods": (
+        workload(kind=STATEFUL_SET, updateStrategy={"rollingUpdate": {"maxUnavailable": "9%"}}),
+        RolloutLimits(0, "9%"),
+    ),
+    "a StatefulSet on delete": (
+        workload(kind=STATEFUL_SET, updateStrategy={"type": "OnDelete"}), None
+    ),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from tests.build import Json, pod, spread
 from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import (
     GPU,
+    THREE,
     admission,
     audit,
     deployed,
@@ -21,11 +22,12 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.everyorder import find_skew, read_orders
+from webhook.policy.advice.everyorder import find_skew, read_advised_orders, read_orders
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 HOST = spread(topologyKey=HOSTNAME)
 TWO_ON_A_NODE = spread(topologyKey=HOSTNAME, maxSkew=2)
@@ -39,6 +41,10 @@ CROSSING = [
 RECREATE: Json = {"strategy": {"type": "Recreate"}}
 APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
 ELSEWHERE = spread(labelSelector={"matchLabels": {"app": "shop"}})
+
+
+def cordon(one: Node) -> Node:
+    return replace(one, unschedulable=True, taints=(*one.taints, UNSCHEDULABLE))
 
 
 def fit(judged: Subject, context: AdviceContext, **supposed: bool) -> bool | None:
@@ -132,11 +138,22 @@ def test_closed_domains_can_be_left_out() -> None:
 
 
 def test_the_state_of_nodes_can_be_left_out() -> None:
-    cordoned = audit([replace(one, unschedulable=one.name > "b1") for one in UNEVEN])
+    cordoned = audit([cordon(one) if one.name > "b1" else one for one in UNEVEN])
     advised = deployed(spread(), TWO_ON_A_NODE)
+    few = deployed(spread(), TWO_ON_A_NODE, replicas=4)
 
-    assert fit(advised, cordoned) is True
+    assert fit(few, cordoned) is True
+    assert fit(advised, cordoned, leaves_out_closed=True) is True
     assert fit(advised, cordoned, whatever_state=True) is False
+
+
+def test_cordoned_nodes_are_closed_and_count() -> None:
+    drained = audit([*zones("a1", "b1"), cordon(*zones("c1"))])
+
+    assert fit(deployed(spread()), drained) is False
+    assert fit(deployed(spread()), drained, whatever_state=True) is True
+    assert fit(deployed(spread(), HOST), drained) is False
+    assert fit(deployed(spread(), HOST, replicas=2), drained) is True
 
 
 # subject, values to try, the first that fits
@@ -153,11 +170,22 @@ SKEWS: dict[str, tuple[Subject, range, int | None]] = {
 def test_the_smallest_skew_with_which_all_fit(
     advised: Subject, skews: range, found: int | None
 ) -> None:
-    assert find_skew(read_orders(advised, audit(UNEVEN)), 1, skews) == found
+    assert find_skew(read_advised_orders(advised, audit(UNEVEN)), 1, skews) == found
 
 
 def test_no_skew_is_found_without_nodes() -> None:
-    assert find_skew(None, 0, range(1, 9)) is None
+    assert find_skew([], 0, range(1, 9)) is None
+    assert read_advised_orders(deployed(spread()), audit([])) == []
+
+
+def test_advice_holds_now_and_once_all_nodes_return() -> None:
+    drained = audit([*zones("a1", "b1"), cordon(*zones("c1"))])
+
+    now, later = read_advised_orders(deployed(spread()), drained)
+
+    assert (now.all_fit(), later.all_fit()) == (False, True)
+    (later,) = read_advised_orders(deployed(spread()), audit([cordon(one) for one in THREE]))
+    assert later.all_fit() is True
 
 
 KEYS = (ZONE, HOSTNAME, "rack")
@@ -173,7 +201,8 @@ def some_nodes(draw: st.DrawFn) -> list[Node]:
         pool = draw(st.sampled_from(["", "", "", "gpu"]))
         taints = draw(st.sampled_from([(), (), (), (GPU,)]))
         name = f"n{number}"
-        made.append(Node(name, {HOSTNAME: name, "pool": pool, **kept}, taints))
+        drawn = Node(name, {HOSTNAME: name, "pool": pool, **kept}, taints)
+        made.append(drawn if draw(st.integers(0, 4)) else cordon(drawn))
     return made
 
 
@@ -198,8 +227,8 @@ def test_orders_are_those_of_placement(
 ) -> None:
     selects: Json = {"nodeSelector": {"pool": ""}}
     advised = deployed(*written, replicas=replicas, template_spec=selects, **RECREATE)
-    open_nodes = [one for one in nodes if one.labels["pool"] == "" and not one.taints]
-    known = {key for one in open_nodes for key in one.labels}
+    lasting = [one for one in nodes if one.labels["pool"] == "" and GPU not in one.taints]
+    known = {key for one in lasting for key in one.labels}
     constraints = [one for one in advised.constraints if one.topology_key in known]
 
     orders = read_orders(advised, audit(nodes))

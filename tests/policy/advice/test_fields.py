@@ -16,12 +16,18 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.fields import JUDGED_KEYS, correct_keys, counts_revisions_together
+from webhook.policy.advice.fields import (
+    JUDGED_KEYS,
+    correct_keys,
+    counts_only_itself,
+    counts_revisions_together,
+)
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import GroupKind
+from webhook.policy.model import HOSTNAME, GroupKind
 from webhook.policy.paths import TemplatePath
 
 HASH = "pod-template-hash"
@@ -272,6 +278,47 @@ def test_a_finding_names_one_key_and_the_label_to_use() -> None:
     ]
 
 
+ZONAL = StorageClass(name="gp3", provisioner="ebs.csi.aws.com")
+CLAIMS = {"volumeClaimTemplates": [{"spec": {"storageClassName": "gp3"}}]}
+LEFT_OUT = "# leave matchLabelKeys out"
+REPLACED = f"matchLabelKeys: [{REVISION}]"
+
+# changes of a constraint, of a StatefulSet, StorageClasses, what to write
+RETURNING: dict[str, tuple[Json, Json, list[StorageClass], str]] = {
+    "volumes of a zone": ({}, CLAIMS, [ZONAL], LEFT_OUT),
+    "a misspelled key": (
+        {"matchLabelKeys": ["controller-revision-hsh"]}, CLAIMS, [ZONAL], LEFT_OUT
+    ),
+    "a key beside it": (
+        {"matchLabelKeys": ["app", HASH]}, CLAIMS, [ZONAL], "matchLabelKeys: [app]"
+    ),
+    "a key of nothing": ({"matchLabelKeys": ["tier"]}, CLAIMS, [ZONAL], LEFT_OUT),
+    "shared volumes": ({}, CLAIMS, [replace(ZONAL, provisioner="efs.csi.aws.com")], REPLACED),
+    "volumes of an unknown class": ({}, CLAIMS, [], REPLACED),
+    "no claims": ({}, {}, [ZONAL], REPLACED),
+    "a soft constraint": ({"whenUnsatisfiable": "ScheduleAnyway"}, CLAIMS, [ZONAL], REPLACED),
+    "nodes": ({"topologyKey": HOSTNAME}, CLAIMS, [ZONAL], REPLACED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "claims", "classes", "instead"), RETURNING.values(), ids=RETURNING.keys()
+)
+def test_a_revision_is_not_counted_apart_where_volumes_keep_pods(
+    changes: Json, claims: Json, classes: list[StorageClass], instead: str
+) -> None:
+    constraint = spread(**{"matchLabelKeys": [HASH], **changes})
+    judged = subject(workload(constraint, kind=STATEFUL_SET, **claims))
+
+    (violation,) = check_rule("TSC117", judged, audit(storage_classes=classes))
+    (admitted,) = check_rule("TSC117", judged, admission())
+
+    assert violation.instead == instead
+    assert ("in the zone of its volume" in violation.problem) is (
+        violation.instead != admitted.instead
+    )
+
+
 def test_a_corrected_key_is_not_one_that_the_selector_has_already() -> None:
     judged = deployed(spread(labelSelector=HASHED, matchLabelKeys=["pod-template-hsh"]))
 
@@ -366,3 +413,23 @@ def test_kinds_without_a_surge_count_no_two_revisions() -> None:
 
     assert counts_revisions_together(constraint, keyed("app"))
     assert not counts_revisions_together(constraint, keyed("app", kind=STATEFUL_SET))
+
+
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+
+ALONE: dict[str, tuple[Subject, bool]] = {
+    "the name of each pod": (keyed("app", POD_NAME, kind=STATEFUL_SET), True),
+    "a revision": (keyed(REVISION, kind=STATEFUL_SET), False),
+    "no key": (keyed(kind=STATEFUL_SET), False),
+    "the name of another kind's pods": (keyed(POD_NAME), False),
+    "a name that the template writes": (
+        keyed(POD_NAME, kind=STATEFUL_SET, labels={"app": "web", POD_NAME: "web-0"}), False
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "alone"), ALONE.values(), ids=ALONE.keys())
+def test_a_key_with_a_value_of_its_own_on_each_pod_counts_one_pod(
+    judged: Subject, alone: bool
+) -> None:
+    assert counts_only_itself(judged.constraints[0], judged) is alone

@@ -111,6 +111,17 @@ def test_the_closed_domains_and_the_places_are_named(
     assert violation.problem == f"{UNREADY} or not ready, {effect}"
 
 
+def test_several_constraints_may_allow_fewer_pods_than_each_alone() -> None:
+    nodes = [*zones("a0", "a1", "a2", "b1"), cordon(*zones("b0"))]
+    judged = deployed(spread(), HOST)
+
+    (violation,) = check_rule("TSC106", judged, audit(nodes))
+
+    assert violation.problem.startswith("at most 4 of 6 pods that wait have a place: all nodes of ")
+    assert violation.brief.startswith("at most 4 of 6 pods have a place while ")
+    assert max(count_placed(judged, nodes, 6)) == 3
+
+
 def test_without_node_policies_the_nodes_must_return() -> None:
     (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED, config=OFF))
 

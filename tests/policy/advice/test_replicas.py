@@ -19,9 +19,15 @@ from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 RANGE = ReplicaRange(2, 9, "ScaledObject/web")
 JOB = GroupKind("batch", "Job")
+
+
+def cordon(one: Node) -> Node:
+    return replace(one, unschedulable=True, taints=(UNSCHEDULABLE,))
+
 
 BINDING: dict[str, tuple[Subject, bool]] = {
     "as many as the replicas": (deployed(spread(maxSkew=6)), True),
@@ -263,6 +269,21 @@ LOOSE: dict[str, tuple[tuple[Json, ...], list[Node], list[str]]] = {
                       ["maxSkew: 2"]),
     "a closed zone that leaves one": ((spread(maxSkew=3),), [*zones("a1"), node("c1", "c", GPU)],
                                       [SOFT]),
+    "a cordoned zone": (
+        (spread(maxSkew=3),), [*zones("a1", "b1"), cordon(*zones("c1"))], ["maxSkew: 2"]
+    ),
+    "a cordoned zone that leaves one": (
+        (spread(maxSkew=3),), [*zones("a1"), cordon(*zones("b1"))], [SOFT]
+    ),
+    "cordoned nodes of one zone": (
+        (spread(maxSkew=3), spread(topologyKey=HOSTNAME, maxSkew=3, nodeAffinityPolicy="Ignore")),
+        [*zones("a1"), cordon(*zones("a2"))], ["maxSkew: 1", SOFT],
+    ),
+    "a cordoned zone that does not count": (
+        (spread(maxSkew=3, nodeTaintsPolicy="Honor"),),
+        [*zones("a1", "b1"), cordon(*zones("c1"))], ["maxSkew: 1"],
+    ),
+    "cordoned nodes alone": ((spread(maxSkew=3),), [*map(cordon, THREE)], ["maxSkew: 1"]),
     "no nodes": ((spread(), RACK), [], ["maxSkew: 1"]),
 }  # fmt: skip
 
@@ -274,6 +295,16 @@ def test_a_skew_that_binds_leaves_no_replica_pending(
     judged = deployed(*constraints, replicas=3, strategy={"type": "Recreate"})
 
     assert [one.instead for one in check_rule("TSC112", judged, audit(nodes))] == instead
+
+
+def test_a_skew_that_binds_holds_once_cordoned_nodes_return() -> None:
+    host = spread(topologyKey=HOSTNAME, maxSkew=6, nodeTaintsPolicy="Honor")
+    advised = deployed(spread(), host, strategy={"type": "Recreate"})
+    nodes = [*zones("a1", "b1"), *map(cordon, zones("b2", "b3"))]
+
+    (violation,) = check_rule("TSC112", advised, audit(nodes))
+
+    assert violation.instead == "maxSkew: 3"  # 1 were enough without b2 and b3
 
 
 def test_replicas_before_the_last_have_no_place() -> None:

@@ -1,6 +1,5 @@
 """TSC119 reports rollouts that no choice of kube-scheduler lets finish, and no others."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,11 +24,9 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
 from webhook.policy.advice.rollouts import list_apart
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.advice.storage import StorageClass
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node
-from webhook.policy.nextrevision import PartitionedRevisions
 
 HOST = spread(topologyKey=HOSTNAME)
 HASH = "pod-template-hash"
@@ -94,6 +91,12 @@ STOPPING: dict[str, tuple[Subject, list[Node], str]] = {
     "pods that are written for one node": (web(template_spec={"nodeName": "a1"}), UNEVEN, ""),
     "a StatefulSet": (
         subject(workload(spread(), HOST, kind=STATEFUL_SET, replicas=3)), UNEVEN, ""
+    ),
+    "a StatefulSet whose pods run": (
+        subject(
+            workload(spread(), kind=STATEFUL_SET, replicas=2), running=(running("a1", "b1"),)
+        ),
+        UNEVEN, "",
     ),
     "blue and green": (argo(blueGreen={}), UNEVEN, ""),
     "a traffic router": (argo(canary={"trafficRouting": {}}), UNEVEN, ""),
@@ -195,102 +198,6 @@ def test_a_daemon_set_without_a_place_for_two_pods_has_too_many_min_domains(
     rules = [rule for rule in ("TSC104", "TSC119") if check_rule(rule, found, context)]
 
     assert rules == (["TSC104"] if fires else [])
-
-
-DISKS = StorageClass(name="disks", provisioner="ebs.csi.aws.com")
-FILES = StorageClass(name="files", provisioner="efs.csi.aws.com")
-
-
-def stateful(*nodes: str, constraint: Json | None = None, **spec: Any) -> Subject:
-    """Make a StatefulSet of three pods with disks, which run on some nodes."""
-    claims = [{"spec": {"storageClassName": spec.pop("storage", "disks")}}]
-    written = {"replicas": 3, "volumeClaimTemplates": claims, **spec}
-    found = subject(workload(constraint or spread(), kind=STATEFUL_SET, **written))
-    return replace(found, running=(running(*nodes),))
-
-
-def cluster_of(*pods: RunningPods, nodes: Sequence[Node] = THREE) -> AdviceContext:
-    return audit(nodes, list(pods), storage_classes=(DISKS, FILES))
-
-
-UNEVEN_PODS = ("a1", "a1", "b1")  # zone-c was added later
-
-# the StatefulSet, the nodes, and whether it never rolls out
-VOLUMES: dict[str, tuple[Subject, list[Node], bool]] = {
-    "more pods than a zone takes back": (stateful(*UNEVEN_PODS), THREE, True),
-    "each revision apart": (
-        stateful(*UNEVEN_PODS, constraint=spread(matchLabelKeys=["controller-revision-hash"])),
-        THREE, True,
-    ),
-    "even pods": (stateful("a1", "b1", "c1"), THREE, False),
-    "only their zones": (stateful(*UNEVEN_PODS), zones("a1", "b1"), False),
-    "volumes that belong to no zone": (stateful(*UNEVEN_PODS, storage="files"), THREE, False),
-    "a class that is not known": (stateful(*UNEVEN_PODS, storage="other"), THREE, False),
-    "no volumes": (stateful(*UNEVEN_PODS, volumeClaimTemplates=[]), THREE, False),
-    "nodes in place of zones": (
-        stateful(*UNEVEN_PODS, constraint=spread(topologyKey=HOSTNAME)), THREE, False
-    ),
-    "a larger skew": (stateful(*UNEVEN_PODS, constraint=spread(maxSkew=2)), THREE, False),
-    "a soft constraint": (
-        stateful(*UNEVEN_PODS, constraint=spread(whenUnsatisfiable="ScheduleAnyway")),
-        THREE, False,
-    ),
-    "pods of another label": (
-        stateful(*UNEVEN_PODS, constraint=spread(labelSelector={"matchLabels": {"app": "x"}})),
-        THREE, False,
-    ),
-    "on delete": (stateful(*UNEVEN_PODS, updateStrategy={"type": "OnDelete"}), THREE, False),
-    "a partition": (
-        replace(stateful(*UNEVEN_PODS), partitioned=PartitionedRevisions(0, 2, {}, {})),
-        THREE, False,
-    ),
-    "a pod that is missing": (stateful("a1", "a1"), THREE, False),
-    "a rollout that runs": (
-        replace(stateful(), running=(replace(running(*UNEVEN_PODS), replaced=True),)),
-        THREE, False,
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("found", "nodes", "fires"), VOLUMES.values(), ids=VOLUMES.keys())
-def test_rollouts_of_pods_with_volumes(found: Subject, nodes: list[Node], fires: bool) -> None:
-    violations = check_rule("TSC119", found, cluster_of(*found.running, nodes=nodes))
-
-    moved = "# a volume of a zone keeps its pod there, and a pod that is deleted without its claim "
-    assert [violation.instead.startswith(moved) for violation in violations] == [True] * fires
-
-
-def test_the_zone_that_takes_no_pod_back_is_named() -> None:
-    found = stateful(*UNEVEN_PODS)
-
-    (violation,) = check_rule("TSC119", found, cluster_of(*found.running))
-
-    assert violation.problem == (
-        'no rollout can finish: the volumes of StorageClass "disks" keep the pods in their zones, '
-        "and maxSkew 1 lets no zone take back more than 1 pod: zone-a has 2 pods, the minimum is 0 "
-        "(a domain has no pod)"
-    )
-
-
-def test_other_pods_in_a_zone_do_not_return() -> None:
-    found = stateful("b1", "b1", "c1")
-    others = running("a1", "a1", "a1")
-    nodes = zones("a1", "b1", "c1", "d1")
-
-    (violation,) = check_rule("TSC119", found, cluster_of(*found.running, others, nodes=nodes))
-
-    assert "zone-b has 2 pods" in violation.problem
-    assert "zone-a" not in violation.problem
-
-
-def test_uneven_pods_with_volumes_are_one_finding() -> None:
-    found = stateful(*UNEVEN_PODS)
-
-    advice = advise(found, cluster_of(*found.running))
-
-    rules = [finding.rule for finding in (*advice.warned, *advice.audited)]
-    assert "TSC119" in rules
-    assert "TSC114" not in rules
 
 
 def test_all_hard_constraints_are_to_count_apart() -> None:

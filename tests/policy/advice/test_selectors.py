@@ -21,6 +21,7 @@ from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
 JOB = GroupKind("batch", "Job")
 PATH = ("spec", "template")
 
@@ -93,6 +94,17 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
     "a label that a Job gives its pods": (
         subject(workload(selecting(**{"job-name": "web"}), kind=JOB, parallelism=4)),
         None,
+    ),
+    "the name of another Job": (
+        subject(workload(selecting(**{"job-name": "shop"}), kind=JOB, parallelism=4)),
+        "requires job-name=shop, but the pod has job-name=web",
+    ),
+    "the name of a pod of another StatefulSet": (
+        subject(workload(selecting(**{POD_NAME: "shop-0"}), kind=STATEFUL_SET)),
+        (
+            f"requires {POD_NAME}=shop-0, but the pod has {POD_NAME}=web-<ordinal>, "
+            "which differs by pod"
+        ),
     ),
     "a DaemonSet that counts its pods": (
         subject(workload(selecting(app="web"), kind=DAEMON_SET)),

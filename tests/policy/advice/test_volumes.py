@@ -19,7 +19,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_keep_pods
+from webhook.policy.advice.volumes import volumes_keep_pods, volumes_return
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
@@ -181,3 +181,19 @@ def test_claims_of_an_old_snapshot_have_an_unknown_class() -> None:
     old = replace(stateful("early"), claim_classes=())
 
     assert judge(old) == []
+
+
+def test_pods_return_to_the_domains_of_hard_constraints_and_known_classes() -> None:
+    context = audit(storage_classes=CLASSES)
+    zonal, soft = stateful("late"), stateful("late", constraint=SOFT)
+    host = stateful("late", constraint=spread(topologyKey=HOSTNAME))
+
+    found = {
+        name: volumes_return(judged.constraints[0], judged, context.cluster)
+        for name, judged in (("hard", zonal), ("soft", soft), ("host", host))
+    }
+
+    assert found == {"hard": True, "soft": False, "host": False}
+    for unknown in (stateful("other"), stateful("shared"), deployed(spread())):
+        assert not volumes_return(unknown.constraints[0], unknown, context.cluster)
+    assert not volumes_return(zonal.constraints[0], zonal, admission().cluster)

@@ -19,15 +19,17 @@ from tests.build import (
     request,
     selector,
     spread,
+    template,
     workload,
 )
 from webhook.policy.defaulting.forecast import (
     POD_CONTROLLERS,
     ForecastFacts,
     describe_additions,
+    find_labels,
     forecast_defaults,
 )
-from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason
+from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason, inject
 from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
 from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
@@ -205,3 +207,25 @@ def test_what_a_new_pod_would_get_is_described(labelled: bool) -> None:
     some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone, rack))
     defaults = f"evenspread would add the defaults of profile a: {ZONE}, rack"
     assert [*describe_additions(some, labelled=labelled)] == [defaults, *label][: 1 + labelled]
+
+
+KEEPING = policy(profile(constraints=(default(),), scale_down=ScaleDown.KEEP_SPREAD))
+
+# pod, policy, whether it has labels; None if it gets no label of a rank
+RANKED: dict[str, tuple[Json, Policy, bool | None]] = {
+    "a pod with labels": (pod(spread(), owner=owned_by()), KEEPING, True),
+    "a pod without labels": (pod(spread(), owner=owned_by(), labels={}), KEEPING, False),
+    "the spread is not kept": (pod(spread(), owner=owned_by()), policy(profile()), None),
+    "it has no constraints": (pod(owner=owned_by()), KEEPING, None),
+    "no controller removes it": (pod(spread()), KEEPING, None),
+}
+
+
+@pytest.mark.parametrize(("new", "config", "labels"), RANKED.values(), ids=RANKED.keys())
+def test_a_pod_that_gets_the_label_of_a_rank_has_labels_or_not(
+    new: Json, config: Policy, labels: bool | None
+) -> None:
+    created, known = template(new), FakeFacts(services_of={NAMESPACE: []})
+    injection = inject(created, NAMESPACE, config, known)
+
+    assert find_labels(injection, created, NAMESPACE, known) is labels

@@ -86,7 +86,7 @@ class Placer:
         found = self._cache.get(key)
         if found is None:
             self.placements += 1
-            scenario = self._enter(kind, state)
+            scenario = self._enter(self._find_new(kind), state)
             placement = scenario.placement(self._list_known(kind, state))
             for node, pods in state.placed:
                 self._on_nodes[kind, node, pods] = placement.refused.get(node)
@@ -119,15 +119,19 @@ class Placer:
 
     def describe(self, kind: int, state: RolloutState) -> Scenario:
         """Return the scenario of a pending pod."""
-        return self._enter(kind, state).copy_pods()
+        return self.enter(self._find_new(kind), state)
 
-    def _enter(self, kind: int, state: RolloutState) -> Scenario:
+    def enter(self, new: NewPod, state: RolloutState) -> Scenario:
+        """Return the scenario of a new pod beside those of a state."""
+        return self._enter(new, state).copy_pods()
+
+    def _enter(self, new: NewPod, state: RolloutState) -> Scenario:
         """Return the same without a copy of the pods: it is valid until the next call."""
         placed = dict(state.placed)
         for node in self._placed.keys() | placed.keys():
             self._change(node, self._placed.get(node, ()), placed.get(node, ()))
         self._placed = placed
-        return self._find_new(kind).enter(self._running)
+        return new.enter(self._running)
 
     def _change(self, node: str, before: NodePods, after: NodePods) -> None:
         """Replace the pods of the workload on a node."""

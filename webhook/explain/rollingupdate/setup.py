@@ -6,6 +6,8 @@ pods of the old revision before the rolling update.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import count
 
 import msgspec
 from msgspec.structs import replace
@@ -99,6 +101,7 @@ def prepare_sets(
         updating=ReplicaSetController(strategy, kinds, ages),
         strategy=str(strategy),
         replicas=strategy.replicas,
+        find_next=lambda _: new,
         notes=_describe_missing(missing),
     )
 
@@ -129,16 +132,33 @@ def prepare_ordinals(
         if index in present
     ]
     filling = replace(plan, partition=replicas, unavailable=0)
+    kinds = [*old, *new_kinds]
     return RolloutSetup(
         scenario=remove_pods(scenario, pods.pods, pods.placed),
-        kinds=[*old, *new_kinds],
+        kinds=kinds,
         start=_start((), found),
         filling=StatefulSetController(filling, old, new_kinds),
         updating=StatefulSetController(plan, old, new_kinds),
         strategy=str(plan),
         replicas=replicas,
+        find_next=partial(_find_next, plan, revisions, kinds),
         notes=_describe_missing(replicas - len(found)),
     )
+
+
+def _find_next(
+    plan: StatefulSetPlan, revisions: Revisions, kinds: Sequence[ReplicaKind], state: RolloutState
+) -> NewPod:
+    """
+    Find the pod with the first ordinal that has none.
+
+    Source: kubernetes pkg/controller/statefulset stateful_set_utils.go
+    ``newVersionedStatefulSetPod``.
+    """
+    taken = {kinds[number].owner for number in state.list_kinds()}
+    index = next(index for index in count() if index not in taken)
+    build = revisions.old if index < plan.partition else revisions.new
+    return build(plan.start + index)
 
 
 def _owner_of(pod: ObservedPod) -> str:

@@ -6,12 +6,13 @@ a node gets ready, and a pod that is deleted is gone at once.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.placer import Placer
 from webhook.explain.rollingupdate.report import (
     RolloutDomain,
@@ -48,6 +49,7 @@ class RolloutSetup(msgspec.Struct, frozen=True):
         updating: The controllers during it.
         strategy: Describes how pods are replaced.
         replicas: Desired number of pods.
+        find_next: Finds the pod that the controllers create next, beside those of a state.
         notes: What is supposed; sentences.
     """
 
@@ -58,6 +60,7 @@ class RolloutSetup(msgspec.Struct, frozen=True):
     updating: RolloutController
     strategy: str
     replicas: int
+    find_next: Callable[[RolloutState], NewPod]
     notes: tuple[str, ...] = ()
 
 
@@ -71,15 +74,19 @@ def simulate(
         edits: The edits that the scenario contains, for the sentence.
 
     Returns:
-        The result, and the scenario of a new pod at its end: the one that has no node, if it stops.
+        The result, and the scenario of a new pod at its end: the one that has no node, if it stops,
+        and else the next one.
     """
     placer = Placer(setup.scenario, setup.kinds)
     filled = list(follow(setup.filling, placer, setup.start))
     start = filled[-1].state if filled else setup.start
     course = _Course(start, tuple(follow(setup.updating, placer, start)), _explore(setup, placer))
     waiting = _find_waiting(placer, course.end)
-    last = next(kind.number for kind in setup.kinds if kind.is_new) if waiting is None else waiting
-    return _report(setup, edits, placer, course), placer.describe(last, course.end)
+    if waiting is None:
+        scenario = placer.enter(setup.find_next(course.end), course.end)
+    else:
+        scenario = placer.describe(waiting, course.end)
+    return _report(setup, edits, placer, course), scenario
 
 
 class _Course(NamedTuple):

@@ -180,7 +180,13 @@ class ClusterState:
         return replace(tallies, soft=tuple(soft)).by_index
 
     def _nest_domains(
-        self, outer: CountedKey, inner: CountedKey, keys: tuple[str, ...], demands: Demands
+        self,
+        outer: CountedKey,
+        inner: CountedKey,
+        keys: tuple[str, ...],
+        demands: Demands,
+        *,
+        counts_cordoned: bool = False,
     ) -> NestedDomains | None:
         """
         Find how the domains of one topology key lie within those of another.
@@ -191,13 +197,15 @@ class ClusterState:
         Args:
             keys: The keys that a node must have, including both.
             demands: What a node must satisfy for the pod to go there.
+            counts_cordoned: Whether cordoned nodes count, as for kube-scheduler.
 
         Returns:
             None if an inner domain is open in two outer ones, or the pod cannot go to any.
         """
-        topology = self.schedulable(demands)
+        opened_nodes = self.schedulable(demands)
+        topology = self.topology if counts_cordoned else opened_nodes
         outers, inners = (topology.domains(key.name, keys, key.counting) for key in (outer, inner))
-        reached = topology.domains(inner.name, keys, demands)
+        reached = opened_nodes.domains(inner.name, keys, demands)
         within = {(value, outers.values[name]) for name, value in reached.values.items()}
         if not within or len(within) > len(reached.sizes):
             return None

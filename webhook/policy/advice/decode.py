@@ -17,7 +17,13 @@ import msgspec
 
 from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, DAEMON_SET, DEPLOYMENT, ROLLOUT
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    DAEMON_SET,
+    DEPLOYMENT,
+    ROLLOUT,
+    STATEFUL_SET,
+)
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.paths import FieldPath, find_value, is_array, is_object
 from webhook.policy.places import wrap_bare_list
@@ -86,7 +92,8 @@ def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None
     Returns:
         None for another strategy, and for a kind without these limits.
 
-    Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``; argo-rollouts
+    Source: kubernetes pkg/apis/apps/v1/defaults.go ``SetDefaults_DaemonSet``,
+    ``SetDefaults_StatefulSet``; argo-rollouts
     utils/defaults ``GetMaxSurgeOrDefault``, utils/replicaset
     ``CalculateReplicaCountsForTrafficRoutedCanary``.
     """
@@ -95,10 +102,14 @@ def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None
         return read_limits(find_value(strategy, ("rollingUpdate",)))
     if kind == ROLLOUT and is_object(canary := find_value(strategy, ("canary",))):
         return None if find_value(canary, ("trafficRouting",)) is not None else read_limits(canary)
-    if kind == DAEMON_SET and find_value(holder.update_strategy, ("type",)) != "OnDelete":
-        rolling = find_value(holder.update_strategy, ("rollingUpdate",))
+    rolling = find_value(holder.update_strategy, ("rollingUpdate",))
+    if kind in ONE_AT_A_TIME and find_value(holder.update_strategy, ("type",)) != "OnDelete":
         return read_limits(rolling, RolloutLimits(0, 1))
     return None
+
+
+ONE_AT_A_TIME = (DAEMON_SET, STATEFUL_SET)
+"""Kinds of whose pods one may be missing unless they say otherwise."""
 
 
 _NULL = msgspec.Raw(b"null")

@@ -4,8 +4,9 @@ Whether all replicas of a workload have a place in whatever order kube-scheduler
 ``read_orders`` is the entry point. It starts from nodes without pods of the workload: what is
 advised must hold for a new object, too. A value is advised only if this is shown. For one
 constraint, and for two with nested domains, as zones and nodes, arithmetic decides; other
-combinations are searched, up to a limit. How a rollout proceeds is not considered, but for the
-additional pods that one constraint may leave Pending.
+combinations are searched, up to a limit. Cordoned nodes are closed, and count as for
+kube-scheduler. How a rollout proceeds is not considered, but for the additional pods that one
+constraint may leave Pending.
 """
 
 import dataclasses
@@ -117,7 +118,9 @@ class ReplicaOrders:
             return None
         for outer, inner in permutations(binding) if len(binding) == _NESTED else ():
             keys = self._count_key(outer), self._count_key(inner)
-            nesting = self.cluster.nest_domains(*keys, self.keys, self.demands)
+            nesting = self.cluster.nest_domains(
+                *keys, self.keys, self.demands, counts_cordoned=not self.leaves_out_closed
+            )
             if nesting is not None:
                 limits = limit_nested(outer, inner, nesting)
                 return find_first_pending(replicas, nesting.shapes, *limits) is None
@@ -151,9 +154,10 @@ class ReplicaOrders:
 
     def _find_domains(self, spread: SpreadConstraint) -> tuple[Domains, Domains]:
         """Find the domains that count, and those that the replicas can go to."""
-        topology, (name, counting) = self.cluster.schedulable(self.demands), self._count_key(spread)
+        opened, (name, counting) = self.cluster.schedulable(self.demands), self._count_key(spread)
+        topology = opened if self.leaves_out_closed else self.cluster.topology
         counted = topology.domains(name, self.keys, counting)
-        return counted, topology.domains(name, self.keys, self.demands)
+        return counted, opened.domains(name, self.keys, self.demands)
 
 
 def count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
@@ -219,21 +223,33 @@ def read_orders(
     )
 
 
-def find_skew(orders: ReplicaOrders | None, index: int, skews: Iterable[int]) -> int | None:
+def read_advised_orders(subject: Subject, context: AdviceContext) -> list[ReplicaOrders]:
+    """
+    Read the orders in which advice must hold: now, and once all nodes are ready and not cordoned.
+
+    Returns:
+        Empty as for ``read_orders``; only those of later if no node is open now.
+    """
+    states = (read_orders(subject, context, whatever_state=later) for later in (False, True))
+    return [orders for orders in states if orders is not None]
+
+
+def find_skew(orders: Sequence[ReplicaOrders], index: int, skews: Iterable[int]) -> int | None:
     """
     Find the first maxSkew of a constraint with which all replicas fit in every order.
 
     Args:
+        orders: Each must hold.
         index: Of the constraint in the list.
         skews: Increasing values to try.
 
     Returns:
         None if this can be shown of none of them.
     """
-    if orders is None:
-        return None
-    for skew in skews:
-        fit = orders.with_skew(index, skew).all_fit()
-        if fit or fit is None:
-            return skew if fit else None
+    for skew in skews if orders else ():
+        fits = [one.with_skew(index, skew).all_fit() for one in orders]
+        if all(fits):
+            return skew
+        if None in fits:
+            return None
     return None

@@ -1,9 +1,9 @@
 """
 Rules about single fields, TSC107, TSC111 and TSC117.
 
-They are about matchLabelKeys and fields behind gates. They judge the object and the feature
-gates alone, without any facts of the cluster. Which labels controllers add is the subject of
-``policy.podlabels``.
+They are about matchLabelKeys and fields behind gates. They judge the object and the feature gates
+alone; of the cluster, only its StorageClasses change what TSC117 suggests. Which labels controllers
+add is the subject of ``policy.podlabels``.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
+from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
@@ -111,7 +112,7 @@ def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[Ru
         )
 
 
-def pods_carry_keys(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
+def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
     TSC117: kube-scheduler ignores a key in matchLabelKeys that is no label of the pod.
 
@@ -120,8 +121,9 @@ def pods_carry_keys(subject: Subject, _context: AdviceContext) -> Iterator[RuleV
     for i, constraint in enumerate(subject.constraints):
         if not constraint.match_label_keys:
             continue  # most workloads
-        corrected = correct_keys(constraint, subject)
-        for j, (key, meant) in enumerate(zip(constraint.match_label_keys, corrected, strict=True)):
+        intended = correct_keys(constraint, subject)
+        corrected = propose_keys(constraint, subject, context)
+        for j, (key, meant) in enumerate(zip(constraint.match_label_keys, intended, strict=True)):
             if meant == key:
                 continue
             named = clip(key, KEY_CHARACTERS)
@@ -130,21 +132,25 @@ def pods_carry_keys(subject: Subject, _context: AdviceContext) -> Iterator[RuleV
                     subject.field(i, f"matchLabelKeys[{j}]"),
                     f"{named} has another value on each of its pods: every pod counts only itself, "
                     "and the constraint spreads nothing",
-                    _suggest_keys(corrected),
+                    suggest_keys(corrected),
                     f"by {named} every pod counts only itself",
                 )
                 continue
             carried = f"; they carry {meant}" if meant else ""
+            if meant != corrected[j]:
+                carried += ", but with it a rollout may have no place for a pod in the zone of its "
+                carried += "volume"
             brief = f"its pods carry {meant}" if meant else "its pods never carry it"
             yield RuleViolation(
                 subject.field(i, f"matchLabelKeys[{j}]"),
                 f"its pods never carry {named}, so kube-scheduler ignores it{carried}",
-                _suggest_keys(corrected),
+                suggest_keys(corrected),
                 f"matchLabelKeys names {named}; {brief}",
             )
 
 
-def _suggest_keys(corrected: list[str]) -> str:
+def suggest_keys(corrected: list[str]) -> str:
+    """Suggest matchLabelKeys; empty keys stand for nothing."""
     keys = [key for key in corrected if key]
     return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
 
@@ -172,6 +178,26 @@ def correct_keys(constraint: Constraint, subject: Subject) -> list[str]:
         corrected.append(meant)
         taken.add(meant)
     return corrected
+
+
+def propose_keys(constraint: Constraint, subject: Subject, context: AdviceContext) -> list[str]:
+    """
+    Correct the matchLabelKeys of a constraint, unless a rollout would then leave pods Pending.
+
+    Pods that return to the zones of their volumes fit there beside the other pods. Those of their
+    revision alone may be uneven: then no label of a revision replaces a key without effect.
+
+    Returns:
+        A key for each of them, in order; empty if it is to be left out.
+    """
+    corrected = correct_keys(constraint, subject)
+    if not volumes_return(constraint, subject, context.cluster):
+        return corrected
+    written = constraint.match_label_keys
+    return [
+        "" if meant != key and meant in REVISION_KEYS else meant
+        for key, meant in zip(written, corrected, strict=True)
+    ]
 
 
 def _known_keys(constraint: Constraint, subject: Subject) -> list[str]:

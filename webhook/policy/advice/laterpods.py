@@ -62,12 +62,13 @@ def report_later(
         if count_places_of(returned[index], later, awaited) <= places[index]:
             continue
         is_enough = _is_honoring_enough(subject, tally, now, context)
+        # Several constraints together may allow fewer; TSC109 may name that number.
+        number = f"{'at most ' if len(tallies) > 1 else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
-            f"{places[index]} of {awaited} pods that wait have a place: "
-            f"{_describe_unready(tally, now, later)}",
+            f"{number} that wait have a place: {_describe_unready(tally, now, later)}",
             member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
-            f"{places[index]} of {awaited} pods have a place while nodes are cordoned or not ready",
+            f"{number} have a place while nodes are cordoned or not ready",
         )
 
 

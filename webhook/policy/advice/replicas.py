@@ -19,7 +19,7 @@ from webhook.policy.advice.everyorder import (
     find_skew,
     limit_nested,
     list_counted,
-    read_orders,
+    read_advised_orders,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
@@ -127,12 +127,14 @@ def _suggest_skew(
     """
     Suggest the first maxSkew with which all replicas are shown to have a place in every order.
 
+    That must hold while nodes are cordoned or not ready, and once they return.
+
     Returns:
         YAML: what makes the constraint soft if there is no such maxSkew, and the first maxSkew if
         no node is known.
     """
     known = context.cluster is not None and context.cluster.topology.nodes
-    orders = read_orders(subject, context) if known else None
+    orders = read_advised_orders(subject, context) if known else []
     skew = find_skew(orders, spread.index, skews) if known else skews[0]
     return suggest_soft(spread.constraint) if skew is None else member("maxSkew", skew)
 

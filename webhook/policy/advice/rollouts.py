@@ -2,29 +2,28 @@
 The rule about rollouts that cannot finish: TSC119.
 
 It reports only what no choice of kube-scheduler changes. If a replica may be missing, a new pod
-always fits where an old one was deleted, unless more pods run there than maxSkew allows and a
-volume keeps it there. What else can happen is for ``explain --what-if rollout``.
+always fits where an old one was deleted, unless a volume keeps it in a zone that has more pods than
+maxSkew allows, or that gets them before other zones do. What else can happen is for
+``explain --what-if rollout``.
 """
 
 from collections.abc import Iterator
 
 from webhook.policy.advice.capacity import must_add_pods
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.everyorder import list_counted
 from webhook.policy.advice.fields import (
     counts_revisions_together,
     suggest_revision,
 )
-from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.nextpod import accepts_pod
+from webhook.policy.advice.replacements import judge_volumes
 from webhook.policy.advice.replicas import find_conflicts
-from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import ZONES, list_zonal_classes
-from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.gates import Gate
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import Node
 
 
 def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -34,7 +33,7 @@ def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[Rul
     if must_add_pods(subject) and subject.replicas:
         yield from _judge_replicas(subject, context, subject.replicas)
     elif context.cluster is not None and _replaces_all(subject):
-        yield from _judge_volumes(subject, context.cluster, context.gates)
+        yield from judge_volumes(subject, context.cluster, context.gates)
 
 
 def _judge_replicas(
@@ -82,40 +81,6 @@ def _replaces_all(subject: Subject) -> bool:
     is_rolling = any(group.replaced or group.unordered for group in subject.running)
     is_running = subject.has_all_pods and not subject.is_alone
     return subject.kind == STATEFUL_SET and is_running and not (is_held or is_rolling)
-
-
-def _judge_volumes(
-    subject: Subject, cluster: ClusterState, gates: Gates
-) -> Iterator[RuleViolation]:
-    """
-    Judge a rollout whose pods return to the zones of their volumes.
-
-    In the end each zone has as many pods as now. A zone that then has too many rejects the last
-    ones, whether or not revisions are counted apart: the minimum was no larger before.
-    """
-    classes = list_zonal_classes(subject, cluster)
-    tallies = cluster.tally_known(next_pod(subject), subject.constraints, gates).hard
-    for tally in tallies if classes else ():
-        key, most = tally.spread.topology_key, tally.minimum + tally.spread.max_skew
-        own = {node.labels.get(key) for node in cluster.topology.nodes if _runs_on(subject, node)}
-        full = sorted(value for value, pods in tally.pods.items() if pods > most and value in own)
-        if key not in ZONES or not (full and tally.matches_pod):
-            continue
-        counts = join_names([f"{value} has {tally.pods[value]} pods" for value in full])
-        names = join_names([quote_value(found.name) for found in classes])
-        yield RuleViolation(
-            subject.field(tally.spread.index, "maxSkew"),
-            f"no rollout can finish: the volumes of StorageClass {names} keep the pods in their "
-            f"zones, and maxSkew {tally.spread.max_skew} lets no zone take back more than "
-            f"{count_of(most, 'pod')}: {counts}, the minimum is {tally.minimum} "
-            f"({tally.minimum_reason})",
-            suggest_moving(is_hard=True),
-            "no rollout can finish: a new pod cannot return to the zone of its volume",
-        )
-
-
-def _runs_on(subject: Subject, node: Node) -> bool:
-    return any(node.name in group.nodes for group in subject.running)
 
 
 def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:

@@ -2,7 +2,8 @@
 Rule TSC108: volumes that hold the pods of a StatefulSet in zones which a hard constraint rules out.
 
 ``volumes_keep_pods`` serves TSC114, which reports pods that already run more unevenly than a
-constraint allows, and ``list_zonal_classes`` TSC119, which reports that they cannot be replaced.
+constraint allows, ``list_zonal_classes`` TSC119, which reports that they cannot be replaced, and
+``volumes_return`` TSC117, which then suggests no label of a revision.
 
 A volume of a zone pins its pod to that zone for as long as its claim exists. Which zone that is
 depends on the StorageClass. ``Immediate`` creates the volume before the pod is placed, in a zone of
@@ -23,7 +24,7 @@ from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import BETA_ZONE, DO_NOT_SCHEDULE, ZONE
+from webhook.policy.model import BETA_ZONE, DO_NOT_SCHEDULE, ZONE, Constraint
 from webhook.policy.placement.spreads import SpreadConstraint
 
 ZONES = frozenset({ZONE, BETA_ZONE})  # labels of volumes, too
@@ -63,6 +64,14 @@ def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool
         return False
     is_location = key.rpartition("/")[2] in ("zone", "region")
     return is_location and bool(_list_zonal(subject, cluster.storage_classes))
+
+
+def volumes_return(constraint: Constraint, subject: Subject, cluster: ClusterState | None) -> bool:
+    """Whether known classes keep the pods of a StatefulSet in domains of a hard constraint."""
+    if cluster is None or constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
+        return False
+    is_kept = volumes_keep_pods(subject, constraint.topology_key, cluster)
+    return is_kept and bool(list_zonal_classes(subject, cluster))
 
 
 def list_zonal_classes(subject: Subject, cluster: ClusterState) -> list[StorageClass]:

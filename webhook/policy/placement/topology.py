@@ -54,6 +54,7 @@ class Topology:
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes = tuple(nodes)
         self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
+        self._split = lru_cache(maxsize=CACHED_DOMAINS)(self._split_nodes)
 
     def schedulable(self, demands: Demands) -> "Topology":
         """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
@@ -82,17 +83,29 @@ class Topology:
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """
-        values: dict[str, str] = {}
+        eligible, left_out = self._split(required, demands)
+        values = {node.name: node.labels.get(key, "") for node in eligible}
+        return Domains(key, values, dict(Counter(values.values())), left_out)
+
+    def _split_nodes(
+        self, required: tuple[str, ...], demands: Demands
+    ) -> tuple[list[Node], dict[str, NodeRejection]]:
+        """
+        Split the nodes into the eligible ones, and the names of the others, each with why.
+
+        The keys of a pod's constraints mostly share the result.
+        """
+        eligible: list[Node] = []
         left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:
             # A cordon is not looked at: kube-scheduler counts cordoned nodes, and a constraint
             # leaves them out only by nodeTaintsPolicy Honor and the taint that comes with it.
             rejection = _find_missing_key(node, required) or find_mismatch(node, demands)
             if rejection is None:
-                values[node.name] = node.labels.get(key, "")
+                eligible.append(node)
             else:
                 left_out[node.name] = rejection
-        return Domains(key, values, dict(Counter(values.values())), left_out)
+        return eligible, left_out
 
 
 def carries_keys(node: Node, keys: tuple[str, ...]) -> bool:

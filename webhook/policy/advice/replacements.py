@@ -1,0 +1,164 @@
+"""
+Rollouts of a StatefulSet whose pods return to the zones of their volumes: part of TSC119.
+
+``judge_volumes`` is the entry point. A constraint that counts each revision apart counts none of
+the old pods, so whether the new ones fit depends on which zone each ordinal returns to.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.counting import list_revision_keys, next_pod
+from webhook.policy.advice.fields import compares_revisions, correct_keys, suggest_keys
+from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.restarts import suggest_moving
+from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.volumes import ZONES, list_zonal_classes
+from webhook.policy.api.gates import Gates
+from webhook.policy.model import Constraint, Node
+from webhook.policy.nextrevision import find_ordinals
+from webhook.policy.placement.tallies import PodTally
+from webhook.policy.selectors import selected_keys
+
+
+class RejectedReplacement(msgspec.Struct, frozen=True):
+    """
+    The first new pod that cannot return to the zone of its volume.
+
+    Attributes:
+        name: Of the pod.
+        zone: The zone that rejects it.
+        before: New pods of the constraint's revision that run there by then.
+        emptiest: The zone with the fewest of them.
+        minimum: Their number there.
+    """
+
+    name: str
+    zone: str
+    before: int
+    emptiest: str
+    minimum: int
+
+    @property
+    def skew(self) -> int:
+        """The skew with the pod in its zone."""
+        return self.before + 1 - self.minimum
+
+
+def judge_volumes(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[RuleViolation]:
+    """
+    Judge a rollout whose pods return to the zones of their volumes.
+
+    In the end each zone has as many pods as now. A zone that then has too many rejects the last
+    ones, whether or not revisions are counted apart: the minimum was no larger before.
+    """
+    classes = list_zonal_classes(subject, cluster)
+    tallies = cluster.tally_known(next_pod(subject), subject.constraints, gates).hard
+    names = join_names([quote_value(found.name) for found in classes])
+    kept = f"the volumes of StorageClass {names} keep the pods in their zones, and maxSkew"
+    for tally in tallies if classes else ():
+        if tally.spread.topology_key in ZONES and tally.matches_pod:
+            yield from _judge_sizes(subject, tally, cluster, kept) or _judge_order(
+                subject, tally, cluster, kept
+            )
+
+
+def _judge_sizes(
+    subject: Subject, tally: PodTally, cluster: ClusterState, kept: str
+) -> list[RuleViolation]:
+    """Find the zones that have too many pods when all are back."""
+    key, most = tally.spread.topology_key, tally.minimum + tally.spread.max_skew
+    own = {node.labels.get(key) for node in cluster.topology.nodes if _runs_on(subject, node)}
+    full = sorted(value for value, pods in tally.pods.items() if pods > most and value in own)
+    counts = join_names([f"{value} has {tally.pods[value]} pods" for value in full])
+    violation = RuleViolation(
+        subject.field(tally.spread.index, "maxSkew"),
+        f"no rollout can finish: {kept} {tally.spread.max_skew} lets no zone take back more than "
+        f"{count_of(most, 'pod')}: {counts}, the minimum is {tally.minimum} "
+        f"({tally.minimum_reason})",
+        suggest_moving(is_hard=True),
+        "no rollout can finish: a new pod cannot return to the zone of its volume",
+    )
+    return [violation] if full else []
+
+
+def _judge_order(
+    subject: Subject, tally: PodTally, cluster: ClusterState, kept: str
+) -> list[RuleViolation]:
+    """Find the first pod that does not fit among the new ones, if only these are counted."""
+    constraint = tally.spread.constraint
+    stop = None
+    if compares_revisions(constraint, subject):
+        stop = _find_stop(subject, tally, cluster.topology.nodes)
+    if stop is None:
+        return []
+    return [
+        RuleViolation(
+            subject.field(tally.spread.index, "matchLabelKeys"),
+            f"no rollout can finish: {kept} {tally.spread.max_skew} counts the new pods only, from "
+            f"the last ordinal to the first: {stop.name} returns to {stop.zone}, which has "
+            f"{count_of(stop.before, 'new pod')} by then, and {stop.emptiest} has {stop.minimum}",
+            _suggest(constraint, subject),
+            "no rollout can finish: a new pod cannot return to the zone of its volume",
+        )
+    ]
+
+
+def _runs_on(subject: Subject, node: Node) -> bool:
+    return any(node.name in group.nodes for group in subject.running)
+
+
+def _suggest(constraint: Constraint, subject: Subject) -> str:
+    """Suggest to count all revisions together."""
+    apart = list_revision_keys(subject)
+    selected = selected_keys(constraint.label_selector).intersection(apart)
+    if selected:
+        return f"# leave {', '.join(sorted(selected))} out of labelSelector"
+    return suggest_keys([key for key in correct_keys(constraint, subject) if key not in apart])
+
+
+def _find_stop(
+    subject: Subject, tally: PodTally, nodes: Iterable[Node]
+) -> RejectedReplacement | None:
+    """
+    Replace the pods from the last ordinal to the first; each waits until the one before it runs.
+
+    Args:
+        tally: Of a constraint that counts each revision apart; its pods fit as they are now.
+
+    Returns:
+        None if all pods are replaced, or if this cannot be told: the pods are not known by their
+        ordinals, a zone is unknown, or several pods may be missing at a time.
+
+    Source: pkg/controller/statefulset stateful_set_control.go
+    ``updateStatefulSetAfterInvariantEstablished``.
+    """
+    limits, replicas = subject.limits, subject.replicas or 0
+    if limits is None or limits.resolve(replicas).unavailable > 1:
+        return None
+    homes = dict(_find_homes(subject, tally.spread.topology_key, nodes))
+    if len(homes) != replicas or len(tally.domains.sizes) < tally.spread.min_domains:
+        return None
+    pods = Counter(dict.fromkeys(sorted(tally.domains.sizes), 0))
+    for _, (name, zone) in sorted(homes.items(), reverse=True):
+        emptiest = min(pods, key=lambda value: pods[value])
+        found = RejectedReplacement(name, zone, pods[zone], emptiest, pods[emptiest])
+        if found.skew > tally.spread.max_skew:
+            return found
+        pods.update(tally.domains.sizes.keys() & {zone})
+    return None
+
+
+def _find_homes(
+    subject: Subject, key: str, nodes: Iterable[Node]
+) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Yield the ordinal of each pod, with its name and the zone of its volume."""
+    zones = {node.name: node.labels[key] for node in nodes if key in node.labels}
+    for group in subject.running:
+        metadata = group.pod.metadata
+        name = metadata.name if metadata and group.number == 1 else ""
+        for ordinal in find_ordinals([name]):
+            yield from ((ordinal, (name, zones[node])) for node in group.nodes if node in zones)
