@@ -79,6 +79,18 @@ ERRORS = {
             )
         ],
     ),
+    "a field of the match": (
+        one_policy("namespaceSelector: {matchLabels: {a: b}}\n  defaultConstraints: []"),
+        ["6: spec.namespaceSelector: no such key: did you mean match.namespaceSelector?"],
+    ),
+    "fields beside the spec": (
+        one_policy("defaultConstraints: []\norder: 5\nstatuss: {}\nrest: 1"),
+        [
+            "7: order: no such key: did you mean spec.order?",
+            "8: statuss: no such key: did you mean status?",
+            "9: rest: no such key: write apiVersion, kind, metadata, spec or status",
+        ],
+    ),
     "the action of a rule alone": (
         one_policy("rules: {TSC101: deny, TSC102: off}\n  defaultConstraints: []"),
         [
