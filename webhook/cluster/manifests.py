@@ -107,7 +107,7 @@ def _put(document: Document, resources: Resources, namespace: str) -> Iterator[M
     if not document.name:
         yield document.error(f"{kind}: metadata.name: missing, write one", ("metadata",))
         return
-    unknown = list(_find_unknown(document, resource))
+    unknown = find_unknown_fields(document)
     if unknown:
         yield from unknown
         return
@@ -119,10 +119,11 @@ def _put(document: Document, resources: Resources, namespace: str) -> Iterator[M
         yield _refuse(document, problem, path)
 
 
-def _find_unknown(document: Document, resource: Resource) -> Iterator[ManifestError]:
-    if resource.key == POLICY_EXCEPTION:
-        for problem, path in find_unknown_keys(document.value):
-            yield _refuse(document, problem, path)
+def find_unknown_fields(document: Document) -> list[ManifestError]:
+    """Find the unknown fields of a SpreadPolicyException; none for objects of other kinds."""
+    if document.group_kind != POLICY_EXCEPTION:
+        return []
+    return [_refuse(document, *found) for found in find_unknown_keys(document.value)]
 
 
 def _refuse(document: Document, problem: str, path: FieldPath) -> ManifestError:
