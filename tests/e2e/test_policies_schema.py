@@ -234,6 +234,25 @@ def test_evenspread_refuses_the_same(spec: Json) -> None:
             check_spread_policy(written)
 
 
+def test_unknown_fields_are_refused_as_kubectl_sends_a_policy_and_removed_otherwise(
+    control_plane: ControlPlane,
+) -> None:
+    written = spread_policy("bad", namespaceSelector={}, match={"namespaceSelecter": {}})
+    unknown = [
+        'unknown field "spec.match.namespaceSelecter"',
+        'unknown field "spec.namespaceSelector"',
+    ]
+
+    strict = {"fieldValidation": "Strict", "dryRun": "All"}
+    refused = control_plane.api.request("POST", PATH, written, query=strict)
+    removed = control_plane.api.request("POST", PATH, written, query={"dryRun": "All"})
+
+    assert refused.status == 400
+    assert all(part in refused.body["message"] for part in unknown)
+    assert (removed.status, sorted(removed.warnings)) == (201, unknown)
+    assert "namespaceSelector" not in removed.body["spec"]
+
+
 def test_a_policy_without_a_spec_or_constraints_is_refused(control_plane: ControlPlane) -> None:
     empty = {**spread_policy("bad"), "spec": {}}
     none = {key: value for key, value in empty.items() if key != "spec"}
