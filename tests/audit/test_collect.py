@@ -16,6 +16,13 @@ FACTS = {
         "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, spec: {selector: []}}",
         "StatefulSet/a: spec.selector: expected an object, got a list",
     ),
+    "an exception with its end under another name": (
+        (
+            "{apiVersion: evenspread.io/v1alpha1, kind: SpreadPolicyException, metadata: "
+            "{name: a}, spec: {rules: [TSC101], reason: b, expire: 2030-01-01}}"
+        ),
+        "SpreadPolicyException/a: spec.expire: no such key: did you mean expires?",
+    ),
 }
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver import ApiServer, Json
+from tests.apiserver import ApiServer, Json, refuse
 from tests.cli import files
 from tests.cli.conftest import Run
 from webhook.export.drift import complete_specification
@@ -68,9 +68,35 @@ def test_an_object_of_an_earlier_export_is_shown(run: Run, configured: Path) -> 
     assert "-policyName: evenspread-cluster" in ran.out.splitlines()
 
 
-@pytest.mark.usefixtures("configured", "api")
-def test_an_api_version_that_is_not_served_is_an_error(run: Run) -> None:
-    ran = run("export", "map", *CONFIG, "--check", "--kube-version", "1.35")
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize(
+    ("kube_version", "version", "more"),
+    [
+        ("1.36", "v1", ""),
+        ("1.35", "v1beta1", "; kube-apiserver serves v1beta1 only with --runtime-config"),
+    ],
+)
+def test_an_api_version_that_is_not_served_is_an_error(
+    run: Run, api: ApiServer, kube_version: str, version: str, more: str
+) -> None:
+    group_version = f"admissionregistration.k8s.io/{version}"
+    api.script(f"/apis/{group_version}/mutatingadmissionpolicies", refuse("not found", 404))
+
+    ran = run("export", "map", *CONFIG, "--check", "--kube-version", kube_version)
 
     assert ran.code == 3
-    assert "answered 404" in ran.err
+    assert ran.err.endswith(
+        f"does not serve mutatingadmissionpolicies of {group_version}: name the Kubernetes version "
+        f"of the cluster with --kube-version{more}\n"
+    )
+
+
+@pytest.mark.usefixtures("configured")
+def test_a_list_that_is_refused_is_an_error(run: Run, api: ApiServer) -> None:
+    path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+    api.script(path, refuse("not for you", 403))
+
+    ran = run("export", "map", *CONFIG, "--check")
+
+    assert ran.code == 3
+    assert "answered 403: not for you" in ran.err

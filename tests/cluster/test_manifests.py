@@ -183,6 +183,13 @@ WRONG: dict[str, tuple[str, str]] = {
         ),
         "stdin:4: SpreadPolicyException/a: spec: object missing required field reason",
     ),
+    "an exception with its end under another name": (
+        (
+            "apiVersion: evenspread.io/v1alpha1\nkind: SpreadPolicyException\n"
+            "metadata: {name: a}\nspec:\n  reason: b\n  rules: [TSC101]\n  expire: 2030-01-01"
+        ),
+        "stdin:7: SpreadPolicyException/a: spec.expire: no such key: did you mean expires?",
+    ),
     "labels that are a list": (
         "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels: []",
         "stdin:5: Namespace/a: metadata.labels: expected an object, got a list",

@@ -11,6 +11,7 @@ from webhook.cluster.policyexceptions import (
     PolicyExceptionStore,
     decode_exception,
     end_of_time,
+    find_unknown_keys,
 )
 from webhook.cluster.quota import OBJECT_BYTES, NamespaceQuota, NamespaceSizeError
 from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
@@ -188,3 +189,22 @@ def test_the_store_holds_what_was_put_and_not_removed(changes: list[tuple[bool, 
     for namespace in "xy":
         assert names(store, namespace) == sorted(expected.get(namespace, ()))
     assert len(store) == sum(map(len, expected.values()))
+
+
+def test_keys_that_no_version_has_are_found() -> None:
+    value = msgspec.json.decode(
+        written(rule=["TSC101"], expires=None, selector={"matchLabel": {"app": "web"}})
+    )
+
+    found = {path: problem for problem, path in find_unknown_keys({**value, "reasons": "a"})}
+
+    assert found == {
+        ("reasons",): "no such key: write apiVersion, kind, metadata, spec or status",
+        ("spec", "rule"): "no such key: did you mean rules?",
+        ("spec", "selector", "matchLabel"): "no such key: did you mean matchLabels?",
+    }
+
+
+@pytest.mark.parametrize("spec", [None, [], {}, {"selector": None}, {"selector": []}])
+def test_keys_of_what_is_no_mapping_are_left_to_the_types(spec: Any) -> None:
+    assert list(find_unknown_keys({"spec": spec})) == []

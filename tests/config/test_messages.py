@@ -19,6 +19,17 @@ ERRORS = {
         "exempt: {pods: []}",
         "3: exempt.pods: no such key: keys here: namespaces",
     ),
+    "a key of the mapping below": (
+        "profiles:\n- {name: a, ownerKinds: [Job], defaultConstraints: []}",
+        "4: profiles[0].ownerKinds: no such key: did you mean match.ownerKinds?",
+    ),
+    "a key of two mappings below": (
+        "profiles:\n- {name: a, match: {matchLabels: {}}, defaultConstraints: []}",
+        (
+            "4: profiles[0].match.matchLabels: no such key: did you mean "
+            "namespaceSelector.matchLabels or objectSelector.matchLabels?"
+        ),
+    ),
     "an unknown word": (
         "mode: dry-run",
         "3: mode: cannot be 'dry-run': write apply or recommend",

@@ -1,5 +1,7 @@
 """Kinds in ownerKinds of profiles that control no pod."""
 
+from time import process_time
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,6 +9,8 @@ from tests.build import policy, profile
 from webhook.config.ownerkinds import find_absent_owners
 from webhook.policy.model import GroupKind
 from webhook.policy.places import TemplatePlaces
+
+JUDGED_S = 1.0  # of CPU time; it takes a fiftieth of that
 
 START = "profile 'cluster': match.ownerKinds: "
 
@@ -52,3 +56,23 @@ def test_a_configured_kind_may_control_pods() -> None:
     written = policy(profile(owner_kinds=frozenset({"Replicaset"})))
 
     assert find_absent_owners(replace(written, pod_templates=templates)) == []
+
+
+def test_a_kind_is_reported_for_each_profile_that_has_it() -> None:
+    first, second = (
+        profile(name=name, owner_kinds=frozenset({"Deployment", "Shard"})) for name in "ab"
+    )
+
+    found = find_absent_owners(policy(first, second))
+
+    assert [sentence.split(":")[0] for sentence in found] == ["profile 'a'", "profile 'b'"]
+
+
+def test_many_large_profiles_are_judged_in_little_time() -> None:
+    """Servers judge them at each change of a SpreadPolicy, between two reviews."""
+    owners = frozenset(f"{'Shard' * 12}{number}" for number in range(64))
+    began = process_time()
+
+    assert find_absent_owners(policy(*[profile(owner_kinds=owners)] * 1000)) == []
+
+    assert process_time() - began < JUDGED_S

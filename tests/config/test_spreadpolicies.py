@@ -79,6 +79,18 @@ ERRORS = {
             )
         ],
     ),
+    "a field of the match": (
+        one_policy("namespaceSelector: {matchLabels: {a: b}}\n  defaultConstraints: []"),
+        ["6: spec.namespaceSelector: no such key: did you mean match.namespaceSelector?"],
+    ),
+    "fields beside the spec": (
+        one_policy("defaultConstraints: []\norder: 5\nstatuss: {}\nrest: 1"),
+        [
+            "7: order: no such key: did you mean spec.order?",
+            "8: statuss: no such key: did you mean status?",
+            "9: rest: no such key: write apiVersion, kind, metadata, spec or status",
+        ],
+    ),
     "the action of a rule alone": (
         one_policy("rules: {TSC101: deny, TSC102: off}\n  defaultConstraints: []"),
         [
@@ -269,3 +281,47 @@ def test_other_objects_are_no_policies() -> None:
     service = json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}})
 
     assert read(service) == {}
+
+
+LONG = "x" * 1_000_000
+MOST_CHARS = 1000  # of a message
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"defaultConstraints": [{**SPREAD, member: value}]}
+        for member, value in {
+            "topologyKey": LONG,
+            "whenUnsatisfiable": LONG,
+            "nodeTaintsPolicy": LONG,
+            "matchLabelKeys": [LONG],
+            LONG: 1,
+        }.items()
+    ]
+    + [
+        {"match": {"objectSelector": selector}, "defaultConstraints": []}
+        for selector in (
+            {"matchLabels": {"a": LONG}},
+            {"matchLabels": {LONG: "a"}},
+            {"matchExpressions": [{"key": LONG, "operator": "Exists"}]},
+            {"matchExpressions": [{"key": "a", "operator": LONG}]},
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": [LONG]}]},
+        )
+    ]
+    + [{"mode": LONG, "defaultConstraints": []}, {"rules": {LONG: {}}, "defaultConstraints": []}],
+)
+def test_a_message_has_only_the_beginning_of_a_long_value(spec: dict[str, Any]) -> None:
+    """A definition without a schema accepts it, and servers log the message."""
+    written = {
+        "apiVersion": "evenspread.io/v1alpha1",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": "web"},
+        "spec": spec,
+    }
+
+    with pytest.raises(CombinedConfigError) as caught:
+        check_spread_policy(written)
+
+    assert all(len(str(error)) < MOST_CHARS for error in caught.value.errors)

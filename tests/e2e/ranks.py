@@ -43,9 +43,9 @@ BIND: Json = {
 
 
 @contextmanager
-def ranking(plane: ControlPlane, folder: Path) -> Generator[Replica]:
+def ranking(plane: ControlPlane, folder: Path, config: str = KEEPS_SPREAD) -> Generator[Replica]:
     """Run a replica that labels and ranks the pods of namespaces that carry MARK."""
-    with Replica(folder, plane.apiserver.kubeconfig, KEEPS_SPREAD) as replica:
+    with Replica(folder, plane.apiserver.kubeconfig, config) as replica:
         replica.wait()
         until(lambda: replica.metric("cache_synced", kind="Pod") == 1, "the pods to be listed")
         (mutating, _) = configurations()

@@ -17,6 +17,7 @@ from tests.e2e.customkinds import define, definition
 from tests.e2e.exported import CASE, PROFILES, applied, is_denied, requested_policy
 from tests.e2e.objects import constraints, workload
 from tests.e2e.test_export import owned_pod
+from webhook.__main__ import main
 from webhook.cli.policydrift import KINDS_OF_FORM
 from webhook.export.drift import find_policy_drift
 from webhook.export.exported import Manifest
@@ -57,6 +58,39 @@ def test_stored_objects_are_no_drift(new_control_plane: NewControlPlane, exporte
         ]
 
     assert drift == []
+
+
+@pytest.mark.parametrize("form", ["map", "vap"])
+def test_drift_is_found_with_the_command(
+    control_plane: ControlPlane, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """The policies apply to no pod of other tests: their namespaces have labels of their own."""
+    config = tmp_path / "config.yaml"
+    config.write_text(PROFILES)
+    export = ["export", form, "--config", str(config)]
+    check = [*export, "--check", "--kubeconfig", str(control_plane.apiserver.kubeconfig)]
+
+    def run(arguments: list[str]) -> tuple[int, str]:
+        code = main(arguments)
+        return code, capsys.readouterr().out
+
+    made = list(yaml.safe_load_all(run(export)[1]))
+    policy, binding = made[:2]
+    missing = [f"--- {one['kind']}/{one['metadata']['name']} in the cluster" for one in made]
+    assert [line for line in run(check)[1].splitlines() if line in missing] == missing
+
+    with applied(control_plane, made):
+        none = f"no drift: the cluster has the {len(made)} exported objects\n"
+        assert run(check) == (0, none)
+
+        control_plane.api.merge(policy, {"spec": {"failurePolicy": "Fail"}})
+        control_plane.api.delete(binding)
+        code, report = run(check)
+
+    assert code == 1
+    assert [line for line in report.splitlines() if line in missing] == missing[:2]
+    changed = {line for line in report.splitlines() if "failurePolicy" in line}
+    assert changed == {"-failurePolicy: Fail", "+failurePolicy: Ignore"}
 
 
 def write_files(exported: Policy, folder: Path) -> dict[str, Any]:

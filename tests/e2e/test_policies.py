@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -124,6 +125,25 @@ def test_without_the_definition_the_server_runs_as_before_and_finds_it_later(
 
     until(lambda: in_force(replicas[0]) == "of-file", "the policy to be gone with its kind")
     assert skews(control_plane, namespace) == []
+
+
+def test_a_server_of_policies_alone_reports_once_that_the_definition_is_absent(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    settings = {"namespace": namespace, "replica": "alone", "policies": "resource"}
+    kubeconfig = control_plane.apiserver.kubeconfig
+    with Replica(tmp_path, kubeconfig, CONFIG, **settings) as alone:
+        alone.wait()
+        assert in_force(alone) == ""
+        with defined(control_plane):
+            control_plane.api.create(skewed("later", 4))
+            found = partial(is_in_force, alone, "later")
+            until(found, "a policy", patience_s=DISCOVERY_S)
+
+        messages = [line["message"] for line in alone.lines if line["event"] == "policy"]
+
+    (message,) = messages
+    assert message.startswith("no profile is in force: the API server does not have SpreadPolicies")
 
 
 @pytest.fixture(scope="module")

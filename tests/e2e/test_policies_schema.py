@@ -115,6 +115,22 @@ REFUSED: dict[str, tuple[Json, list[str]]] = {
         {"defaultConstraints": [{**SOFT, "topologyKey": f"k{n}"} for n in range(33)]},
         ["spec.defaultConstraints: Too many: 33: must have at most 32 items"],
     ),
+    "1 000 defaults": (
+        {"defaultConstraints": [{**SOFT, "topologyKey": f"k{n}"} for n in range(1000)]},
+        ["spec.defaultConstraints: Too many: 1000: must have at most 32 items"],
+    ),
+    "a topologyKey of 1 MB": (
+        one(topologyKey="k" * 1_000_000),
+        [f"{AT}.topologyKey: Too long: may not be more than 317"],
+    ),
+    "a key of a label of 1 MB": (
+        selecting("objectSelector", matchLabels={"a" * 1_000_000: "b"}),
+        ["spec.match.objectSelector.matchLabels: Invalid value", "must have keys of labels"],
+    ),
+    "10 000 values": (
+        expression(operator="In", values=["a"] * 10_000),
+        ["spec.match.objectSelector.matchExpressions[0].values: Too many: 10000", "at most 64"],
+    ),
     "an unknown merge": (
         {"merge": "Always"},
         ['spec.merge: Unsupported value: "Always": supported values: "IfEmpty", "PerTopologyKey"'],
@@ -207,13 +223,34 @@ def test_it_is_refused_with_its_path_and_a_remedy(
 @pytest.mark.parametrize("spec", [spec for spec, _ in REFUSED.values()], ids=REFUSED)
 def test_evenspread_refuses_the_same(spec: Json) -> None:
     written = spread_policy("bad", **spec)
-    too_many = len(written["spec"]["defaultConstraints"]) > 32
+    match: Json = written["spec"].get("match", {}).get("objectSelector", {})
+    values = [len(one.get("values", ())) for one in match.get("matchExpressions", ())]
+    too_many = len(written["spec"]["defaultConstraints"]) > 32 or max(values, default=0) > 64
 
     if too_many:  # a bound of the schema alone, for the cost of its expressions
         check_spread_policy(written)
     else:
         with pytest.raises(CombinedConfigError):
             check_spread_policy(written)
+
+
+def test_unknown_fields_are_refused_as_kubectl_sends_a_policy_and_removed_otherwise(
+    control_plane: ControlPlane,
+) -> None:
+    written = spread_policy("bad", namespaceSelector={}, match={"namespaceSelecter": {}})
+    unknown = [
+        'unknown field "spec.match.namespaceSelecter"',
+        'unknown field "spec.namespaceSelector"',
+    ]
+
+    strict = {"fieldValidation": "Strict", "dryRun": "All"}
+    refused = control_plane.api.request("POST", PATH, written, query=strict)
+    removed = control_plane.api.request("POST", PATH, written, query={"dryRun": "All"})
+
+    assert refused.status == 400
+    assert all(part in refused.body["message"] for part in unknown)
+    assert (removed.status, sorted(removed.warnings)) == (201, unknown)
+    assert "namespaceSelector" not in removed.body["spec"]
 
 
 def test_a_policy_without_a_spec_or_constraints_is_refused(control_plane: ControlPlane) -> None:

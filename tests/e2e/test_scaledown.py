@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ from tests.e2e.ranks import (
     zone_of_nodes,
 )
 from tests.e2e.replica import MARK, Replica
+from tests.e2e.spreadpolicies import defined, spread_policy
 from webhook.__main__ import main
 from webhook.policy.model import ZONE
 from webhook.policy.scaledown.ranks import (
@@ -39,6 +41,8 @@ ZONES = {"a": 8, "b": 3, "c": 1}
 
 RUNS = rounds(1, 20)
 
+NO_PROFILES = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
+
 
 @pytest.fixture(scope="module")
 def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
@@ -46,6 +50,27 @@ def plane(control_plane_assets: Assets, request: pytest.FixtureRequest) -> Itera
     with run_plane(ControlPlane(control_plane_assets), request.config) as started:
         join_zones(started, **ZONES)
         yield started
+
+
+def test_pods_get_ranks_by_a_spread_policy_alone(plane: ControlPlane, tmp_path: Path) -> None:
+    """Before the other tests: their server is called for the same namespaces."""
+    keeping = spread_policy("keeping", scaleDown="KeepSpread", defaultConstraints=[])
+    namespace = plane.create_namespace(MARK)
+    workload = spread_pods(6, namespace)
+
+    with defined(plane):
+        plane.api.create(keeping)
+        with ranking(plane, tmp_path, NO_PROFILES):
+            plane.api.create(workload)
+            settle(plane, workload, 6)
+            ranks = sorted(map(rank_of, pods_in(plane, namespace)))
+            plane.api.merge(workload, {"spec": {"replicas": 3}})
+            settle(plane, workload, 3)
+            left = count_by_zone(pods_in(plane, namespace), zone_of_nodes(ZONES))
+
+    assert ranks == [1, 1, 1, 2, 2, 2]
+    assert left == dict.fromkeys(ZONES, 1)
+    plane.api.delete(workload)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.policy.placement.clusters import spread_over
-from tests.rebalance.situations import Situation, web_pods, workload_pod, zone_nodes
+from tests.rebalance.situations import SHOP, Situation, web_pods, workload_pod, zone_nodes
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.filters.filterpods import HostPort
 from webhook.policy.placement.filters.resources import Resources
@@ -11,6 +11,7 @@ from webhook.rebalance.components import (
     MOST_NODES,
     MOST_PODS,
     PlanComponent,
+    WorkloadName,
     find_components,
     is_contended,
 )
@@ -37,16 +38,17 @@ def app_pods(app: str, number: int, counted: str, **fields: Any) -> list[Workloa
     ]
 
 
-def components_of(situation: Situation) -> list[PlanComponent]:
+def components_of(situation: Situation, *waiting: str) -> list[PlanComponent]:
     cluster, pods = situation.cluster, situation.pods
     goals = find_goals(pods, cluster.topology, cluster.placed.census)
-    return find_components(pods, pods, goals, cluster)
+    names = [WorkloadName(SHOP, f"Deployment/{app}") for app in waiting]
+    return find_components(pods, pods, goals, cluster, names)
 
 
-def workloads(situation: Situation) -> list[tuple[set[str], int]]:
+def workloads(situation: Situation, *waiting: str) -> list[tuple[set[str], int]]:
     return [
         ({one.workload.removeprefix("Deployment/") for one in pods}, len(goals))
-        for pods, goals in components_of(situation)
+        for pods, goals in components_of(situation, *waiting)
     ]
 
 
@@ -72,6 +74,13 @@ def test_workloads_of_a_small_cluster_that_compete_for_room_belong_together() ->
     assert len(workloads(Situation(pods, wide, slots={"b1": 2}))) == 2
     many = [*pods, *app_pods("more", MOST_PODS, "")]
     assert len(workloads(Situation(many, A_B, slots={"b1": 2}))) == 2
+
+
+def test_a_workload_that_waits_for_pods_keeps_only_those_that_count_them() -> None:
+    pods = [*app_pods("web", 2, "front"), *app_pods("api", 2, "front"), *app_pods("db", 1, "db")]
+    tight = Situation([*pods, *app_pods("job", 1, "")], A_B, slots={"b1": 1})
+
+    assert workloads(tight, "web") == [({"web", "api"}, 1), ({"db", "job"}, 1)]
 
 
 def contended(situation: Situation, number: int = 2) -> bool:

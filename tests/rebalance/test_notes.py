@@ -79,8 +79,12 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
         Situation(web_pods({"a1": 3, "b1": 1}, has_preferences=True)),
         {},
     ),
+    "fewer pods than replicas": (
+        Situation([replace(one, missing=1) for one in UNEVEN]),
+        {NoteKind.MISSING: ("Deployment/web in shop",)},
+    ),
     "more pods than replicas": (
-        Situation([replace(one, is_surplus=True) for one in UNEVEN]),
+        Situation([replace(one, missing=-1) for one in UNEVEN]),
         {NoteKind.SURPLUS: ("Deployment/web in shop",)},
     ),
     "status of a budget": (

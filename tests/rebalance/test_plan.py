@@ -288,6 +288,10 @@ UNREACHED: dict[str, tuple[Callable[[], Situation], list[GoalObstacle | None]]] 
         lambda: Situation([*web_pods({"a1": 3}), workload_pod("web-9", "", [spread_over()])]),
         [GoalObstacle.PENDING_PODS],
     ),
+    "a replica has no pod": (
+        lambda: Situation([replace(one, missing=1) for one in web_pods({"a1": 3})]),
+        [GoalObstacle.MISSING_PODS],
+    ),
 }
 
 
@@ -481,10 +485,21 @@ def test_nothing_is_proven_if_a_template_differs_from_its_pods() -> None:
     assert (idle.least, idle.is_certain) == (0, True)
 
 
+def test_another_workload_that_waits_for_pods_prevents_no_plan() -> None:
+    web = of_workload("web", "a1", "a1", "a1", "b1", "c1")
+    db = [replace(one, missing=1) for one in of_workload("db", "a1", "a1", tier="back")]
+
+    plan = Situation([*web, *db], slots={"b1": 2, "c1": 2}).plan()
+
+    assert [one.workload for one in plan.steps] == ["Deployment/web"]
+    assert [goal.obstacle for goal in plan.goals] == [None, GoalObstacle.MISSING_PODS]
+    assert not plan.is_certain
+
+
 def test_a_surplus_pod_has_no_replacement() -> None:
     pods = web_pods({"a1": 3, "b1": 1, "c1": 1})
 
-    assert not Situation([replace(one, is_surplus=True) for one in pods]).plan().is_certain
+    assert not Situation([replace(one, missing=-1) for one in pods]).plan().is_certain
 
 
 def test_preferred_affinity_may_outweigh_a_soft_constraint() -> None:

@@ -1,5 +1,7 @@
+from msgspec.structs import replace
+
 from tests.policy.placement.clusters import spread_over
-from tests.rebalance.situations import Situation, workload_pod
+from tests.rebalance.situations import Situation, web_pods, workload_pod
 from webhook.policy.model import SCHEDULE_ANYWAY
 from webhook.policy.placement.filters.filterpods import CLAIM, EPHEMERAL, PodVolume
 from webhook.policy.placement.filters.storage import Claim, Storage
@@ -35,3 +37,11 @@ def test_claims_of_ephemeral_volumes_are_new_for_a_replacement() -> None:
         "web-scratch": ("", False),
         "data": ("pv", True),
     }
+
+
+def test_a_controller_with_more_pods_than_replicas_has_a_surplus() -> None:
+    (one,) = web_pods({"a1": 1})
+
+    found = [replace(one, missing=number).is_surplus for number in (-1, 0, 1)]
+
+    assert found == [True, False, False]

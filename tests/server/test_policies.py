@@ -35,7 +35,7 @@ def policy(name: str, order: Any = 0, version: str = "v1alpha1") -> Json:
 class Watched:
     """A watcher of the policies of an API server, and what it put in force and reported."""
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: ApiServer, *, alone: bool = False) -> None:
         self._stream = io.BytesIO()
         self.server = server
         self.context = server_context(self._stream, namespace="ns")
@@ -44,7 +44,7 @@ class Watched:
         self.error: Exception | None = None
         observers = TaskObservers(self.context.metrics, self.context.log, self.events)
         environment = replace(reflector_environment(server), sleep=lambda _: asyncio.sleep(0))
-        self.watcher = PolicyWatcher(environment, observers, self.enforce)
+        self.watcher = PolicyWatcher(environment, observers, self.enforce, alone=alone)
 
     def enforce(self, policies: Iterable[SpreadPolicy]) -> None:
         error, self.error = self.error, None
@@ -94,6 +94,28 @@ async def test_without_the_kind_there_are_no_policies_until_it_appears() -> None
         await watched.put(policy("a", 1))
 
     assert watched.calls[-1] == {"a": 1}
+
+
+async def test_without_the_kind_and_other_profiles_it_says_once_that_none_is_in_force() -> None:
+    alone, beside = Watched(ApiServer(), alone=True), Watched(ApiServer())
+    for watched in (alone, beside):
+        async with watched.running():
+            await watched.put(policy("a", 1))
+
+    (message,) = alone.messages
+    assert message.startswith("no profile is in force: the API server does not have SpreadPolicies")
+    assert beside.messages == []
+
+
+async def test_with_the_kind_and_without_policies_nothing_is_reported() -> None:
+    server = ApiServer(policy("a", 1))
+    path = next(path for path in server.objects if path.endswith("/a"))
+    await server.send("DELETE", path)
+    watched = Watched(server, alone=True)
+    async with asyncio.timeout(PATIENCE):
+        await watched.watcher.start()
+
+    assert (watched.calls, watched.messages) == ([{}], [])
 
 
 async def test_every_change_is_put_in_force() -> None:

@@ -15,7 +15,7 @@ from webhook.audit.origins import Origin
 from webhook.audit.reader import ObjectReader, WorkloadSource
 from webhook.audit.snapshot import Snapshot, SnapshotOwner, UnreadableField, UnreadableObject
 from webhook.audit.strict import find_strict_errors
-from webhook.cluster.manifests import complete_metadata
+from webhook.cluster.manifests import complete_metadata, find_unknown_fields
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.manifests import Document, find_type_mismatch, find_type_mismatches
@@ -66,6 +66,10 @@ class ManifestCollector:
         if places is not None and not self._add_workload(
             document, data, judged, places, requested=requested
         ):
+            return
+        unknown = find_unknown_fields(document)
+        if unknown:
+            self.problems += unknown
             return
         try:
             fact = self._reader.decode_fact(version_kind, data)

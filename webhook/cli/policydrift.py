@@ -1,6 +1,7 @@
 """``evenspread export --check``: compare exported policies with those of a cluster."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 import msgspec
 
@@ -10,6 +11,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import show_yaml_diff
 from webhook.cluster.lists import list_pages
 from webhook.cluster.protocol import ApiClient
+from webhook.errors import ApiError, SourceError
 from webhook.export.drift import PolicyDrift, find_policy_drift
 from webhook.export.exported import (
     ADMISSION_GROUP,
@@ -43,7 +45,7 @@ def show_policy_drift(
         Whether there are any.
 
     Raises:
-        ApiError: The cluster cannot be read.
+        SourceError: The cluster cannot be read, or does not have the kinds in this version.
     """
     api_version = mutating_version(version) if form == MUTATING_FORM else "v1"
 
@@ -64,13 +66,33 @@ def show_policy_drift(
 
 
 async def _list(client: ApiClient, kind: str, version: str) -> list[Manifest]:
-    """List the objects of a kind; API servers leave out the kind of the entries of a list."""
-    path = f"/apis/{ADMISSION_GROUP}/{version}/{PLURALS[kind]}"
-    return [
-        {**msgspec.json.decode(item), "kind": kind}
-        async for page in list_pages(client, path)
-        for item in page
-    ]
+    """
+    List the objects of a kind; API servers leave out the kind of the entries of a list.
+
+    Raises:
+        ApiError: The API server gives no list.
+        SourceError: It does not have the kind in this version.
+    """
+    plural, group_version = PLURALS[kind], f"{ADMISSION_GROUP}/{version}"
+    try:
+        return [
+            {**msgspec.json.decode(item), "kind": kind}
+            async for page in list_pages(client, f"/apis/{group_version}/{plural}")
+            for item in page
+        ]
+    except ApiError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        raise SourceError(
+            client.name, f"does not serve {plural} of {group_version}: {_advise(version)}"
+        ) from error
+
+
+def _advise(version: str) -> str:
+    advice = "name the Kubernetes version of the cluster with --kube-version"
+    if version == "v1":
+        return advice
+    return f"{advice}; kube-apiserver serves {version} only with --runtime-config"
 
 
 def _show(drift: PolicyDrift, terminal: Terminal) -> None:

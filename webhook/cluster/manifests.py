@@ -7,13 +7,18 @@ import msgspec
 
 from webhook.cluster.discovery import Resource, describe_exceptions, list_resources
 from webhook.cluster.facts import Cluster, VersionKind
-from webhook.cluster.policyexceptions import Clock, end_of_time
+from webhook.cluster.policyexceptions import (
+    POLICY_EXCEPTION,
+    Clock,
+    end_of_time,
+    find_unknown_keys,
+)
 from webhook.config.models import SHIPPED_OWNERS, OwnerSelector
 from webhook.errors import ManifestError, SourceError
 from webhook.manifests import Document, find_type_mismatch, read_documents
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import NAME_LABEL, GroupKind, group_of
-from webhook.policy.paths import format_path, is_object
+from webhook.policy.paths import FieldPath, format_path, is_object
 
 Resources: TypeAlias = Mapping[VersionKind | GroupKind, Resource]
 """The kinds of a cluster by their key."""
@@ -102,9 +107,25 @@ def _put(document: Document, resources: Resources, namespace: str) -> Iterator[M
     if not document.name:
         yield document.error(f"{kind}: metadata.name: missing, write one", ("metadata",))
         return
+    unknown = find_unknown_fields(document)
+    if unknown:
+        yield from unknown
+        return
     try:
         data = msgspec.json.encode(complete_metadata(document, namespace))
         resource.store.put(resource.read(data))
     except msgspec.ValidationError as error:
         problem, path = find_type_mismatch(error, document.value)
-        yield document.error(f"{kind}/{document.name}: {format_path(path)}: {problem}", path)
+        yield _refuse(document, problem, path)
+
+
+def find_unknown_fields(document: Document) -> list[ManifestError]:
+    """Find the unknown fields of a SpreadPolicyException; none for objects of other kinds."""
+    if document.group_kind != POLICY_EXCEPTION:
+        return []
+    return [_refuse(document, *found) for found in find_unknown_keys(document.value)]
+
+
+def _refuse(document: Document, problem: str, path: FieldPath) -> ManifestError:
+    subject = f"{document.kind}/{document.name}"
+    return document.error(f"{subject}: {format_path(path)}: {problem}", path)

@@ -5,21 +5,23 @@ Nothing here watches an API server.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
 from webhook.cluster import wire
 from webhook.cluster.quota import NamespaceQuota, NamespaceSizeError, selector_size
 from webhook.cluster.store import UNLIMITED, Store
+from webhook.config.messages import suggest_word
 from webhook.config.spreadpolicies import POLICY_API_VERSION
 from webhook.policy.advice.findings import quote_value
 from webhook.policy.api.fielderrors import LONGEST_VALUE
 from webhook.policy.api.rules import selector_errors
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.model import GroupKind, LabelSelector
+from webhook.policy.paths import FieldPath, find_value, is_object
 from webhook.policy.policyexceptions import MOST_EXCEPTIONS, PolicyException
 from webhook.policy.selectors import SELECT_ALL
 
@@ -54,6 +56,13 @@ class PolicyExceptionObject(wire.NamedObject, frozen=True, kw_only=True, rename=
     spec: _ExceptionSpec
 
 
+_KEYS: Mapping[FieldPath, Sequence[str]] = {
+    (): ("apiVersion", "kind", "metadata", "spec", "status"),
+    ("spec",): _ExceptionSpec.__struct_fields__,
+    ("spec", "selector"): ("matchLabels", "matchExpressions"),
+}
+"""Path -> the keys of the mapping there."""
+
 _decode = msgspec.json.Decoder(PolicyExceptionObject).decode
 
 
@@ -83,6 +92,20 @@ def decode_exception(data: bytes | msgspec.Raw) -> PolicyException:
         selector=spec.selector or SELECT_ALL,
         expires=spec.expires,
     )
+
+
+def find_unknown_keys(value: Any) -> Iterator[tuple[str, FieldPath]]:
+    """
+    Find keys of an exception that no version has, each with a sentence about it.
+
+    Args:
+        value: The exception as a value of JSON's types. API servers refuse or remove such keys, so
+            that only a manifest can have them: an exception without its end, for example.
+    """
+    for path, known in _KEYS.items():
+        part = find_value(value, path)
+        for key in sorted(part.keys() - set(known)) if is_object(part) else ():
+            yield f"no such key: {suggest_word(key, known)}", (*path, key)
 
 
 def _find_problem(spec: _ExceptionSpec) -> str:

@@ -13,7 +13,7 @@ from pydantic import model_validator
 from webhook.config.messages import refuse
 from webhook.config.models import Int32, StrictModel
 from webhook.policy.api import rules, schedulerargs
-from webhook.policy.api.fielderrors import FieldError
+from webhook.policy.api.fielderrors import LONGEST_VALUE, FieldError
 from webhook.policy.api.rules import ValidationOptions
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.model import DO_NOT_SCHEDULE, UNSATISFIABLE_ACTIONS, Constraint, LabelSelector
@@ -87,17 +87,17 @@ def find_duplicates(constraints: Sequence[DefaultConstraint]) -> Iterator[tuple[
         pair = (entry.topology_key, entry.when_unsatisfiable)
         if first.setdefault(pair, i) != i:
             error = schedulerargs.duplicate_error(entry.constraint, "")
-            yield (i,), f"{error.message}; {_FIXES['TSC004']}"
+            yield (i,), f"{error.words(LONGEST_VALUE)}; {_FIXES['TSC004']}"
 
 
 def _problems(constraint: Constraint) -> Iterator[tuple[FieldPath, str]]:
     for error in schedulerargs.constraint_errors(constraint, ""):
         at = parse_path(error.field)
-        yield at, f"{error.message}; {_FIX_OF_MEMBER[str(at[0])]}"
+        yield at, f"{error.words(LONGEST_VALUE)}; {_FIX_OF_MEMBER[str(at[0])]}"
     for fix, error in _api_errors(constraint):
         yield (
             parse_path(error.field)[1:],
-            f"{error.message}, so no pod with it could be created; {fix}",
+            f"{error.words(LONGEST_VALUE)}, so no pod with it could be created; {fix}",
         )
     hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     if hard and constraint.node_affinity_policy == "Ignore":

@@ -20,15 +20,21 @@ from webhook.policy.selectors import selected_keys
 
 def find_absent_keys(policy: Policy) -> list[str]:
     """Describe the keys, each in a sentence without a final full stop."""
-    return [
-        f"profile {profile.name!r}: matchLabelKeys of the default on {constraint.topology_key}: "
-        f"{problem}"
-        for profile in policy.profiles
-        for constraint in profile.constraints
-        for key in constraint.match_label_keys
-        if key not in selected_keys(profile.object_selector)
-        for problem in _find_problems(key, profile)
-    ]
+    return [sentence for profile in policy.profiles for sentence in _judge_profile(profile)]
+
+
+def _judge_profile(profile: Profile) -> Iterator[str]:
+    """Describe the keys of a profile, each of which is judged once."""
+    selected = selected_keys(profile.object_selector)
+    keys = {key for constraint in profile.constraints for key in constraint.match_label_keys}
+    problems = {key: tuple(_find_problems(key, profile)) for key in keys - selected}
+    for constraint in profile.constraints:
+        for key in constraint.match_label_keys:
+            for problem in problems.get(key, ()):
+                yield (
+                    f"profile {profile.name!r}: matchLabelKeys of the default on "
+                    f"{constraint.topology_key}: {problem}"
+                )
 
 
 def _find_problems(key: str, profile: Profile) -> Iterator[str]:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel
 
@@ -161,9 +162,33 @@ def _missing(failure: ValidationFailure) -> str:
 
 def _unknown_key(failure: ValidationFailure) -> str:
     owner = _owner(failure.model, failure.path)
-    known = [field.alias or name for name, field in owner.model_fields.items()]
-    hint = _suggest(str(failure.path[-1]), known) or f"keys here: {', '.join(known)}"
+    key, known = str(failure.path[-1]), _keys_of(owner)
+    hint = _suggest_below(key, owner) or _suggest(key, known) or f"keys here: {', '.join(known)}"
     return f"no such key: {hint}"
+
+
+def _keys_of(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _suggest_below(key: str, owner: type[BaseModel]) -> str:
+    """Suggest the mappings of a model that have a key, which is written one level too high."""
+    found = [
+        f"{field.alias or name}.{key}"
+        for name, field in owner.model_fields.items()
+        for model in _mappings(field.annotation)
+        if key in _keys_of(model)
+    ]
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def _mappings(annotation: Any) -> Iterator[type[BaseModel]]:
+    """List the models of a value itself, without those of entries of lists."""
+    if get_origin(annotation) in (Union, UnionType):
+        for inner in get_args(annotation):
+            yield from _mappings(inner)
+    elif get_origin(annotation) is None:
+        yield from _models(annotation)
 
 
 def _not_a_choice(failure: ValidationFailure) -> str:

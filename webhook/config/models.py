@@ -11,6 +11,7 @@ from webhook.config.messages import format_value, refusal, refuse
 from webhook.errors import VersionError
 from webhook.policy import model
 from webhook.policy.api import rules
+from webhook.policy.api.fielderrors import LONGEST_VALUE
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.catalogue import CATALOGUE
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, CUSTOM_KINDS
@@ -75,7 +76,9 @@ class SelectorModel(StrictModel):
         """Reject a label selector that kube-apiserver would reject."""
         errors = rules.selector_errors(self.selector, "")
         fix = CATALOGUE["TSC009"].fix
-        refuse((parse_path(error.field), f"{error.message}; {fix}") for error in errors)
+        refuse(
+            (parse_path(error.field), f"{error.words(LONGEST_VALUE)}; {fix}") for error in errors
+        )
         return self
 
 

@@ -5,7 +5,7 @@ Find ownerKinds of profiles that are the kind of no pod's controller.
 controllers, and are not judged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS
@@ -26,23 +26,29 @@ def find_absent_owners(policy: Policy) -> list[str]:
     }
     direct = {kind.kind for kind in policy.pod_templates if kind not in POD_CONTROLLERS}
     owners = {_NODE, *direct, *(row.kind for row in POD_CONTROLLERS.values())}
+    used = {owner for profile in policy.profiles for owner in profile.owner_kinds or ()}
+    known = {kind.lower(): kind for kind in (*created, *owners)}
+    problems = {owner: _find_problem(owner, known, created) for owner in used - owners}
     return [
-        f"profile {profile.name!r}: match.ownerKinds: {problem}"
+        f"profile {profile.name!r}: match.ownerKinds: {problems[owner]}"
         for profile in policy.profiles
         for owner in sorted(profile.owner_kinds or ())
-        if owner not in owners
-        for problem in _find_problem(owner, owners, created)
+        if problems.get(owner)
     ]
 
 
-def _find_problem(owner: str, owners: set[str], created: dict[str, str]) -> Iterator[str]:
-    """Yield what is wrong with a kind that is none of the owners, if that is known."""
+def _find_problem(owner: str, known: Mapping[str, str], created: Mapping[str, str]) -> str:
+    """
+    Return what is wrong with a kind that is none of the owners; empty if that is not known.
+
+    Args:
+        known: Kinds by their lower-case names.
+    """
     if owner in created:
-        yield (
+        return (
             f"a {owner} does not control its pods: write {created[owner]}, the kind that it creates"
         )
-        return
-    known = {kind.lower(): kind for kind in (*created, *owners)}
     for close in get_close_matches(owner[:_LONGEST_KIND].lower(), known, 1, SIMILARITY):
         meant = known[close]
-        yield f"no controller of kind {owner} is known: did you mean {created.get(meant, meant)}?"
+        return f"no controller of kind {owner} is known: did you mean {created.get(meant, meant)}?"
+    return ""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from webhook.config.configuration import Configuration, list_denying_rules
-from webhook.config.messages import format_place, suggest_choice
+from webhook.config.messages import format_place, suggest_choice, suggest_word
 from webhook.config.models import Int32
 from webhook.config.profiles import build_profile
 from webhook.config.rulesettings import PolicyRuleSettings
@@ -31,6 +31,7 @@ POLICY_VERSION = "v1alpha1"
 POLICY_API_VERSION = f"{SPREAD_POLICY.group}/{POLICY_VERSION}"
 
 _SPEC: FieldPath = ("spec",)
+_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 class SpreadPolicySpec(ProfileFields):
@@ -79,7 +80,17 @@ def read_spread_policy(document: Document) -> SpreadPolicy:
         CombinedConfigError: All errors in it, with their lines.
     """
     value = without_nulls(document.value)
-    return _read(DocumentValidation(replace(document, value=value)))
+    reading = DocumentValidation(replace(document, value=value))
+    _check_keys(reading)
+    return _read(reading)
+
+
+def _check_keys(reading: DocumentValidation) -> None:
+    """Refuse unknown keys beside the specification, which API servers refuse or remove."""
+    fields = [field.alias or name for name, field in SpreadPolicySpec.model_fields.items()]
+    for key in reading.document.value.keys() - set(_KEYS):
+        hint = f"did you mean spec.{key}?" if key in fields else suggest_word(key, _KEYS)
+        reading.refuse(f"no such key: {hint}", (key,))
 
 
 def check_spread_policy(value: Any) -> SpreadPolicy:

@@ -40,6 +40,7 @@ def find_components(
     families: Iterable[WorkloadPod],
     goals: Sequence[SpreadGoal],
     cluster: SchedulingCluster,
+    waiting: Iterable[WorkloadName] = (),
 ) -> list[PlanComponent]:
     """
     Divide workloads into components, in the order of their goals; those without goals are left out.
@@ -48,6 +49,7 @@ def find_components(
         pods: Those that may move.
         families: One pod for each set of pods that no selector tells apart.
         cluster: With all pods.
+        waiting: Workloads that are not planned; those that compete with them for room are.
     """
     roots = _DisjointSets()
     spread = defaultdict[str, list[WorkloadPod]](list)
@@ -58,9 +60,11 @@ def find_components(
         for one, other in product(listed, listed):
             if _counts(one, other):
                 roots.join(name_workload(one), name_workload(other))
-    if _is_small(pods, cluster) and is_contended(pods, len(pods), cluster):
-        for one in pods[1:]:
-            roots.join(name_workload(pods[0]), name_workload(one))
+    apart = {roots.find(name) for name in waiting}
+    planned = [one for one in pods if roots.find(name_workload(one)) not in apart]
+    if _is_small(planned, cluster) and is_contended(planned, len(planned), cluster):
+        for one in planned[1:]:
+            roots.join(name_workload(planned[0]), name_workload(one))
     return _gather(pods, goals, roots)
 
 

@@ -27,6 +27,7 @@ class GoalObstacle(StrEnum):
     """Why a constraint does not hold at the end of a plan."""
 
     PENDING_PODS = "pods of its workloads have no node"
+    MISSING_PODS = "its workloads have fewer pods than replicas"
     TOO_FEW_DOMAINS = "there are fewer domains than minDomains"
     FIXED_PODS = "pods that cannot be evicted are too many in a domain"
     BUDGETS = "PodDisruptionBudgets allow no eviction"

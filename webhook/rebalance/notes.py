@@ -24,6 +24,7 @@ class NoteKind(StrEnum):
     """What a note is about."""
 
     PENDING = "pods without a node, see evenspread explain, and plan again when they run"
+    MISSING = "fewer pods than replicas, plan again when the controllers have created them"
     FOREIGN = "not planned, uneven constraints that count only other pods"
     NO_KEY = "not counted, pods on nodes without the topology key"
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
@@ -62,6 +63,7 @@ def find_notes(
     families = list(find_families(pods, find_label_keys(pods, cluster)))
     names = {
         NoteKind.PENDING: tuple(_name(one) for one in counted if not one.pod.node_name),
+        NoteKind.MISSING: tuple(_list_workloads(one for one in counted if one.missing > 0)),
         NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),

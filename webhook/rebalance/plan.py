@@ -6,7 +6,6 @@ The plan that restores the spread of workloads: ``plan_rebalance``.
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import msgspec
@@ -159,10 +158,10 @@ def plan_rebalance(
     families = list(find_families(placed, keys))
     goals = find_goals(families, before.topology, before.placed.census)
     movable = [one for one in placed if one.is_spread]
-    components = find_components(movable, families, goals, before)
+    waiting = _find_waiting(pods)
+    components = find_components(movable, families, goals, before, waiting)
     working = dataclasses.replace(before, placed=before.placed.copy())
-    pending = {name_workload(one) for one in pods if not one.pod.node_name and one.is_spread}
-    parts = [_plan_component(one, working, budgets, pending) for one in components]
+    parts = [_plan_component(one, working, budgets, waiting) for one in components]
     steps = tuple(step for part in parts for step in part.steps)
     failures = {
         id(goal): part.failures[index]
@@ -190,6 +189,16 @@ def plan_rebalance(
     )
 
 
+def _find_waiting(pods: Iterable[WorkloadPod]) -> dict[WorkloadName, GoalObstacle]:
+    """Find the workloads of which pods are still to be placed, and may make them even."""
+    spread = [one for one in pods if one.is_spread]
+    missing = {name_workload(one): GoalObstacle.MISSING_PODS for one in spread if one.missing > 0}
+    pending = {
+        name_workload(one): GoalObstacle.PENDING_PODS for one in spread if not one.pod.node_name
+    }
+    return missing | pending
+
+
 def _compare(
     goal: SpreadGoal,
     before: SchedulingCluster,
@@ -204,7 +213,7 @@ def _plan_component(
     component: PlanComponent,
     cluster: SchedulingCluster,
     budgets: Sequence[PodDisruptionBudget],
-    pending: AbstractSet[WorkloadName],
+    waiting: Mapping[WorkloadName, GoalObstacle],
 ) -> _Part:
     """Plan some workloads, and move the pods of the cluster along."""
     pods, goals = component
@@ -212,8 +221,9 @@ def _plan_component(
     broken = [index for index, number in enumerate(excess) if number]
     if not broken:
         return _Part()
-    if not pending.isdisjoint(map(name_workload, pods)):
-        return _Part(failures=dict.fromkeys(broken, _GoalFailure(GoalObstacle.PENDING_PODS)))
+    obstacle = next(filter(None, (waiting.get(name_workload(one)) for one in pods)), None)
+    if obstacle is not None:
+        return _Part(failures=dict.fromkeys(broken, _GoalFailure(obstacle)))
     compiled, solution = _search(component, cluster, budgets, excess)
     attempt, reached, obstacles = solution
     loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])

@@ -37,7 +37,8 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
         is_rolling: Whether a rollout of its workload deletes it, or other pods of a Deployment.
         differences: What the template of its controller has in another way, in words. The
             replacement demands what both demand.
-        is_surplus: Whether its controller has more pods than replicas, and replaces none.
+        missing: Replicas of its controller that have no pod, as after a scale-up or while an old
+            pod is still terminating; below 0 for more pods than replicas.
         has_preferences: Whether preferred affinity ranks nodes for the replacement, too.
     """
 
@@ -50,12 +51,17 @@ class WorkloadPod(msgspec.Struct, frozen=True, kw_only=True):
     is_rolling: bool = False
     differences: tuple[str, ...] = ()
     has_preferences: bool = False
-    is_surplus: bool = False
+    missing: int = 0
 
     @property
     def is_spread(self) -> bool:
         """Whether its constraints are to hold: those of a workload that the scheduler spreads."""
         return self.obstacle is None
+
+    @property
+    def is_surplus(self) -> bool:
+        """Whether its controller has more pods than replicas, and replaces none."""
+        return self.missing < 0
 
     @property
     def may_be_ranked_otherwise(self) -> bool:

@@ -21,6 +21,11 @@ from webhook.server.events import TaskObservers
 
 GRANT = "grant the verbs list and watch to the ServiceAccount, as the chart does"
 
+NO_PROFILE = (
+    "no profile is in force: the API server does not have SpreadPolicies; install their "
+    "CustomResourceDefinition, which the manifests contain"
+)
+
 UNREADABLE = "shape"  # the reason of such objects in evenspread_objects_skipped_total
 
 
@@ -51,12 +56,15 @@ class PolicyWatcher:
         environment: ReflectorEnvironment,
         observers: TaskObservers,
         enforce: Callable[[Iterable[SpreadPolicy]], None],
+        *,
+        alone: bool = False,
     ) -> None:
         """
         Start without policies.
 
         Args:
             enforce: Puts the policies in force, which are in no order.
+            alone: Whether there are no other profiles.
         """
         self._changed = asyncio.Event()
         self._store = SpreadPolicyStore(self._changed.set)
@@ -64,6 +72,7 @@ class PolicyWatcher:
         self.reflector = self._kind.reflector
         self._observers = observers
         self._enforce = enforce
+        self._alone = alone
         self._reported: Mapping[str, str] = {}
 
     @property
@@ -81,6 +90,8 @@ class PolicyWatcher:
         if not await self._kind.list():
             message = f"SpreadPolicies do not count: {self.reflector.problem}; {GRANT}"
             self._observers.warn("policy", "SpreadPoliciesForbidden", message)
+        elif self._alone and self.reflector.place is None:
+            self._observers.warn("policy", "SpreadPoliciesAbsent", NO_PROFILE)
         self._apply()
 
     async def run(self, supervise: Supervise) -> NoReturn:

@@ -81,7 +81,9 @@ def build_policy_resources(
     if context.settings.policies == "file":
         return PolicyResources(exceptions=exceptions)
     observers = TaskObservers(context.metrics, context.log, events)
-    return PolicyResources(PolicyWatcher(environment, observers, enforce), exceptions)
+    alone = context.settings.policies == "resource"
+    policies = PolicyWatcher(environment, observers, enforce, alone=alone)
+    return PolicyResources(policies, exceptions)
 
 
 def build_status_writer(

@@ -53,18 +53,32 @@ def test_the_replicas_of_controllers() -> None:
     assert count(controller("db", spec={"replicas": 5})) == 5
 
 
-def test_controllers_with_more_pods_than_replicas() -> None:
+LEAVING = {"name": "x", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+def test_replicas_without_pods() -> None:
     pods = [pod(f"db-{number}", "StatefulSet", "db") for number in range(2)]
-    leaving = {"name": "x", "namespace": "shop", "deletionTimestamp": "2026-01-01T00:00:00Z"}
-    others = [ApiPod(), msgspec.convert({"metadata": leaving}, ApiPod)]
+    others = [ApiPod(), msgspec.convert({"metadata": LEAVING}, ApiPod)]
 
-    def find(*found: WorkloadObject) -> list[str]:
-        surplus = Owners({"StatefulSet": found}).find_surplus([*pods, *others])
-        return [one.name for one in surplus]
+    def count(*found: WorkloadObject) -> list[tuple[str, int]]:
+        counts = Owners({"StatefulSet": found}).count_missing([*pods, *others])
+        return [(one.name, number) for one, number in counts.items()]
 
-    assert find(controller("db", spec={"replicas": 1})) == ["db"]
-    assert find(controller("db", spec={"replicas": 2})) == []
-    assert find(controller("db", spec={})) == find(controller("db")) == find() == []
+    assert count(controller("db", spec={"replicas": 1})) == [("db", -1)]
+    assert count(controller("db", spec={"replicas": 2})) == [("db", 0)]
+    assert count(controller("db", spec={"replicas": 5})) == [("db", 3)]
+    assert count(controller("db", spec={})) == count(controller("db")) == count() == []
+
+
+def test_replicas_of_a_deployment_whose_replica_sets_are_not_known() -> None:
+    hashes = [pod("x", "ReplicaSet", f"web-{at}", **{"pod-template-hash": at}) for at in "ab"]
+
+    def count(replicas: int) -> list[int]:
+        found = controller("web", spec={"replicas": replicas})
+        return [*Owners({"Deployment": [found]}).count_missing(hashes).values()]
+
+    assert count(3) == [1]
+    assert count(1) == [0]
 
 
 def test_the_template_of_a_replica_set_is_its_own() -> None:

@@ -156,6 +156,7 @@ def _count_missed(plan: RebalancePlan) -> Iterator[str]:
 _KNOWN_OF = {
     GoalObstacle.UNKNOWN: "for which the search was given up",
     GoalObstacle.PENDING_PODS: "not planned, as pods have no node",
+    GoalObstacle.MISSING_PODS: "not planned, as pods are missing",
     GoalObstacle.SCORES: "that kube-scheduler may not restore",
 }
 """What is known of a constraint, unless it is proven that no plan restores it."""

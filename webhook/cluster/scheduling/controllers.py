@@ -207,19 +207,28 @@ class Owners:
             return known.updates_pod(metadata.name, pod.labels)
         return root.kind == DEPLOYMENT.kind and known.is_rolling
 
-    def find_surplus(self, pods: Iterable[ApiPod]) -> frozenset[ControllerName]:
-        """Find the controllers with more pods than replicas; pods being deleted do not count."""
-        metas = (pod.metadata or UniqueMeta() for pod in pods)
-        owners = Counter(find_owner(one) for one in metas if one.deletion_timestamp is None)
-        return frozenset(
-            owner
-            for owner, number in owners.items()
-            if owner is not None
-            and (known := self._known.get(owner)) is not None
-            and known.spec is not None
-            and known.spec.replicas is not None
-            and number > known.spec.replicas
-        )
+    def find_keeper(self, pod: ApiPod) -> ControllerName | None:
+        """Find the known controller that keeps the number of a pod and its like."""
+        owner = find_owner(pod.metadata or UniqueMeta())
+        return owner if owner in self._known else self.find_root(pod)
+
+    def count_missing(self, pods: Iterable[ApiPod]) -> dict[ControllerName, int]:
+        """
+        Count the replicas of known controllers that have no pod; pods being deleted do not count.
+
+        Returns:
+            Below 0 for more pods than replicas. A Deployment whose ReplicaSets are not known may
+            have more in a rollout.
+        """
+        alive = [pod for pod in pods if (pod.metadata or UniqueMeta()).deletion_timestamp is None]
+        missing: dict[ControllerName, int] = {}
+        for keeper, number in Counter(map(self.find_keeper, alive)).items():
+            known = None if keeper is None else self._known.get(keeper)
+            replicas = known.spec.replicas if known and known.spec else None
+            if keeper is not None and replicas is not None:
+                least = 0 if keeper.kind == DEPLOYMENT.kind else -number
+                missing[keeper] = max(least, replicas - number)
+        return missing
 
     def name_workload(self, pod: ApiPod) -> str:
         """Name the workload of a pod as KIND/NAME; empty without a controller."""

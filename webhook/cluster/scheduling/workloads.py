@@ -8,12 +8,13 @@ Source: kubernetes pkg/controller/disruption disruption.go.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from webhook.cluster.scheduling.controllers import (
+    ControllerName,
     GenerationMeta,
     Owners,
     WorkloadObject,
@@ -155,7 +156,7 @@ def read_workload_pods(
     """Read the pods alone; the arguments are those of ``read_scope``."""
     owners = objects.find_owners()
     pods = [pod for pod in objects.pods or () if not is_finished(pod)]
-    surplus = owners.find_surplus(pods)
+    missing = owners.count_missing(pods)
 
     def read(pod: ApiPod) -> WorkloadPod:
         successor = foresee_replacement(pod, owners.find_template(pod), gates.version)
@@ -170,10 +171,14 @@ def read_workload_pods(
             is_rolling=owners.is_rolling(pod),
             differences=successor.differences,
             has_preferences=successor.has_preferences,
-            is_surplus=find_owner(_meta(pod)) in surplus,
+            missing=_count_of(owners.find_keeper(pod), missing),
         )
 
     return tuple(read(pod) for pod in pods if namespace in ("", _meta(pod).namespace))
+
+
+def _count_of(keeper: ControllerName | None, counts: Mapping[ControllerName, int]) -> int:
+    return 0 if keeper is None else counts.get(keeper, 0)
 
 
 def is_ready(pod: ApiPod) -> bool:
