@@ -9,10 +9,10 @@ from tests.audit.world import finding
 from tests.schemas import describe_schema
 from webhook.audit.comparison import (
     AuditComparison,
+    ChangedFinding,
     ChangeKind,
     ComparedReport,
     ComparisonSummary,
-    FindingChange,
     WorkloadComparison,
 )
 from webhook.audit.report import AuditSeverity, AuditSummary
@@ -21,7 +21,7 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "audit-changes.schema.json"
 SIDE = ComparedReport("1.37", AuditSummary())
 
 
-def comparison(*findings: FindingChange) -> AuditComparison:
+def comparison(*findings: ChangedFinding) -> AuditComparison:
     workload = WorkloadComparison(
         api_version="apps/v1", kind="Deployment", namespace="shop", name="web", findings=findings
     )
@@ -29,8 +29,8 @@ def comparison(*findings: FindingChange) -> AuditComparison:
     return AuditComparison(before=SIDE, after=SIDE, summary=summary, workloads=(workload,))
 
 
-def change(kind: ChangeKind, before: str, after: str) -> FindingChange:
-    return FindingChange(change=kind, before=before, after=after, finding=finding())
+def change(kind: ChangeKind, before: str, after: str) -> ChangedFinding:
+    return ChangedFinding(change=kind, before=before, after=after, finding=finding())
 
 
 def test_the_schema_in_the_docs_is_that_of_the_comparison() -> None:
@@ -49,7 +49,7 @@ THRESHOLDS = {
 
 @pytest.mark.parametrize(("item", "threshold", "is_above"), THRESHOLDS.values(), ids=THRESHOLDS)
 def test_new_and_worse_findings_count_for_the_exit_code(
-    item: FindingChange, threshold: AuditSeverity | None, *, is_above: bool
+    item: ChangedFinding, threshold: AuditSeverity | None, *, is_above: bool
 ) -> None:
     assert comparison(item).exceeds(threshold) is is_above
 

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from webhook.audit.comparison import (
     AuditComparison,
+    ChangedFinding,
     ChangeKind,
     ComparedReport,
     ComparisonSummary,
-    FindingChange,
     SpreadChange,
     SpreadState,
     WorkloadComparison,
@@ -121,12 +121,12 @@ def _compare_workload(
     )
 
 
-def _sort_key(change: FindingChange) -> tuple[int, int, str, str]:
+def _sort_key(change: ChangedFinding) -> tuple[int, int, str, str]:
     severity = min(_RANKS[change.before], _RANKS[change.after])
     return _ORDER.index(change.change), severity, change.finding.rule, change.finding.fingerprint
 
 
-def _compare_findings(old: AuditFinding | None, new: AuditFinding | None) -> FindingChange | None:
+def _compare_findings(old: AuditFinding | None, new: AuditFinding | None) -> ChangedFinding | None:
     """Compare one finding; None if it is reported as before, or in neither report."""
     before, after = _severity(old), _severity(new)
     finding = new or old
@@ -138,7 +138,7 @@ def _compare_findings(old: AuditFinding | None, new: AuditFinding | None) -> Fin
         change = ChangeKind.RESOLVED
     else:
         change = ChangeKind.WORSE if _RANKS[after] < _RANKS[before] else ChangeKind.BETTER
-    return FindingChange(change=change, before=before, after=after, finding=finding)
+    return ChangedFinding(change=change, before=before, after=after, finding=finding)
 
 
 def _compare_spreads(

@@ -36,7 +36,7 @@ class WorkloadPresence(StrEnum):
     REMOVED = "removed"
 
 
-class FindingChange(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """
     A finding that changed.
 
@@ -92,7 +92,7 @@ class WorkloadComparison(msgspec.Struct, frozen=True, kw_only=True, rename="came
     name: str
     part: str = ""
     presence: WorkloadPresence = WorkloadPresence.BOTH
-    findings: tuple[FindingChange, ...] = ()
+    findings: tuple[ChangedFinding, ...] = ()
     spreads: tuple[SpreadChange, ...] = ()
 
     @property

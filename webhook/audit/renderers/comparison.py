@@ -11,8 +11,8 @@ import msgspec
 
 from webhook.audit.comparison import (
     AuditComparison,
+    ChangedFinding,
     ChangeKind,
-    FindingChange,
     SpreadChange,
     SpreadState,
     WorkloadComparison,
@@ -86,7 +86,7 @@ def _format_workload(workload: WorkloadComparison) -> Iterator[Line]:
         yield _format_spread(spread)
 
 
-def _format_finding(item: FindingChange) -> Line:
+def _format_finding(item: ChangedFinding) -> Line:
     severities = " -> ".join(filter(None, [item.before, item.after]))
     return (
         (f"  {item.change:<8}", _STYLES[item.change]),
