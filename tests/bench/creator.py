@@ -3,13 +3,13 @@
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from tests.bench import cpu
 from tests.bench.live import LiveCluster
 from tests.bench.load import LoadError
-from tests.controlplane.api import Api, Json
+from tests.controlplane.api import Api, ApiError, Json
 from tests.controlplane.waiting import until
 from tests.e2e.objects import POD_SPEC, constraints, controlled_by, service, workload
 
@@ -95,8 +95,10 @@ class Creator:
         found: list[list[Json]] = [[]]
 
         def is_so() -> bool:
-            found[0] = constraints(self.api.create(self._pod(), **TRIED))
-            return bool(found[0]) is injected
+            with suppress(ApiError):  # a policy may refuse pods until it has read what it needs
+                found[0] = constraints(self.api.create(self._pod(), **TRIED))
+                return bool(found[0]) is injected
+            return False
 
         until(is_so, "pods to be treated as they should be")
         return found[0]
