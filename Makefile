@@ -174,6 +174,11 @@ cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module b
 bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
 	@$(BIN)/python -m tests.bench --peer --control-plane
 
+.PHONY: bench-kyverno
+bench-kyverno: envtest tools  ## measure beside Kyverno, built first: ten minutes, once; ROUNDS=N, SECONDS=N
+	@$(BIN)/python -m tests.bench.kyverno $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SECONDS),--seconds $(SECONDS))
+
 .PHONY: docs-reference
 docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the program
 	@$(BIN)/python docs/generate.py
