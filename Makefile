@@ -95,6 +95,7 @@ oracle: $(SETUP)  ## compare with Kubernetes' own code on random cases: a minute
 tools: $(SETUP)  ## build Helm, take schemas, for the tests: a minute, once
 	@$(BIN)/python -m tests.deploy.tools
 	@$(BIN)/python -m tests.audit.multitool
+	@$(BIN)/python -m tests.axe
 	@$(BIN)/python -m tests.server.audits.crds
 
 .PHONY: manifests
@@ -173,6 +174,11 @@ cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module b
 bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
 	@$(BIN)/python -m tests.bench --peer --control-plane
 
+.PHONY: bench-kyverno
+bench-kyverno: envtest tools  ## measure beside Kyverno, built first: ten minutes, once; ROUNDS=N, SECONDS=N
+	@$(BIN)/python -m tests.bench.kyverno $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SECONDS),--seconds $(SECONDS))
+
 .PHONY: docs-reference
 docs-reference: $(SETUP)  ## write the tables of the docs anew from those of the program
 	@$(BIN)/python docs/generate.py
@@ -200,6 +206,10 @@ plugin: $(SETUP)  ## add archives and krew manifest of the kubectl plugin to dis
 	@$(BIN)/python deploy/release/plugin.py archive $(DIST)/*.whl $(DIST) $(PLATFORMS)
 	@$(BIN)/python deploy/release/plugin.py manifest $(DIST) $(ADDRESS)
 
+.PHONY: chart
+chart: $(SETUP)  ## add the chart to dist/ that pulls IMAGE=REPOSITORY@sha256:DIGEST; changes of VERSION=X.Y.Z
+	@$(MAKE) notes | $(BIN)/python deploy/release/chart.py "$(IMAGE)" $(DIST)
+
 # A tag can mean another image tomorrow; a digest cannot.
 .PHONY: image-bases
 image-bases:  ## check that BUILD and BASE name the base images of the image by digest
@@ -209,6 +219,10 @@ image-bases:  ## check that BUILD and BASE name the base images of the image by 
 			"$$name=REPOSITORY@sha256:DIGEST; deploy/image/Containerfile names both" >&2; \
 		exit 1; \
 	done
+
+.PHONY: image-sbom
+image-sbom: image-bases $(SETUP)  ## describe the packages and the base image of the image, in dist/
+	@$(BIN)/python deploy/release/sbom.py $(DIST)/*.whl $(DIST)/evenspread-image.cdx.json "$$BASE"
 
 .PHONY: image
 image: image-bases  ## build the image NAME=REPOSITORY:TAG with BUILD=IMAGE BASE=IMAGE; [ENGINE=docker]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-Write the tables of the reference from the tables of the code.
+Write the tables of the reference, the schemas and the badges from the tables of the code.
 
 A page holds prose, written by hand, and between marks the tables of this program, so that they
 cannot disagree with the code. ``python docs/generate.py`` writes the pages anew; with ``--check``
@@ -16,6 +16,7 @@ import click
 import yaml
 from pydantic import BaseModel
 
+from tests.docs.badges import badges
 from tests.docs.gate_sections import gate_history, gates
 from tests.docs.limits import limit_rows
 from tests.docs.reference_texts import CHECK_READS
@@ -292,7 +293,7 @@ def main(arguments: Sequence[str]) -> int:
     """Write the pages that are out of date, or name them; returns the exit code."""
     only_check = list(arguments) == ["--check"]
     texts = {page: update_page(page.read_text()) for page in sorted(DOCS.glob("*.md"))}
-    texts |= {DOCS / name: text for name, text in schemas().items()}
+    texts |= {DOCS / name: text for name, text in (schemas() | badges()).items()}
     stale = [page for page, text in texts.items() if not page.exists() or page.read_text() != text]
     for page in stale:
         click.echo(f"{page.name}: {'out of date' if only_check else 'written'}")

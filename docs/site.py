@@ -18,15 +18,20 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "CONTRIBUTING.md": "contributing.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "ROADMAP.md": "roadmap.md",
     "SECURITY.md": "security.md",
     "deploy/monitoring/runbooks.md": "runbooks.md",
 }
 """Pages beside docs/: where they are in the repository, and on the site."""
 
 _SOURCE = {site: source for source, site in ELSEWHERE.items()}
+_PICTURE = r"!\[[^]]*\]\([^)]*\)"
 _LINK = re.compile(
-    r"(?P<picture>!?)\[(?P<text>[^]]+)\]\((?P<target>(?!https?://|#)[^)\s#]+)(?P<anchor>#\S+?)?\)"
+    rf"(?P<picture>!?)\[(?P<text>(?:{_PICTURE}|[^]])+)\]"
+    r"\((?P<target>(?!https?://|#)[^)\s#]+)(?P<anchor>#\S+?)?\)"
 )
 
 
@@ -43,12 +48,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = _SOURCE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
     def led(link: re.Match[str]) -> str:
+        text = _LINK.sub(led, link["text"])  # a picture may be a link
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), link["target"]))
         target = ELSEWHERE.get(path, path.removeprefix("docs/"))
         if files.get_file_from_path(target):
-            return f"{link['picture']}[{link['text']}]({target}{link['anchor'] or ''})"
+            return f"{link['picture']}[{text}]({target}{link['anchor'] or ''})"
         if (ROOT / path).exists():
-            return f"{link['text']} (`{path}`)"
+            return f"{text} (`{path}`)"
         return link[0]  # broken: mkdocs reports it
 
     return _LINK.sub(led, markdown)

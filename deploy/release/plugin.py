@@ -10,23 +10,21 @@ has to have. Extension modules carry the version of Python in their names, so th
 versions stand side by side in one folder. Equal input gives equal bytes.
 """
 
-import gzip
 import hashlib
-import io
-import os
 import shutil
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from subprocess import run
 
 import yaml
+from archive import pack
 from packaging.utils import parse_wheel_filename
 
 HERE = Path(__file__).parent
 RUNTIME = HERE.parents[1] / "requirements" / "runtime.txt"
+LICENSE = HERE.parents[1] / "LICENSE"  # krew requires it in each archive
 LAUNCHER = HERE / "kubectl-evenspread"
 
 PLATFORMS = {
@@ -57,22 +55,6 @@ def fill(lib: Path, wheel: Path, platform: str, pythons: Iterable[str]) -> None:
     (lib / "PYTHONS").write_text("".join(f"{each}\n" for each in pythons))
 
 
-def pack(folder: Path, archive: Path) -> None:
-    """Write a folder to an archive that records neither its author nor its time."""
-    when = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
-    with (
-        archive.open("wb") as file,
-        gzip.GzipFile("", "wb", fileobj=file, mtime=when) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
-    ):
-        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-            entry = tarfile.TarInfo(str(path.relative_to(folder)))
-            content = path.read_bytes()
-            entry.size, entry.mtime = len(content), when
-            entry.mode = 0o755 if path.name == LAUNCHER.name else 0o644
-            tar.addfile(entry, io.BytesIO(content))
-
-
 def make_archive(wheel: Path, folder: Path, platform: str, pythons: Sequence[str]) -> Path:
     """Make the archive of one platform; gives where it is."""
     archive = folder / f"kubectl-evenspread-{platform}.tar.gz"
@@ -81,7 +63,8 @@ def make_archive(wheel: Path, folder: Path, platform: str, pythons: Sequence[str
         (content / "lib").mkdir(parents=True)
         fill(content / "lib", wheel, platform, pythons)
         shutil.copy(LAUNCHER, content)
-        pack(content, archive)
+        shutil.copy(LICENSE, content)
+        pack(content, archive, programs={LAUNCHER.name})
     return archive
 
 

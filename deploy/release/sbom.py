@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """
-Write the software bill of materials of a release, as CycloneDX: ``sbom.py WHEEL FILE``.
+Write the software bill of materials of a release, as CycloneDX: ``sbom.py WHEEL FILE [BASE]``.
 
 The wheel is installed with exactly the dependencies of requirements/runtime.txt into an environment
 that is deleted afterwards. The document describes this environment, and so what an image or a user
-installs.
+installs. With the base image of an image, as ``REPOSITORY@sha256:DIGEST``, it describes the image.
 """
 
 import sys
@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import run
+from urllib.parse import quote
 
 import msgspec
 from cyclonedx.schema import OutputFormat, SchemaVersion
@@ -48,6 +49,16 @@ def describe(python: Path) -> dict[str, object]:
     return described
 
 
+def add_base(described: dict[str, object], base: str) -> None:
+    """Add the base image, which the package URL names by its digest."""
+    repository, _, digest = base.partition("@")
+    components = described["components"]
+    assert isinstance(components, list)
+    purl = f"pkg:oci/{repository.rpartition('/')[2]}@{quote(digest)}?repository_url={repository}"
+    named = {"name": repository, "version": digest, "purl": purl}
+    components.append({"type": "container", "bom-ref": purl, **named})
+
+
 def name_version(described: dict[str, object], wheel: Path) -> bytes:
     """
     Say which version it is about.
@@ -67,10 +78,12 @@ def name_version(described: dict[str, object], wheel: Path) -> bytes:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the SBOM of a wheel; returns the exit code."""
-    wheel, file = map(Path, arguments)
+    """Write the SBOM of a wheel or of an image; returns the exit code."""
+    wheel, file = map(Path, arguments[:2])
     with tempfile.TemporaryDirectory() as folder:
         described = describe(install(wheel, Path(folder)))
+    for base in arguments[2:]:
+        add_base(described, base)
     file.write_bytes(name_version(described, wheel))
     return 0
 

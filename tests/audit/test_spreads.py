@@ -265,3 +265,41 @@ def test_values_without_a_domain_are_among_the_fullest() -> None:
 
     assert own(spread) == {"zone-0-a": 1, "zone-1-a": 1}
     assert spread.left_out == 3 * MOST_CELLS - 2
+
+
+def zones_with(*numbers: int) -> str:
+    """Pods of web, these numbers of them in zones a, b and c."""
+    names = (
+        f"{zone}{i}" for zone, number in zip("abc", numbers, strict=True) for i in range(number)
+    )
+    pods = "".join(pod(f"web-{name}", f"node-{name[0]}") for name in names)
+    return world.NODES + world.DEPLOYMENT + world.REPLICA_SET + pods
+
+
+EVICTIONS = {
+    "even": ((2, 2, 1), 1, 0),
+    "within maxSkew": ((2, 1, 1), 1, 0),
+    "an empty zone": ((5, 2, 0), 1, 2),
+    "one is above": ((3, 1, 1), 1, 1),
+    "too few domains, and every one above the limit": ((2, 1, 1), 9, None),
+    "too few domains, and room in others": ((2, 1, 0), 9, 1),
+}
+
+
+@pytest.mark.parametrize(("numbers", "min_domains", "fewest"), EVICTIONS.values(), ids=EVICTIONS)
+def test_the_fewest_evictions(
+    numbers: tuple[int, ...], min_domains: int, fewest: int | None
+) -> None:
+    text = zones_with(*numbers)
+    text = text.replace("- maxSkew: 1", f"- maxSkew: 1\n        minDomains: {min_domains}")
+    text = text.replace('"maxSkew":1', f'"maxSkew":1,"minDomains":{min_domains}')
+
+    ((spread,),) = spreads(text)
+
+    assert spread.evictions == fewest
+
+
+def test_without_a_constraint_no_evictions_are_needed() -> None:
+    ((spread,),) = spreads(without_constraints(zones_with(3, 0, 0)))
+
+    assert spread.evictions is None

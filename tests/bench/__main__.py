@@ -83,7 +83,8 @@ def _measured(bench: Bench, chosen: Mapping[str, Step]) -> list[Row]:
     return rows
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a number of the command line that is at least 1."""
     number = int(text)
     if number < 1:
         raise ValueError(text)
@@ -97,9 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--rounds", type=_positive, default=7, help="turns of each two that are compared (7)")
+    add("--rounds", type=positive, default=7, help="turns of each two that are compared (7)")
     add("--seconds", type=float, default=0.5, help="length of a turn (0.5)")
-    add("--services", type=_positive, default=MANY, help=f"what is many Services ({MANY})")
+    add("--services", type=positive, default=MANY, help=f"what is many Services ({MANY})")
     add("--load", choices=("own", "wrk"), default="own", help="what puts load on the servers (own)")
     add("--only", default="", metavar="TEXT", help="only the rows whose name holds TEXT")
     add("--peer", action="store_true", help="also the same job in Go, built first")

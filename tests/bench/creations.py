@@ -7,43 +7,19 @@ machine do is the same for all.
 """
 
 import json
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
-from tests.bench import cpu, servers
+from tests.bench import servers
+from tests.bench.creator import Creator, Turn, in_force
 from tests.bench.live import LiveCluster
-from tests.bench.load import LoadError
 from tests.bench.servers import Server
 from tests.controlplane import webhooks
-from tests.controlplane.api import Api, Json
-from tests.controlplane.waiting import until
+from tests.controlplane.api import Json
 from tests.deploy.manifests import Helm, by_name
-from tests.e2e.objects import constraints, controlled_by, service, workload
 from tests.e2e.replica import Registered
 
-STEADY = 50  # creations a second while their times are taken
-CLIENTS = 4  # that create pods at once while they are counted: more than two cores can serve
-LABELS = {"app": "checkout"}  # of the pods, and of the Service that selects them
 POLICY = "evenspread-bench"
 VERSION = "admissionregistration.k8s.io/v1"
-
-
-class Turn(NamedTuple):
-    """
-    One turn of creations.
-
-    Attributes:
-        took: Seconds of each, at a steady rate.
-        cpu: Seconds of the API server for each of these.
-        rate: Creations a second as fast as a few clients can.
-    """
-
-    took: list[float]
-    cpu: float
-    rate: float
 
 
 class Felt(NamedTuple):
@@ -68,14 +44,14 @@ def feel(live: LiveCluster, turns: int, seconds: float) -> Felt:
         ToolError: Helm, which renders the chart, has not been built.
     """
     server, creator = live.serve(), Creator(live, seconds)
-    hooks = _hooks(server)
+    hooks = configurations_for(server)
     with Registered(live.plane, hooks):
         wanted = creator.expect(injected=True)
     felt = Felt([], [], [])
     for _ in range(turns):
         creator.expect(injected=False)
         felt.alone.append(creator.take_turn())
-        with _policy_in_force(creator, wanted):
+        with in_force(creator, admission_policy(wanted), wanted):
             felt.policy.append(creator.take_turn())
         with Registered(live.plane, hooks):
             creator.expect(injected=True)
@@ -85,99 +61,17 @@ def feel(live: LiveCluster, turns: int, seconds: float) -> Felt:
     return felt
 
 
-class Creator:
-    """Creates pods of one ReplicaSet, each with a name of its own."""
-
-    def __init__(self, live: LiveCluster, seconds: float) -> None:
-        """Make their namespace, with a Service and the ReplicaSet."""
-        self.api: Api = live.plane.api
-        self._apiserver = live.plane.apiserver.process.pid
-        self._seconds = seconds / 2
-        self._created = 0
-        self._namespace = live.plane.create_namespace()
-        self.api.create(service("checkout", self._namespace, LABELS))
-        self._owner = self.api.create(workload("ReplicaSet", "checkout", self._namespace, LABELS))
-
-    def take_turn(self) -> Turn:
-        """Create pods at a steady rate, then as fast as possible."""
-        before = cpu.spent(self._apiserver)
-        took = [*self._at_a_steady_rate()]
-        used = cpu.spent(self._apiserver).since(before).running
-        return Turn(took, used / len(took), self._at_once())
-
-    def expect(self, *, injected: bool) -> list[Json]:
-        """
-        Wait until a pod that is tried gets constraints, or none; returns them.
-
-        It also opens the connections of the API server to a webhook.
-        """
-        found: list[list[Json]] = [[]]
-
-        def is_so() -> bool:
-            found[0] = constraints(self.api.create(self._pod(), dryRun="All"))
-            return bool(found[0]) is injected
-
-        until(is_so, "pods to be treated as they should be")
-        return found[0]
-
-    def remove_owner(self) -> None:
-        """Delete the ReplicaSet, so that the cluster has those alone that it is filled with."""
-        self.api.delete(self._owner)
-
-    def _at_a_steady_rate(self) -> Iterator[float]:
-        start = time.perf_counter()
-        for number in range(max(1, int(self._seconds * STEADY))):
-            # Only the clock is waited for, so that the rate is the configured one.
-            time.sleep(max(0.0, start + number / STEADY - time.perf_counter()))
-            pod, begun = self._pod(), time.perf_counter()
-            self.api.create(pod)
-            yield time.perf_counter() - begun
-
-    def _at_once(self) -> float:
-        start = time.perf_counter()
-
-        def create(_client: int) -> int:
-            count = 0
-            while time.perf_counter() < start + self._seconds:
-                self.api.create(self._pod())
-                count += 1
-            return count
-
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            created = sum(clients.map(create, range(CLIENTS)))
-        return created / (time.perf_counter() - start)
-
-    def _pod(self) -> Json:
-        self._created += 1
-        pod = workload("Pod", "", self._namespace, LABELS)
-        metadata = {
-            "generateName": f"checkout-{self._created}-",
-            "ownerReferences": [controlled_by(self._owner)],
-        }
-        del pod["metadata"]["name"]
-        return {**pod, "metadata": {**pod["metadata"], **metadata}}
-
-
-def _hooks(server: Server) -> list[Json]:
-    """Both webhook configurations as the chart renders them by default, calling one server."""
+def configurations_for(server: Server) -> list[Json]:
+    """Both webhook configurations as the chart renders them, the mutating one first."""
     objects = by_name(Helm.located().objects({}))
     trusted = servers.authority_of(server)
     url = f"https://127.0.0.1:{server.port}"
     return [webhooks.by_url(objects[f"{kind}/evenspread"], url, trusted) for kind in webhooks.KINDS]
 
 
-@contextmanager
-def _policy_in_force(creator: Creator, wanted: list[Json]) -> Iterator[None]:
-    """Let a policy of the API server write these constraints into every pod."""
-    made = (_policy(wanted), _binding())
-    for obj in made:
-        creator.api.create(obj)
-    if creator.expect(injected=True) != wanted:
-        raise LoadError("the policy in the API server writes other constraints")
-    yield
-    for obj in reversed(made):
-        creator.api.delete(obj)
-    creator.expect(injected=False)
+def admission_policy(wanted: list[Json]) -> tuple[Json, Json]:
+    """Make a policy of the API server that writes these constraints, and its binding."""
+    return _policy(wanted), _registration("MutatingAdmissionPolicyBinding", {"policyName": POLICY})
 
 
 def _policy(wanted: list[Json]) -> Json:
@@ -208,10 +102,6 @@ def _cel(value: object) -> str:
             return f"[{', '.join(map(_cel, value))}]"
         case _:
             return json.dumps(value)
-
-
-def _binding() -> Json:
-    return _registration("MutatingAdmissionPolicyBinding", {"policyName": POLICY})
 
 
 def _registration(kind: str, spec: Json) -> Json:

@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from tests.bench.creations import Felt, Turn, feel
+from tests.bench.creations import Felt, feel
+from tests.bench.creator import Turn
 from tests.bench.live import LiveCluster
 from tests.bench.livebindings import Bindings, bind_in_turns
 from tests.bench.observations import Settled, Streamed, decode, settle, stream

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from tests.deploy.manifests import CHART, DEPLOY, MONITORING, Helm, Json, by_name
-from tests.deploy.tools import ToolError, locate_promtool
+from tests.deploy.tools import PROMTOOL, ToolError, locate
+from tests.required import TOOLS, skip_or_fail
 from webhook.telemetry.catalogue import METRICS, Type
 
 RULES = CHART / "monitoring" / "rules.yaml"
@@ -114,6 +115,7 @@ def test_the_scrapes_have_the_job_that_the_alerts_ask_for(helm: Helm) -> None:
     assert service["metadata"]["labels"][monitor["jobLabel"]] == "evenspread"
     assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
     assert monitor["endpoints"][0]["port"] in {port["name"] for port in service["spec"]["ports"]}
+    assert monitor["endpoints"][0]["honorLabels"], "namespace is that of the workload"
 
 
 def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
@@ -127,9 +129,9 @@ def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
 @pytest.fixture(scope="session")
 def promtool() -> Path:
     try:
-        return locate_promtool()
+        return locate(PROMTOOL)
     except ToolError as error:
-        pytest.skip(str(error))
+        skip_or_fail(str(error), TOOLS)
 
 
 def test_the_rules_are_valid(promtool: Path) -> None:

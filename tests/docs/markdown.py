@@ -17,9 +17,13 @@ PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
 GUIDES = (
     *PAGES,
     ROOT / "CHANGELOG.md",
+    ROOT / "CODE_OF_CONDUCT.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "MAINTAINERS.md",
+    ROOT / "ROADMAP.md",
     ROOT / "SECURITY.md",
     ROOT / "deploy" / "README.md",
+    ROOT / "deploy" / "chart" / "README.md",
     ROOT / "deploy" / "monitoring" / "runbooks.md",
     ROOT / "examples" / "reviews" / "README.md",
 )

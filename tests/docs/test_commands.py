@@ -12,7 +12,10 @@ from tests.docs.transcript import Shell, commands, differs
 TRANSCRIPT = "console"
 LANGUAGES = {TRANSCRIPT, "yaml", "text", "diff", "json"}
 
-PROGRAMS = "evenspread|make|kubectl|helm|kind|minikube|docker|podman|curl|git|pip"
+PROGRAMS = (
+    "evenspread|make|kubectl|helm|kind|k3d|minikube|docker|podman|curl|git|pip|pipx|uvx|cosign|gh"
+    "|aws|gcloud|az|oc|argocd|flux"
+)
 COMMAND = re.compile(rf"^ *(?:\$|(?:sudo )?(?:{PROGRAMS})) ", re.MULTILINE)
 """A line that a user would type."""
 

@@ -125,9 +125,14 @@ def test_variables_that_pages_name_exist() -> None:
 
 
 OF_OTHERS = {
+    "aws": {"--group-id", "--protocol", "--source-group"},
+    "cluster-autoscaler": {"--balance-similar-node-groups", "--scheduler-config-file"},
     "curl": {"--cacert", "--data-binary"},
+    "gcloud": {"--allow", "--network", "--source-ranges", "--target-tags"},
+    "k3d": {"--agents"},
+    "karpenter": {"--preference-policy"},
     "minikube": {"--all", "--nodes"},
-    "helm": {"--no-hooks", "--set", "--set-file"},
+    "helm": {"--install", "--no-hooks", "--set", "--set-file"},
     "kind": {"--name"},
     "kube-apiserver": {"--admission-control-config-file", "--enable-aggregator-routing"},
     "kubectl": {
@@ -135,6 +140,7 @@ OF_OTHERS = {
         "--replicas", "--show-managed-fields", "--timeout", "--type",
     },
     "kubectl krew": {"--archive", "--manifest"},
+    "uvx": {"--from"},
 }  # fmt: skip
 """Flags in commands that are not ours."""
 

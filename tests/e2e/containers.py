@@ -38,6 +38,14 @@ takes the root for the home of a user that /etc/passwd does not know.
 """
 
 
+ASSIGNED_USER = 1_000_650_000
+"""
+What OpenShift assigns to a pod that names no user: one of a range of its namespace, with group 0.
+
+Source: openshift apiserver-library-go pkg/securitycontextconstraints/user ``mustRunAsRange``.
+"""
+
+
 def require_containers() -> None:
     """Skip the test where containers cannot be made; in CI it fails."""
     if obstacle := find_obstacle(os.geteuid()):
@@ -57,7 +65,7 @@ def find_obstacle(user: int) -> str:
 
 def user_of(pod: Json) -> int:
     """The id of the user that a pod runs as."""
-    user: int = pod["spec"]["securityContext"]["runAsUser"]
+    user: int = pod["spec"]["securityContext"].get("runAsUser", ASSIGNED_USER)
     return user
 
 
@@ -118,8 +126,8 @@ def _privileges(pod: Json, container: Json) -> Iterator[str]:
     """What is taken from the container, in the words of setpriv(1)."""
     of_pod, own = pod["spec"]["securityContext"], container["securityContext"]
     yield "/usr/bin/setpriv"
-    yield f"--reuid={of_pod['runAsUser']}"
-    yield f"--regid={of_pod['runAsGroup']}"
+    yield f"--reuid={user_of(pod)}"
+    yield f"--regid={of_pod.get('runAsGroup', 0)}"
     yield "--clear-groups"
     if own.get("allowPrivilegeEscalation") is False:
         yield "--no-new-privs"

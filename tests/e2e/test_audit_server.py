@@ -21,7 +21,16 @@ from tests.e2e.replica import CONFIG, Replica
 from tests.e2e.shop import ZONE, Shop
 from tests.server.audits import crds
 from webhook.__main__ import main
-from webhook.telemetry.catalogue import AUDIT_FINDINGS, DOMAINS, MAX_SKEW, POD_SKEW, SKEW
+from webhook.telemetry.catalogue import (
+    AUDIT_FINDINGS,
+    DOMAIN_PODS,
+    DOMAINS,
+    MAX_SKEW,
+    NEEDED_EVICTIONS,
+    POD_SKEW,
+    SKEW,
+    WORKLOAD_PODS,
+)
 
 NAME = "evenspread"
 GROUP = "openreports.io"
@@ -36,7 +45,19 @@ LEASE: Json = {
 Samples: TypeAlias = dict[tuple[str, tuple[str, ...]], float]
 """Metric, and values of its labels -> value."""
 
-SHOWN = {row.name: row.labels for row in (SKEW, POD_SKEW, MAX_SKEW, DOMAINS, AUDIT_FINDINGS)}
+SHOWN = {
+    row.name: row.labels
+    for row in (
+        SKEW,
+        POD_SKEW,
+        MAX_SKEW,
+        DOMAINS,
+        WORKLOAD_PODS,
+        NEEDED_EVICTIONS,
+        DOMAIN_PODS,
+        AUDIT_FINDINGS,
+    )
+}
 
 
 class Fleet(NamedTuple):
@@ -116,6 +137,12 @@ def reported(fleet: Fleet, config: Path, capsys: pytest.CaptureFixture[str]) -> 
             labels = (audited["namespace"], title, spread["topologyKey"])
             samples["evenspread_pod_skew", labels] = spread["ownSkew"]
             samples["evenspread_domains", labels] = spread["domains"]
+            samples["evenspread_workload_pods", labels] = spread["own"]
+            for cell in spread["cells"]:
+                if cell["nodes"]:
+                    samples["evenspread_domain_pods", (*labels, cell["value"])] = cell["pods"]
+            if spread["evictions"] is not None:
+                samples["evenspread_needed_evictions", labels] = spread["evictions"]
             if spread["maxSkew"] is not None:
                 samples["evenspread_skew", labels] = spread["skew"]
                 samples["evenspread_max_skew", labels] = spread["maxSkew"]

@@ -128,3 +128,13 @@ def test_pinned_dependencies_are_enough(wheel: Path, tmp_path: Path) -> None:
     assert "--standalone" in run(evenspread, "serve", "--help", cwd=tmp_path)
     pip = (*uv, "pip", "check", "--python", tmp_path / "bin" / "python")
     assert run(*pip) == ""
+
+
+@downloads
+def test_it_runs_from_an_environment_of_its_own(wheel: Path) -> None:
+    """As ``uvx`` and ``pipx`` do; `webhook` and `certs` are names that other packages may have."""
+    uvx = (sys.executable, "-m", "uv", "--quiet", "tool", "run", "--python", sys.executable)
+
+    output = run(*uvx, "--from", wheel, "evenspread", "--version")
+
+    assert output == f"evenspread {__version__}\n"

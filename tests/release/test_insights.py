@@ -13,6 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
+from tests.docs.markdown import anchors
 from tests.release.conftest import ROOT
 from tests.release.test_workflows import FILES
 from webhook import PROJECT_ADDRESS
@@ -149,6 +150,14 @@ def test_what_it_links_to_is_in_the_repository() -> None:
 
     assert linked
     assert [path for path in linked if not (ROOT / path).exists()] == []
+
+
+def test_anchors_that_it_links_to_exist() -> None:
+    text = (ROOT / "SECURITY-INSIGHTS.yml").read_text()
+    linked = re.findall(r"/blob/main/([^#\s]+)#(\S+)", text)
+
+    assert linked
+    assert [link for link in linked if link[1] not in anchors(ROOT / link[0])] == []
 
 
 @pytest.mark.parametrize("path", ["SECURITY-INSIGHTS.yml", "deploy/ci/gitlab.yml", "docs/ci.md"])

@@ -22,6 +22,7 @@ import yaml
 
 from tests.controlplane.assets import Assets
 from tests.release.conftest import ROOT, downloads, run
+from tests.release.krew import find_manifest_problem
 from webhook import __version__
 
 PLUGIN = ROOT / "deploy" / "release" / "plugin.py"
@@ -98,6 +99,13 @@ def test_it_runs_through_the_link(installed: Path) -> None:
 
 
 @downloads
+def test_its_licence_is_installed(installed: Path) -> None:
+    store = (installed / "kubectl-evenspread").resolve().parent
+
+    assert (store / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+@downloads
 def test_kubectl_finds_it(installed: Path, control_plane_assets: Assets) -> None:
     path = os.pathsep.join([str(installed), str(Path(sys.base_prefix, "bin")), "/usr/bin", "/bin"])
 
@@ -114,15 +122,10 @@ def test_equal_input_makes_equal_archives(made: Path, wheel: Path, tmp_path: Pat
 
 
 @downloads
-def test_the_manifest_has_what_krew_requires(made: Path) -> None:
+def test_the_manifest_passes_and_names_the_archive(made: Path) -> None:
     manifest = yaml.safe_load((made / "evenspread.yaml").read_text())
 
-    assert manifest["apiVersion"] == "krew.googlecontainertools.github.com/v1alpha2"
-    assert manifest["kind"] == "Plugin"
-    assert manifest["metadata"]["name"] == "evenspread"
-    assert manifest["spec"]["version"] == f"v{__version__}"
-    assert len(manifest["spec"]["shortDescription"]) <= 50
-    assert manifest["spec"]["homepage"] == "https://example.com/evenspread"
+    assert find_manifest_problem("evenspread", manifest) is None
     assert chosen(made)["uri"] == f"{ADDRESS}/kubectl-evenspread-{OURS}.tar.gz"
     assert chosen(made)["bin"] == LAUNCHER.name
 

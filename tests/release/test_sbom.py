@@ -44,6 +44,26 @@ def test_it_names_the_release_and_everything_that_is_pinned(sbom: str) -> None:
     assert components == {canonicalize_name(name): version for name, version in pinned.items()}
 
 
+BASE = f"gcr.io/distroless/python3-debian12@sha256:{'a' * 64}"
+
+
+@downloads
+def test_that_of_the_image_names_its_base_too(sbom: str, wheel: Path, tmp_path: Path) -> None:
+    file = tmp_path / "image.cdx.json"
+    run(sys.executable, "deploy/release/sbom.py", wheel, file, BASE)
+    document = json.loads(file.read_text())
+    packages = json.loads(sbom)["components"]
+
+    base = document["components"].pop()
+    assert document["components"] == packages
+    assert base["type"] == "container"
+    assert f"{base['name']}@{base['version']}" == BASE
+    assert base["purl"] == (
+        f"pkg:oci/python3-debian12@sha256%3A{'a' * 64}"
+        "?repository_url=gcr.io/distroless/python3-debian12"
+    )
+
+
 @downloads
 def test_it_contains_nothing_of_the_machine(sbom: str) -> None:
     assert str(Path.home()) not in sbom

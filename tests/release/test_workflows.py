@@ -94,6 +94,58 @@ def test_a_release_stops_at_an_advisory_and_at_a_base_image_without_a_digest() -
     assert "make image " in image
 
 
+def publishing() -> str:
+    """The scripts and the inputs of the steps that publish a release, in their order."""
+    workflow = yaml.safe_load((FOLDER / "release.yml").read_text())
+    return "\n".join(
+        f"{step.get('run', step.get('uses'))}\n{yaml.safe_dump(step.get('with', {}))}"
+        for step in workflow["jobs"]["publish"]["steps"]
+    )
+
+
+ORDER = (
+    "make dist",
+    "make image-sbom",
+    "make plugin ",
+    "make image ENGINE=docker",
+    'make chart IMAGE="$RELEASED"',
+    "sha256sum -- * > SHA256SUMS",
+    'sign --yes "$RELEASED"',
+    "attest --yes --type cyclonedx",
+    "sign-blob --yes",
+    "subject-path: dist/*",
+    "subject-name: ${{ steps.image.outputs.name }}",
+    "subject-name: ${{ steps.chart.outputs.name }}",
+    "gh release create",
+)
+"""What a release consists of is made before it is signed, and signed before it is published."""
+
+
+def test_a_release_is_made_signed_attested_and_published_in_this_order() -> None:
+    places = [publishing().find(part) for part in ORDER]
+
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_what_is_signed_is_named_by_digest() -> None:
+    workflow = yaml.safe_load((FOLDER / "release.yml").read_text())
+    (signatures,) = (
+        step for step in workflow["jobs"]["publish"]["steps"] if "sign --yes" in step.get("run", "")
+    )
+
+    assert signatures["env"].keys() == {"RELEASED", "CHART"}
+    assert all(".outputs.digest }}" in subject for subject in signatures["env"].values())
+    assert set(re.findall(r"sign --yes (\S+)", signatures["run"])) == {'"$RELEASED"', '"$CHART"'}
+
+
+def test_programs_of_others_are_go_modules_of_one_version() -> None:
+    named = re.findall(r"go (?:run|install) (\S+)", publishing())
+
+    assert len(named) == 2
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", module) for module in named)
+
+
 def test_the_advisory_check_looks_up_every_pinned_package_and_is_pinned_itself() -> None:
     rule = (ROOT / "Makefile").read_text().partition("\nadvisories: ")[2].partition("\n\n")[0]
     pins = (ROOT / "requirements/advisories.txt").read_text()

@@ -27,6 +27,16 @@ def load_baseline(file: str) -> Counter[str]:
     Raises:
         SourceError: The file cannot be read, or is no audit report.
     """
+    return Counter(finding.fingerprint for _, finding in load_report(file).findings())
+
+
+def load_report(file: str) -> AuditReport:
+    """
+    Load a report that ``audit -o json`` wrote.
+
+    Raises:
+        SourceError: The file cannot be read, or is no audit report.
+    """
     try:
         report = msgspec.json.decode(Path(file).read_bytes(), type=AuditReport)
     except OSError as error:
@@ -36,7 +46,7 @@ def load_baseline(file: str) -> Counter[str]:
     if (report.api_version, report.kind) != (AUDIT_REPORT_API_VERSION, AUDIT_REPORT_KIND):
         actual = f"{report.api_version}, {report.kind}"
         raise SourceError(file, f"is no audit report, but {actual}; {_HOW}")
-    return Counter(finding.fingerprint for _, finding in report.findings())
+    return report
 
 
 _HOW = "make one with evenspread audit -o json=FILE"

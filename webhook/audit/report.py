@@ -140,6 +140,7 @@ class SpreadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         counted: Number of own pods that the constraint counts.
         others: Number of further counted pods: of other workloads, or of other revisions.
         uncounted: Own pods that the constraint does not count.
+        evictions: The fewest evictions after which it holds; None without one, or if none suffice.
     """
 
     topology_key: str
@@ -160,6 +161,7 @@ class SpreadReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     others: int = 0
     uncounted: UncountedPods = UncountedPods()
     min_domains: int = 1
+    evictions: int | None = None
 
     @property
     def shortage(self) -> str:

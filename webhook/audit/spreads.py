@@ -17,6 +17,9 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.model import ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.tallies import IncomingPod, MinimumReason, PodTally
+from webhook.rebalance.bounds import UNREACHABLE, bound_goal
+from webhook.rebalance.counts import CompiledLimit
+from webhook.rebalance.ranges import DomainRange
 
 MOST_CELLS = 40  # of one spread: more zones than any cluster has, more nodes than a reader compares
 
@@ -83,7 +86,28 @@ def _measure_constraints(
             others=sum(tally.pods.values()) - counted,
             uncounted=uncounted,
             min_domains=spread.min_domains,
+            evictions=count_evictions(tally),
         )
+
+
+def count_evictions(tally: PodTally) -> int | None:
+    """
+    Count the fewest evictions after which a constraint holds, if every domain has room.
+
+    Other constraints and full nodes can require more; ``rebalance`` considers them.
+
+    Returns:
+        None if no number of evictions suffices, for lack of domains.
+    """
+    spread, size = tally.spread, len(tally.domains.sizes)
+    if tally.largest_skew <= spread.max_skew:
+        return 0
+    pods = [tally.pods.get(domain, 0) for domain in tally.domains.sizes]
+    total = sum(pods)
+    reach = DomainRange((0,) * size, (total,) * size, total, is_closed=True)
+    limit = CompiledLimit(0, spread.max_skew, spread.min_domains, matches_pod=True)
+    evictions = bound_goal(limit, size, reach).find_least(pods).total
+    return None if evictions >= UNREACHABLE else evictions
 
 
 def _converges(subject: Subject, revision: PodRevision, tally: PodTally) -> bool:

@@ -1,10 +1,12 @@
 """``evenspread audit``: find problems in the workloads of a cluster, of files or of a snapshot."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from webhook.audit import baseline
+from webhook.audit.comparison import AuditComparison
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.inventory import Inventory
 from webhook.audit.merge import list_namespaces
@@ -19,6 +21,12 @@ from webhook.audit.templates import find_unknown
 from webhook.cli.clock import current_time
 from webhook.cli.exits import ExitCode, outcome
 from webhook.cli.garbage import pause_garbage_collection
+from webhook.cli.history import (
+    compare_saved,
+    compare_with,
+    require_comparable,
+    require_saved,
+)
 from webhook.cli.inputs.facts import (
     FactsSources,
     drop_project_files,
@@ -60,6 +68,8 @@ def audit(
     rules: RuleSelection,
     exclude_rules: frozenset[str],
     since_baseline: str,
+    since: str,
+    report: str,
     project: Project | None,
     **policy_options: Any,
 ) -> ExitCode:
@@ -67,6 +77,24 @@ def audit(
     requested = apply_actions(read_policy(project=project, **policy_options), project)
     configuration = requested.configuration
     known = baseline.load_baseline(since_baseline) if since_baseline else None
+    exemptions = ProjectExemptions(project.exemptions if project else ())
+    question = AuditOptions(
+        requested.audit_policy,
+        rules,
+        namespace,
+        exclude_rules,
+        exemptions,
+        strict=strict,
+        labels=selector,
+        now=current_time(),
+    )
+    if since or report:
+        require_comparable(since, output, question, has_baseline=known is not None)
+    if report:
+        named = (*_list_own(filename, project), *sources.paths, snapshot)
+        require_saved(named, is_live=sources.live is not None)
+        comparison = compare_saved(since, report, question, output)
+        return outcome(findings=comparison.exceeds(fail_on), unfinished=False)
     if sources.live or snapshot:
         filename, sources = drop_project_files(project, filename, sources)
     judged = configuration.pod_templates
@@ -79,39 +107,27 @@ def audit(
         write_snapshot(collected, save_snapshot)
     require_namespace(namespace, list_namespaces([collected]) | (inputs.namespaces - {""}))
     inventory = Inventory(collected, configuration.owner_selectors)
-    exemptions = ProjectExemptions(project.exemptions if project else ())
-    question = AuditOptions(
-        policy,
-        rules,
-        namespace,
-        exclude_rules,
-        exemptions,
-        strict=strict,
-        labels=selector,
-        now=current_time(),
-    )
+    question = dataclasses.replace(question, policy=policy)
     _warn_of_rules_off(rules.by_id - exclude_rules, policy)
-    report = _scan(inventory, question)
-    if not report.workloads:
+    found = _scan(inventory, question)
+    if not found.workloads:
         place = _describe_place(inputs, sources, snapshot, namespace)
         inputs.report_nothing(describe_selected(name_judged(judged), selector), place)
     if known is not None:
-        report = baseline.remove_known_findings(report, known)
+        found = baseline.remove_known_findings(found, known)
     fixes: Mapping[FindingKey, SuggestedFix] = {}
     if any(target.format == SARIF for target in output):
         inside = resolve_namespace(namespace, sources)
-        fixes = suggest_fixes(
-            inventory,
-            report,
-            FixOptions(configuration, policy, namespace=inside, now=question.now),
-        )
-    _write(report, output, RenderOptions(fail_on, fixes, tuple(inputs.problems)))
+        options = FixOptions(configuration, policy, namespace=inside, now=question.now)
+        fixes = suggest_fixes(inventory, found, options)
+    render_options = RenderOptions(fail_on, fixes, tuple(inputs.problems))
+    result = _write(found, output, render_options, since, question)
     for note in _note_unknown_templates(collected, namespace):
         write_stderr(note)
     inputs.report()
     if project and filename == project.paths and _is_whole(question):
         report_unused(exemptions.unused)
-    return outcome(findings=report.exceeds(fail_on), unfinished=bool(inputs.problems))
+    return outcome(findings=result.exceeds(fail_on), unfinished=bool(inputs.problems))
 
 
 def _warn_of_rules_off(named: Iterable[str], policy: Policy) -> None:
@@ -156,9 +172,21 @@ def _scan(inventory: Inventory, question: AuditOptions) -> AuditReport:
         return scan(inventory, question, partial(bar.track, description="auditing"))
 
 
+def _list_own(filename: tuple[str, ...], project: Project | None) -> tuple[str, ...]:
+    """List the files that the user named, without those of the project file."""
+    return () if project is not None and filename == project.paths else filename
+
+
 def _write(
-    report: AuditReport, output: Iterable[OutputTarget], render_options: RenderOptions
-) -> None:
+    report: AuditReport,
+    output: Iterable[OutputTarget],
+    render_options: RenderOptions,
+    since: str,
+    question: AuditOptions,
+) -> AuditReport | AuditComparison:
+    """Write the report, or its changes since an earlier one; returns what was written."""
+    if since:
+        return compare_with(since, report, question, output)
     for target in output:
         if not target.file and target.format in (TABLE, WIDE):
             Terminal().lines(
@@ -167,3 +195,4 @@ def _write(
             )
         else:
             write_text(render_report(report, target.format, render_options), target)
+    return report

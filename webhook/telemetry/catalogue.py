@@ -184,6 +184,23 @@ DOMAINS = _gauge(
     "Domains that are eligible for the pods of the workload.",
     ("namespace", "workload", "topology_key"),
 )
+WORKLOAD_PODS = _gauge(
+    "evenspread_workload_pods",
+    "Pods of the workload at the last audit.",
+    ("namespace", "workload", "topology_key"),
+)
+NEEDED_EVICTIONS = _gauge(
+    "evenspread_needed_evictions",
+    "Fewest evictions after which the workload's constraint holds, if all domains have room; "
+    "absent without a constraint, or if no evictions suffice.",
+    ("namespace", "workload", "topology_key"),
+)
+DOMAIN_PODS = _gauge(
+    "evenspread_domain_pods",
+    "Pods in a domain, as the constraint of a workload counts them, or its own pods without one: "
+    "of the 50 most uneven pairs of workload and topology key, the 40 fullest domains of each.",
+    ("namespace", "workload", "topology_key", "domain"),
+)
 AUDIT_FINDINGS = _gauge(
     "evenspread_findings",
     "Findings of the last audit, per workload and field; action is deny, warn, audit or exempt.",
@@ -251,6 +268,9 @@ AUDITED = (
     UNCOUNTED_PODS,
     MAX_SKEW,
     DOMAINS,
+    WORKLOAD_PODS,
+    NEEDED_EVICTIONS,
+    DOMAIN_PODS,
     AUDIT_FINDINGS,
     AUDIT_WORKLOADS,
     AUDIT_ROWS_LEFT_OUT,

@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
+from tests.audit.pages import Opened, many
 from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report, spread_report
-from tests.chromium import PATIENCE_MS, launched, needs_browser
+from tests.chromium import launched, needs_browser
 from webhook.audit.renderers import render_report
 from webhook.audit.renderers.html import build_bars
 from webhook.audit.report import (
-    AuditReport,
-    AuditSeverity,
     DomainCount,
     SpreadReport,
     UncountedPods,
@@ -23,34 +22,6 @@ from webhook.audit.report import (
 def browser() -> Iterator[Browser]:
     with launched() as browser:
         yield browser
-
-
-class Opened:
-    """A page, with its requests and its console messages."""
-
-    def __init__(self, browser: Any, folder: Path, made: AuditReport) -> None:
-        (folder / "report.html").write_text(render_report(made, "html"), encoding="utf-8")
-        self.page: Page = browser.new_page()
-        self.page.set_default_timeout(PATIENCE_MS)
-        self.noise: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.noise.append(message.text))
-        self.page.on("pageerror", lambda error: self.noise.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto((folder / "report.html").as_uri())
-
-    def column(self, number: int) -> list[str]:
-        cells = self.page.locator(f"#list tbody tr:visible td:nth-child({number})")
-        return [text.split("\n")[0] for text in cells.all_inner_texts()]
-
-
-def many(number: int) -> AuditReport:
-    severities = list(AuditSeverity)
-    findings = (
-        finding(severity=severities[i % 3], rule=f"TSC10{i % 5 + 1}", problem=f"problem {i}")
-        for i in range(number)
-    )
-    return report(*findings)
 
 
 def test_the_workload_that_is_furthest_from_even_comes_first() -> None:
@@ -107,7 +78,7 @@ def test_findings_are_filtered_by_words_severity_and_rule(browser: Any, tmp_path
     assert set(opened.column(2)) == {"TSC102"}
     opened.page.fill("#text", "no such words")
     opened.page.wait_for_selector("#none", state="visible")
-    assert opened.page.inner_text("#shown") == "0 of 30"
+    assert opened.page.inner_text("#shown") == "0 of 30 findings"
 
 
 @needs_browser
@@ -118,8 +89,10 @@ def test_of_ten_thousand_findings_a_part_is_laid_out_and_all_are_printed(
     rows = opened.page.locator("#list tbody tr")
 
     assert rows.filter(visible=True).count() == 200
+    assert opened.page.inner_text("#shown") == "10000 of 10000 findings, the first 200 shown"
     opened.page.click("#more")
     assert rows.filter(visible=True).count() == 400
+    assert opened.page.inner_text("#shown") == "10000 of 10000 findings, the first 400 shown"
     opened.page.emulate_media(media="print")
     assert rows.filter(visible=True).count() == 10_000
     assert not opened.page.locator("form").is_visible()

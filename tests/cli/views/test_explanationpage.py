@@ -1,8 +1,10 @@
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 
+from tests.axe import find_violations
 from tests.chromium import PATIENCE_MS, launched, needs_browser
 from tests.cli.views.explanations import AT_LIMIT, ROLLOUT, constraint, explanation
 from webhook.cli.views.explanation import NO_CHANGE
@@ -126,3 +128,17 @@ def test_a_missing_pod_of_a_daemon_set_has_a_row(reasons: tuple[str, str], cell:
     report = DaemonReport(desired=1, running=0, missing=(pod,), unneeded=())
 
     assert cell in render_page([(explanation(daemon=report), None)])
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1000])
+def test_axe_finds_no_violation(width: int, scheme: Literal["light", "dark"]) -> None:
+    missing = MissingPod("a2", "", "not created", "skew 2 > maxSkew 1", "")
+    daemon = DaemonReport(desired=1, running=0, missing=(missing,), unneeded=())
+    made = explanation(constraint(*AT_LIMIT), daemon=daemon)
+    with launched() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 2000}, color_scheme=scheme)
+        page.set_content(render_page([(made, ROLLOUT), (explanation(placeable=False), None)]))
+
+        assert find_violations(page) == []

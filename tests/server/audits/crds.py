@@ -1,10 +1,10 @@
 """
-The CustomResourceDefinitions of PolicyReports, which an API server of the tests is given.
+The CustomResourceDefinitions of others, which an API server of the tests is given.
 
 They belong to other projects, so they are not kept here: ``python -m tests.server.audits.crds``
 takes each once from a Go module, which Go checks against its checksum database, and puts it beside
 the other tools of the tests. Kyverno carries that of wgpolicyk8s.io, whose own repository is no
-module any more.
+module any more, and the Flux operator that of HelmReleases.
 """
 
 import json
@@ -20,7 +20,7 @@ from tests.controlplane.build import BuildError, alone, go_program, run
 from tests.required import TOOLS, skip_or_fail
 
 CACHE = Path("~/.cache/evenspread/tools")
-NEEDS_GO = (1, 24, 0)
+NEEDS_GO = (1, 27, 0)  # the Flux operator needs the newest
 
 
 class Source(NamedTuple):
@@ -40,8 +40,16 @@ SOURCES = {
     "openreports.io": Source(
         "github.com/openreports/reports-api", "v0.2.1", "config/crd/openreports.io_reports.yaml"
     ),
+    "argoproj.io": Source(
+        "github.com/argoproj/argo-cd/v3", "v3.3.0", "manifests/crds/application-crd.yaml"
+    ),
+    "helm.toolkit.fluxcd.io": Source(
+        "github.com/controlplaneio-fluxcd/flux-operator",
+        "v0.59.0",
+        "config/data/flux/v2.9.5/helm-controller.yaml",
+    ),
 }
-"""API group -> where the definition of its reports on a namespace is."""
+"""API group -> a file with the definition of one of its kinds."""
 
 
 def located(group: str) -> Path:
@@ -52,8 +60,9 @@ def located(group: str) -> Path:
 def needed(group: str) -> Any:
     """Read a definition; skips the test without it, or where EVENSPREAD_REQUIRE_TOOLS=1 fails."""
     if not located(group).is_file():
-        skip_or_fail(f"no CustomResourceDefinition of {group} reports: run `make tools`", TOOLS)
-    return yaml.safe_load(located(group).read_text())
+        skip_or_fail(f"no CustomResourceDefinition of {group}: run `make tools`", TOOLS)
+    documents = yaml.safe_load_all(located(group).read_text())
+    return next(each for each in documents if each.get("spec", {}).get("group") == group)
 
 
 def main() -> int:

@@ -5,19 +5,29 @@ from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.audit.world import EVERYTHING, MISCOUNTED, audit, finding, report, spread_report
-from webhook.audit.report import AuditReport, AuditSeverity, SpreadReport
-from webhook.server.audits.metrics import MOST_SKEW_ROWS, AuditGauges, SkewRow, skew_rows
+from webhook.audit.report import AuditReport, AuditSeverity, DomainCount, SpreadReport
+from webhook.audit.spreads import MOST_CELLS
+from webhook.server.audits.metrics import (
+    MOST_DOMAIN_ROWS,
+    MOST_SKEW_ROWS,
+    AuditGauges,
+    SkewRow,
+    skew_rows,
+)
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_NAMESPACES_LEFT_OUT,
     AUDIT_ROWS_LEFT_OUT,
     AUDIT_WORKLOADS,
     AUDITED,
+    DOMAIN_PODS,
     DOMAINS,
     MAX_SKEW,
+    NEEDED_EVICTIONS,
     POD_SKEW,
     SKEW,
     UNCOUNTED_PODS,
+    WORKLOAD_PODS,
 )
 from webhook.telemetry.exposition import Samples, expose
 
@@ -44,6 +54,13 @@ def test_skew_and_max_skew() -> None:
     assert samples[SKEW] == samples[POD_SKEW] == {WEB: 3}
     assert samples[MAX_SKEW] == {WEB: 1}
     assert samples[DOMAINS] == {WEB: 3}
+    assert samples[WORKLOAD_PODS] == {WEB: 4}
+    assert samples[NEEDED_EVICTIONS] == {WEB: 1}
+    assert samples[DOMAIN_PODS] == {
+        (*WEB, "zone-a"): 3,
+        (*WEB, "zone-b"): 1,
+        (*WEB, "zone-c"): 0,
+    }
     assert samples[AUDIT_WORKLOADS] == {(): 3}
 
 
@@ -59,6 +76,7 @@ def test_a_workload_without_constraints_has_only_the_skew_of_its_pods() -> None:
     samples = gauges(report(spreads=(spread(2, None),))).samples()
 
     assert (samples[POD_SKEW], samples[SKEW], samples[MAX_SKEW]) == ({WEB: 2}, {}, {})
+    assert samples[NEEDED_EVICTIONS] == {}
 
 
 @pytest.mark.parametrize("mark", ["replaced", "rolling_out"])
@@ -137,12 +155,29 @@ def test_the_text_is_as_small_as_documented() -> None:
     rows = [
         SkewRow("n" * 63, f"Deployment/{i:063}", ZONE, 1, 1, 1, 3) for i in range(MOST_SKEW_ROWS)
     ]
-    samples: Samples = {
-        metric: {row.labels: 1.0 for row in rows}
-        for metric in (SKEW, POD_SKEW, UNCOUNTED_PODS, MAX_SKEW, DOMAINS)
-    }
+    metrics = SKEW, POD_SKEW, UNCOUNTED_PODS, MAX_SKEW, DOMAINS, WORKLOAD_PODS, NEEDED_EVICTIONS
+    samples: Samples = {metric: {row.labels: 1.0 for row in rows} for metric in metrics}
+    assert len(expose(samples)) < 3.5e6
 
-    assert len(expose(samples)) < 2.4e6
+    domains = [f"{i:063}" for i in range(MOST_CELLS)]
+    fullest: dict[tuple[str, ...], float] = {
+        (*row.labels, domain): 1.0 for row in rows[:MOST_DOMAIN_ROWS] for domain in domains
+    }
+    assert len(expose({DOMAIN_PODS: fullest})) < 0.7e6
+
+
+def test_domains_are_shown_of_the_most_uneven_workloads_and_none_without_nodes() -> None:
+    cells = DomainCount("a", 1, 2, 2, 1), DomainCount("no domain", 0, 1, 1, 1)
+    reports = [
+        report(name=f"web-{skew}", spreads=(replace(spread(skew), cells=cells),))
+        for skew in range(MOST_DOMAIN_ROWS + 5)
+    ]
+
+    shown = gauges(*reports).samples()[DOMAIN_PODS]
+
+    assert len(shown) == MOST_DOMAIN_ROWS
+    assert ("shop", f"Deployment/web-{MOST_DOMAIN_ROWS + 4}", ZONE, "a") in shown
+    assert ("shop", "Deployment/web-4", ZONE, "a") not in shown
 
 
 def test_every_metric_is_named_and_read_by_prometheus() -> None:

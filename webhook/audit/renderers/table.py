@@ -53,15 +53,16 @@ _MEANINGS: Mapping[AuditSeverity, TextStyle] = MappingProxyType(
 
 def render(report: AuditReport, _options: RenderOptions) -> str:
     """Render the table without colors."""
-    return _join_lines(format_lines(report))
+    return join_lines(format_lines(report))
 
 
 def render_wide(report: AuditReport, _options: RenderOptions) -> str:
     """Render the table of all workloads without colors."""
-    return _join_lines(format_lines(report, is_wide=True))
+    return join_lines(format_lines(report, is_wide=True))
 
 
-def _join_lines(lines: Iterable[Line]) -> str:
+def join_lines(lines: Iterable[Line]) -> str:
+    """Join lines without styles; no character of them controls a terminal."""
     return "".join(f"{''.join(printable(text) for text, _ in line)}\n" for line in lines)
 
 

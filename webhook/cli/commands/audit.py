@@ -38,6 +38,17 @@ command = Command(
             "FILE",
             "Report only findings that are not in FILE, a report written with -o json.",
         ),
+        options.path(
+            ["--since"],
+            "FILE",
+            "Show what became better and worse since FILE, a report written with -o json, as "
+            "table, json, yaml or html.",
+        ),
+        options.path(
+            ["--report"],
+            "FILE",
+            "With --since, compare this report, written with -o json, in place of an audit.",
+        ),
         targets_option(AUDIT_FORMATS),
         options.fail_on(options.AUDIT_LEVELS),
     ],
@@ -53,6 +64,7 @@ command = Command(
         "evenspread audit --context prod -o table -o html=spread.html --save-snapshot prod.json.gz",
         "evenspread audit --context prod -n shop --as system:serviceaccount:ci:audit",
         "evenspread audit --snapshot prod.json.gz -o json --fail-on never",
+        "evenspread audit --context prod --since monday.json",
         "helm template chart/ | evenspread audit -f - -o sarif=spread.sarif --fail-on warn",
     ),
 )

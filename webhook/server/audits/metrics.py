@@ -11,22 +11,28 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
-from webhook.audit.report import AuditReport, WorkloadReport
+from webhook.audit.report import AuditReport, DomainCount, SpreadReport, WorkloadReport
 from webhook.telemetry.catalogue import (
     AUDIT_FINDINGS,
     AUDIT_NAMESPACES_LEFT_OUT,
     AUDIT_ROWS_LEFT_OUT,
     AUDIT_WORKLOADS,
+    DOMAIN_PODS,
     DOMAINS,
     MAX_SKEW,
+    NEEDED_EVICTIONS,
     POD_SKEW,
     SKEW,
     UNCOUNTED_PODS,
+    WORKLOAD_PODS,
 )
 from webhook.telemetry.exposition import Samples
 
 MOST_SKEW_ROWS = 2000
-"""Exposed pairs of a workload and a topology key, with at most five series each: 2.3 MB at most."""
+"""Exposed pairs of a workload and a topology key, with at most seven series each: 3.5 MB."""
+
+MOST_DOMAIN_ROWS = 50
+"""Pairs whose domains are exposed: more than a dashboard shows. At most 40 domains each: 0.7 MB."""
 
 EXEMPT = "exempt"
 
@@ -41,6 +47,9 @@ class SkewRow:
         max_skew: None without a constraint.
         pod_skew: Of all pods of the workload, where they are.
         uncounted: Pods that the constraint does not count; 0 without one.
+        pods: All pods of the workload.
+        evictions: The fewest after which the constraint holds; None if there is no such number.
+        cells: The fullest domains.
     """
 
     namespace: str
@@ -51,6 +60,9 @@ class SkewRow:
     pod_skew: int
     domains: int
     uncounted: int = 0
+    pods: int = 0
+    evictions: int | None = None
+    cells: tuple[DomainCount, ...] = ()
 
     @property
     def order(self) -> tuple[int, int, int, tuple[str, str, str]]:
@@ -113,6 +125,16 @@ class AuditGauges:
             MAX_SKEW: {row.labels: row.max_skew for row in rows if row.max_skew is not None},
             DOMAINS: {row.labels: row.domains for row in rows},
             UNCOUNTED_PODS: {row.labels: row.uncounted for row in rows if row.max_skew is not None},
+            WORKLOAD_PODS: {row.labels: row.pods for row in rows},
+            NEEDED_EVICTIONS: {
+                row.labels: row.evictions for row in rows if row.evictions is not None
+            },
+            DOMAIN_PODS: {
+                (*row.labels, cell.value): cell.pods
+                for row in rows[:MOST_DOMAIN_ROWS]
+                for cell in row.cells
+                if cell.nodes
+            },
             AUDIT_FINDINGS: self._counts,
             AUDIT_WORKLOADS: {(): self.workloads},
             AUDIT_NAMESPACES_LEFT_OUT: {(): len(left_out)},
@@ -130,19 +152,27 @@ def skew_rows(workloads: Iterable[WorkloadReport]) -> list[SkewRow]:
     If a workload has several constraints with one topology key, the most urgent one counts.
     """
     rows = (
-        SkewRow(
-            workload.namespace,
-            f"{workload.kind}/{workload.name}",
-            spread.topology_key,
-            None if spread.max_skew is None else spread.skew,
-            spread.max_skew,
-            spread.own_skew,
-            spread.domains,
-            0 if spread.max_skew is None else spread.uncounted.total,
-        )
+        _build_row(workload, spread)
         for workload in workloads
         for spread in workload.spreads
         if not spread.is_passing
     )
     by_urgency = sorted(rows, key=attrgetter("order"), reverse=True)
     return list({row.labels: row for row in by_urgency}.values())
+
+
+def _build_row(workload: WorkloadReport, spread: SpreadReport) -> SkewRow:
+    is_limited = spread.max_skew is not None
+    return SkewRow(
+        namespace=workload.namespace,
+        workload=f"{workload.kind}/{workload.name}",
+        topology_key=spread.topology_key,
+        skew=spread.skew if is_limited else None,
+        max_skew=spread.max_skew,
+        pod_skew=spread.own_skew,
+        domains=spread.domains,
+        uncounted=spread.uncounted.total if is_limited else 0,
+        pods=spread.own,
+        evictions=spread.evictions,
+        cells=spread.cells,
+    )

@@ -1,0 +1,1 @@
+"""Comparison of evenspread with Kyverno: ``python -m tests.bench.kyverno``."""
