@@ -90,6 +90,56 @@ def test_a_manifest_belongs_to_the_newest_replica_set_with_its_template(
     assert (found.subject.name if found.is_owned else found.is_new) == expected
 
 
+def sized(number: int, image: str, size: int, created: str = "") -> Any:
+    made = replica_set(number, image)
+    made["metadata"]["creationTimestamp"] = created
+    return {**made, "spec": {**made["spec"], "replicas": size}}
+
+
+# ReplicaSets, image of the stored Deployment and of the manifest; name of the ReplicaSet
+PAUSED: dict[str, tuple[list[Any], str, str]] = {
+    "only the old one": ([sized(1, "web:1", 2)], "web:2", "web-h1"),
+    "the old one has all replicas": (
+        [sized(1, "web:1", 2), sized(2, "web:2", 0)], "web:2", "web-h1"
+    ),
+    "both have replicas": ([sized(1, "web:1", 2), sized(2, "web:2", 1)], "web:2", "web-h2"),
+    "none has replicas": ([sized(1, "web:1", 0), sized(2, "web:2", 0)], "web:2", "web-h2"),
+    "none has replicas or the template": (
+        [sized(1, "web:1", 0, "2026-01-02"), sized(2, "web:2", 0, "2026-01-01")], "web:3", "web-h1"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize(("facts", "image", "name"), PAUSED.values(), ids=PAUSED.keys())
+def test_a_paused_deployment_scales_the_replica_set_that_has_replicas(
+    facts: list[Any], image: str, name: str, *, applied: bool
+) -> None:
+    manifest = workload(DEPLOYMENT, image, metadata=STORED if applied else {})
+    manifest["spec"]["paused"] = True
+
+    found = find_of_manifest(DEPLOYMENT, manifest, *facts)
+
+    assert (found.subject.name, found.is_owned) == (name, True)
+
+
+def test_a_replica_set_without_a_template_is_not_scaled() -> None:
+    manifest, abridged = workload(DEPLOYMENT, "web:2"), sized(1, "web:1", 2)
+    manifest["spec"]["paused"] = True
+    del abridged["spec"]["template"]
+
+    assert find_of_manifest(DEPLOYMENT, manifest, abridged).is_new
+
+
+def test_a_manifest_that_pauses_a_deployment_keeps_its_stored_template() -> None:
+    stored, manifest = workload(DEPLOYMENT), workload(DEPLOYMENT, "web:2")
+    manifest["spec"]["paused"] = True
+
+    found = find_of_manifest(DEPLOYMENT, manifest, stored)
+
+    assert (found.subject.value["spec"], found.is_new) == (stored["spec"], False)
+
+
 def test_what_another_client_added_to_the_template_is_kept() -> None:
     added = {**DEFAULTS, "nodeSelector": {"disk": "ssd"}}
     own = replica_set(1, "web:1")

@@ -2,13 +2,14 @@
 The revision of the next pod of a workload: its pod template, and the labels that show it.
 
 Entry points: ``find_revision``, for StatefulSets ``setrevisions``. A manifest whose template
-differs from all that the cluster stores is a new revision.
+differs from all that the cluster stores is a new revision. A paused Deployment creates none: it
+scales the ReplicaSet that it has.
 
-Source: kubernetes pkg/controller/deployment/util ``FindNewReplicaSet``; argo-rollouts
-utils/replicaset ``FindNewReplicaSet``.
+Source: kubernetes pkg/controller/deployment/util ``FindNewReplicaSet``,
+``FindActiveOrLatest``; argo-rollouts utils/replicaset ``FindNewReplicaSet``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from webhook.errors import ApiError
 from webhook.policy.api.predict import is_stored_object
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT
 from webhook.policy.nextrevision import read_revision
-from webhook.policy.paths import find_value
+from webhook.policy.paths import find_value, is_object
 from webhook.policy.templatematch import is_same_template
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -53,7 +54,8 @@ def find_revision(subject: subjects.ExplainSubject, cluster: ClusterReader) -> N
     Find the revision of the next pod of a workload that is no StatefulSet.
 
     That of a Deployment or Rollout is the newest ReplicaSet with its template. Without one, the
-    template is a new revision, unless nothing is known of the present one.
+    template is a new revision, unless nothing is known of the present one. That of a paused
+    Deployment is the only ReplicaSet that has replicas, whatever its template.
     """
     stored = find_stored(subject, cluster)
     is_kept = stored is None or is_unchanged(subject, stored)
@@ -63,11 +65,54 @@ def find_revision(subject: subjects.ExplainSubject, cluster: ClusterReader) -> N
         return NextRevision(subject, labels, is_new=not is_kept)
     template = find_value(shown if is_kept else subject.value, subject.path)
     owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
-    for value in sorted(owned, key=subjects.revision_of, reverse=True):
-        replica_set = replace(subject, kind=REPLICA_SET, value=value)
-        if is_same_template(find_value(value, replica_set.path), template):
-            return NextRevision(replica_set, is_owned=True)
+    by_age = sorted(owned, key=subjects.revision_of, reverse=True)
+    alike = (one for one in by_age if is_same_template(find_value(one, subject.path), template))
+    newest = next(alike, None)
+    chosen = _find_scaled(subject, owned, newest) if is_paused(subject) else newest
+    if chosen is not None:
+        return NextRevision(replace(subject, kind=REPLICA_SET, value=chosen), is_owned=True)
+    if is_paused(subject) and not owned and stored is not None:
+        return NextRevision(replace(subject, value=stored), labels)
     return NextRevision(subject, labels, is_new=bool(owned) or not is_kept)
+
+
+def is_paused(subject: subjects.ExplainSubject) -> bool:
+    """Whether a workload is a Deployment that rolls nothing out."""
+    paused = find_value(subject.value, ("spec", "paused")) is True
+    return paused and subject.kind == DEPLOYMENT
+
+
+def list_active(subject: subjects.ExplainSubject, owned: Sequence[Json]) -> list[tuple[Json, int]]:
+    """
+    List the ReplicaSets of a workload that have replicas, with their numbers.
+
+    Left out are those that facts show without a pod template, as an abridged dump does.
+    """
+    sizes = ((one, find_value(one, ("spec", "replicas"), 1)) for one in owned)
+    return [
+        (one, size)
+        for one, size in sizes
+        if isinstance(size, int) and size > 0 and is_object(find_value(one, subject.path))
+    ]
+
+
+def _find_scaled(
+    subject: subjects.ExplainSubject, owned: Sequence[Json], newest: Json | None
+) -> Json | None:
+    """Find the ReplicaSet that a paused Deployment scales; of several, that with its template."""
+    active = list_active(subject, owned)
+    if len(active) == 1:
+        return active[0][0]
+    if active or newest is not None:
+        return newest
+    known = [one for one in owned if is_object(find_value(one, subject.path))]
+    return max(known, key=created_at, default=None)
+
+
+def created_at(value: Json) -> tuple[str, str]:
+    """When an object was created, as written, and its name; objects are sorted by it."""
+    written = find_value(value, ("metadata", "creationTimestamp"))
+    return (written if isinstance(written, str) else ""), subjects.name_of(value)
 
 
 def find_stored(subject: subjects.ExplainSubject, cluster: ClusterReader) -> Json | None:

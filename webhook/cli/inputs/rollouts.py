@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.manifestcluster import Json
-from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored
+from webhook.cli.inputs.revisions import NextRevision, created_at, find_revision, find_stored
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.canary import ALL, Canary
@@ -179,12 +178,7 @@ def _read_argo_rollout(subject: subjects.ExplainSubject) -> ChooseStrategy:
 def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> tuple[str, ...]:
     """List the ReplicaSets of a workload by their age."""
     owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
-    return tuple(subjects.name_of(value) for value in sorted(owned, key=_created_at))
-
-
-def _created_at(value: Json) -> tuple[str, str]:
-    written = find_value(value, ("metadata", "creationTimestamp"))
-    return (written if isinstance(written, str) else ""), subjects.name_of(value)
+    return tuple(subjects.name_of(value) for value in sorted(owned, key=created_at))
 
 
 def _find_obstacle(subject: subjects.ExplainSubject) -> str:
