@@ -10,10 +10,15 @@ from msgspec.structs import replace
 
 from tests.explain.observed import DAY, HOUR, NODES, NOW
 from tests.explain.observed import make_pod as pod
-from webhook.explain.newpods import PodSuccession
-from webhook.explain.removal import BURST, RemovalOrder, Surplus, WorkloadPods
+from tests.explain.scenarios import scenario
+from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.newpods import NewPod, PodSuccession
+from webhook.explain.removal import BURST, RemovalOrder, Surplus, WorkloadPods, find_owner
+from webhook.explain.revisionsizes import RevisionSize
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.podlabels import COMPLETION_INDEX
+
+EMPTY = scenario((node("n1", "a"),), spread_over())
 
 
 def workload(
@@ -120,6 +125,28 @@ def test_pods_of_older_replica_sets_go_first() -> None:
 
     assert names(surplus) == ["b"]
     assert surplus.notes[0].startswith("a rollout is running: pods of older ReplicaSets are ")
+
+
+def test_each_replica_set_of_a_rollout_that_waits_keeps_its_size() -> None:
+    new = NewPod(EMPTY.pod, EMPTY.spreads)
+    sets = (RevisionSize("web-1", 1, new), RevisionSize("web-2", 2, new))
+    pods = tuple(pod(name, owner=f"web-{name[0]}") for name in ("1a", "1b", "2a"))
+    web = workload(*pods, newest="web-2", sets=sets)
+
+    surplus = web.find_surplus(1)
+
+    assert names(surplus) == ["1a"]
+    assert [note.partition(" the controller")[0] for note in surplus.notes] == [
+        "which 1 of these 2 pods"
+    ]
+    assert web.find_new_pods(Surplus()).taken == frozenset()
+    assert (web.count_desired(1), workload(*pods).count_desired(1)) == (3, 1)
+
+
+def test_a_pod_without_a_replica_set_has_no_owner() -> None:
+    alone = replace(pod("a"), metadata=replace(pod("a").metadata, owner_references=()))
+
+    assert (find_owner(pod("a")), find_owner(alone)) == ("web-1", "")
 
 
 def test_of_an_unknown_controller_the_order_is_assumed() -> None:

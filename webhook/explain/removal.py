@@ -10,6 +10,7 @@ pkg/controller/statefulset stateful_set_control.go.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
@@ -18,8 +19,10 @@ from msgspec.structs import replace
 
 from webhook.explain.newpods import ALIKE, PodSuccession
 from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
+from webhook.explain.revisionsizes import RevisionSize, list_missing
 from webhook.policy.advice.findings import join_names
 from webhook.policy.completionindexes import read_index
+from webhook.policy.kinds import REPLICA_SET
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.filters.filterpods import FilterPod
 
@@ -71,6 +74,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         now: The present time, in seconds since 1970.
         succession: Its new pods; of a Job, without the indexes that need none.
         placed: Name of a pod -> what it takes of its node.
+        sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
     """
 
     name: str
@@ -82,6 +86,11 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     now: float = 0.0
     succession: PodSuccession = ALIKE
     placed: Mapping[str, FilterPod] = {}
+    sets: tuple[RevisionSize, ...] = ()
+
+    def count_desired(self, replicas: int) -> int:
+        """Count the pods of a workload with a number of replicas; ReplicaSets may have more."""
+        return sum(one.size for one in self.sets) if self.sets else replicas
 
     def lose_nodes(self, names: Collection[str]) -> "WorkloadPods":
         """Return the pods without those on nodes that are lost."""
@@ -90,12 +99,30 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
 
     def find_surplus(self, replicas: int) -> Surplus:
         """Find the pods to remove, for a desired number of pods."""
+        if self.sets:
+            return self._find_surplus_of_sets()
         if self.order is RemovalOrder.ORDINAL:
             return self._find_highest_ordinals(replicas)
         number = len(self.pods) - replicas
         if self.order is RemovalOrder.INDEX or number <= 0:
             return Surplus()  # a Job is not scaled down
         return self._find_first_ranked(self.pods, number)
+
+    def _find_surplus_of_sets(self) -> Surplus:
+        """Find the pods that each ReplicaSet removes of its own."""
+        found = [
+            replace(
+                self,
+                pods=tuple(pod for pod in self.pods if find_owner(pod) == one.name),
+                newest="",
+                sets=(),
+            ).find_surplus(one.size)
+            for one in self.sets
+        ]
+        return Surplus(
+            tuple(pod for surplus in found for pod in surplus.pods),
+            tuple(dict.fromkeys(note for surplus in found for note in surplus.notes)),
+        )
 
     def _find_highest_ordinals(self, replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
@@ -109,8 +136,10 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     def find_new_pods(self, surplus: Surplus) -> PodSuccession:
         """Find the pods to create beside those that run, and stay."""
         removed = {pod.metadata.name for pod in surplus.pods}
-        kept = (pod for pod in self.pods if pod.metadata.name not in removed)
-        taken = frozenset(self.find_ordinal(pod) for pod in kept if pod.spec.node_name)
+        kept = [pod for pod in self.pods if pod.metadata.name not in removed and pod.spec.node_name]
+        if self.sets:
+            return list_missing(self.sets, Counter(map(find_owner, kept)))
+        taken = frozenset(self.find_ordinal(pod) for pod in kept)
         return replace(self.succession, taken=self.succession.taken | taken)
 
     def describe_waiting(
@@ -173,6 +202,12 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
             if 0 < number < len(group.pods):
                 yield _describe_choice(group, number)
             number -= len(group.pods)
+
+
+def find_owner(pod: ObservedPod) -> str:
+    """Find the name of the ReplicaSet that a pod belongs to; empty without one."""
+    controller = pod.controller
+    return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
 
 
 def _describe_choice(group: RemovalGroup, number: int) -> str:

@@ -22,6 +22,7 @@ from webhook.explain.newpods import (
 )
 from webhook.explain.removal import Surplus, WorkloadPods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
+from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
 from webhook.policy.advice.findings import all_of, count_of
 from webhook.policy.placement.census import ObservedPod
@@ -139,7 +140,8 @@ def roll_out(
 
     Args:
         scenario: The workload's next pod, and the cluster before.
-        replicas: Desired number of pods; at most ``PLACED_REPLICAS``.
+        replicas: Desired number of pods; at most ``PLACED_REPLICAS``. The ReplicaSets of a rollout
+            that waits have sizes of their own in place of it.
         running: Node name -> pods of the workload that run there now. Those of nodes that are not
             in the cluster run, too.
         pods: The same pods and those without a node, with what decides on their removal; None if
@@ -150,6 +152,7 @@ def roll_out(
     lost = find_lost(scenario, changed)
     left = {node: number for node, number in running.items() if node not in lost}
     pods = pods and pods.lose_nodes(lost)
+    replicas = pods.count_desired(replicas) if pods else replicas
     surplus = pods.find_surplus(replicas) if pods else Surplus()
     bound = [pod for pod in surplus.pods if pod.spec.node_name]
     changed = remove_pods(changed, bound, pods.placed if pods else {})
@@ -177,6 +180,7 @@ def roll_out(
         removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
         notes=(
             *surplus.notes,
+            *describe_sizes(pods.sets if pods else ()),
             *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
             *describe_succession(changed, missing, new_pods),
             *describe_choice(changed, missing, new_pods, placed),

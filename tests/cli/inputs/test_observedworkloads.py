@@ -88,6 +88,31 @@ def test_an_indexed_job_has_the_first_index_that_is_neither_settled_nor_running(
     assert found.ordinal == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        ({}, {"web-h1": 3, "web-h2": 1}),
+        ({"simulates": True, "scale": 12}, {"web-h1": 9, "web-h2": 3}),
+        ({"rolls_out": True}, {}),
+    ],
+)
+def test_a_paused_deployment_has_the_sizes_of_its_replica_sets(
+    options: dict[str, Any], sizes: dict[str, int]
+) -> None:
+    strategy = "{rollingUpdate: {maxSurge: 0}}"
+    web = WEB.replace("replicas: 4", f"paused: true, strategy: {strategy}, replicas: 4")
+    web = web.replace("---", "status: {replicas: 4}\n---")
+    sets = [
+        (REVISION % (name, number, "web")).replace("spec: {", f"spec: {{replicas: {size}, ")
+        for name, number, size in (("h1", 1, 3), ("h2", 2, 1))
+    ]
+
+    found = observe("deploy/web", "".join((NODES, web, *sets, PODS)), **options)
+
+    assert {one.name: one.size for one in found.sets} == sizes
+    assert found.revision.subject.name == ("web-h1" if sizes else "web-h2")
+
+
 @pytest.mark.parametrize(("simulates", "replicas"), [(False, 4), (True, 6)])
 def test_autoscalers_matter_only_to_what_ifs(simulates: bool, replicas: int) -> None:
     assert observe("deploy/web", TEXT + SCALER, simulates=simulates).scaled.number == replicas

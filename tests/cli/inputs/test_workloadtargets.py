@@ -26,6 +26,22 @@ def test_the_old_pods_of_a_rollout_are_those_of_the_present_revision(owned: bool
     assert (old.get("pod-template-hash"), new["pod-template-hash"]) == ("h1", "new")
 
 
+def test_a_paused_deployment_has_a_next_pod_for_each_of_its_replica_sets() -> None:
+    web = WEB.replace("replicas: 4", "paused: true, replicas: 4")
+    sets = [
+        (REVISION % (name, number, "web"))
+        .replace("spec: {", "spec: {replicas: 2, ", 1)
+        .replace("pod-template-hash: h1", f"pod-template-hash: {name}")
+        for name, number in (("h1", 1), ("h2", 2))
+    ]
+
+    pods = build("deploy/web", f"{web}{''.join(sets)}{PODS}").pods
+
+    assert pods is not None
+    found = [(one.name, one.size, one.pod.pod.labels["pod-template-hash"]) for one in pods.sets]
+    assert found == [("web-h2", 2, "h2"), ("web-h1", 2, "h1")]
+
+
 def test_a_rollout_is_read_on_request() -> None:
     assert build("deploy/web", WEB + PODS).rollout is None
 

@@ -13,6 +13,8 @@ from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.revisions import NextRevision, find_revision
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
+from webhook.cli.inputs.sizedsets import SizedSet, choose_revision, read_sized_sets
+from webhook.explain.removal import find_owner
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.nextrevision import find_free_ordinal
 from webhook.policy.placement.census import ObservedPod
@@ -31,6 +33,7 @@ class ObservedWorkload(NamedTuple):
         settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
         ordinal: Of the next pod in a StatefulSet, or its index in a Job.
         revision: Of the next pod.
+        sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
     """
 
     subject: subjects.ExplainSubject
@@ -44,6 +47,7 @@ class ObservedWorkload(NamedTuple):
     revision: NextRevision
     volumes: SetVolumes
     scaled: ScaledReplicas
+    sets: tuple[SizedSet, ...] = ()
 
     @property
     def running(self) -> Mapping[str, int]:
@@ -71,6 +75,7 @@ def observe_workload(
     if settled is not None:
         ordinal = find_free_ordinal(0, settled | list_indexes(own))
     scaled = _read_replicas(subject, written.replicas, cluster, options)
+    sets = _read_sets(subject, scaled, cluster, options)
     return ObservedWorkload(
         subject,
         written.part,
@@ -80,9 +85,10 @@ def observe_workload(
         revisions,
         settled,
         ordinal,
-        revisions.at(ordinal) if revisions else find_revision(subject, cluster),
+        revisions.at(ordinal) if revisions else _find_next(subject, sets, own, cluster),
         read_set_volumes(subject, scaled.number, options.scale),
         scaled,
+        sets,
     )
 
 
@@ -105,3 +111,28 @@ def _read_replicas(
     if not options.simulates:
         return ScaledReplicas(replicas)
     return read_replicas(subject, replicas, cluster, options.scale)
+
+
+def _read_sets(
+    subject: subjects.ExplainSubject,
+    scaled: ScaledReplicas,
+    cluster: ClusterReader,
+    options: TargetOptions,
+) -> tuple[SizedSet, ...]:
+    """Read the ReplicaSets of a rollout that waits; one that is to be simulated goes on."""
+    if options.rolls_out:
+        return ()
+    replicas = scaled.number if options.scale is None else options.scale
+    return read_sized_sets(subject, cluster, replicas)
+
+
+def _find_next(
+    subject: subjects.ExplainSubject,
+    sets: tuple[SizedSet, ...],
+    own: list[ObservedPod],
+    cluster: ClusterReader,
+) -> NextRevision:
+    """Find the revision of the next pod of a workload that is no StatefulSet."""
+    if sets:
+        return choose_revision(sets, Counter(map(find_owner, own)))
+    return find_revision(subject, cluster)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Json
-from webhook.explain.removal import RemovalOrder, WorkloadPods
+from webhook.explain.removal import RemovalOrder, WorkloadPods, find_owner
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.kinds import (
     DAEMON_SET,
@@ -125,13 +125,8 @@ def _find_newest(
     subject: subjects.ExplainSubject, own: Iterable[ObservedPod], sets: Iterable[Json]
 ) -> str:
     """Find the newest ReplicaSet if pods of several run; empty if its revision is not known."""
-    if subject.kind not in _OWNERS_OF_SETS or len(set(map(_replica_set_of, own))) <= 1:
+    if subject.kind not in _OWNERS_OF_SETS or len(set(map(find_owner, own))) <= 1:
         return ""
     newest = max(sets, key=subjects.revision_of, default=None)
     known = newest is not None and subjects.revision_of(newest) > 0
     return subjects.name_of(newest) if newest is not None and known else ""
-
-
-def _replica_set_of(pod: ObservedPod) -> str:
-    controller = pod.controller
-    return controller.name if controller and controller.kind == REPLICA_SET.kind else ""

@@ -21,6 +21,7 @@ from webhook.cli.inputs.setrevisions import list_new_pods
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import WorkloadPods
+from webhook.explain.revisionsizes import RevisionSize
 from webhook.explain.scenario import Scenario
 from webhook.explain.terms import PlacementTerms
 from webhook.policy.jobdemand import JobDemand
@@ -133,7 +134,10 @@ class WorkloadTargetBuilder:
             return None
         pods = replace(pods, placed=self._reader.scheduling.list_placed(subject.namespace))
         if revisions is None:
-            return pods
+            sets = (
+                RevisionSize(one.name, one.size, foresee(one.revision, 0)) for one in workload.sets
+            )
+            return replace(pods, sets=tuple(sets))
         return replace(pods, succession=list_new_pods(subject, revisions, foresee))
 
     def _list_caveats(self, workload: ObservedWorkload, next_pod: _NextPod) -> tuple[str, ...]:
