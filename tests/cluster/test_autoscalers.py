@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from webhook.cluster.autoscalers import decode_autoscaler
+from webhook.cluster.autoscalers import PAUSED, PAUSED_REPLICAS, decode_autoscaler
 from webhook.policy.advice.scaling import Autoscaler
 from webhook.policy.kinds import (
     DEPLOYMENT,
@@ -83,6 +83,33 @@ def test_the_target_and_the_range_are_decoded(
     assert found is not None
     assert (found.target, found.target_name, found.least, found.most) == expected
     assert (found.kind, found.namespace, found.name) == (kind, "shop", "scaler")
+
+
+# annotations, fewest and most replicas; None if the workload keeps its own number
+PAUSES: dict[str, tuple[dict[str, str] | None, tuple[int, int] | None]] = {
+    "no annotations": (None, (2, 9)),
+    "paused at a number": ({PAUSED_REPLICAS: "3"}, (3, 3)),
+    "paused at zero": ({PAUSED_REPLICAS: "0"}, (0, 0)),
+    "paused at no number": ({PAUSED_REPLICAS: "x"}, None),
+    "paused": ({PAUSED: "true"}, None),
+    "paused at a number, and not paused": ({PAUSED_REPLICAS: "3", PAUSED: "false"}, (3, 3)),
+    "not paused": ({PAUSED: "false"}, (2, 9)),
+    "no boolean pauses, too": ({PAUSED: "yes"}, None),
+}
+
+
+@pytest.mark.parametrize(("annotations", "expected"), PAUSES.values(), ids=PAUSES.keys())
+def test_a_paused_scaled_object_has_one_number_of_replicas(
+    annotations: dict[str, str] | None, expected: tuple[int, int] | None
+) -> None:
+    spec = {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 2, "maxReplicaCount": 9}
+    metadata = {"name": "scaler", "namespace": "shop", "annotations": annotations}
+
+    found = decode_autoscaler(
+        SCALED_OBJECT, msgspec.json.encode({"metadata": metadata, "spec": spec})
+    )
+
+    assert (found and (found.least, found.most)) == expected
 
 
 def disabled(direction: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ scaling.
 Source: k8s.io/api autoscaling/v1 and v2 types.go; KEDA apis/keda/v1alpha1/scaledobject_types.go.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from webhook.cluster import wire
@@ -17,6 +19,9 @@ from webhook.policy.model import GroupKind, group_of
 HPA_LEAST = 1  # minReplicas, if absent
 KEDA_LEAST = 0  # minReplicaCount, if absent
 KEDA_MOST = 100  # maxReplicaCount, if absent
+PAUSED_REPLICAS = "autoscaling.keda.sh/paused-replicas"
+PAUSED = "autoscaling.keda.sh/paused"
+_FALSE = frozenset({"0", "f", "F", "false", "False", "FALSE"})  # of Go's strconv.ParseBool
 DISABLED = "Disabled"  # selectPolicy that turns scaling in a direction off
 _KEDA_TARGET = ("apps/v1", "Deployment")  # of a scaleTargetRef that names no kind
 
@@ -74,10 +79,22 @@ class ScalerSpec(msgspec.Struct, frozen=True, rename="camel", gc=False):
         return not (down and down.select_policy == DISABLED)
 
 
+class ScalerMetadata(wire.NameMetadata, frozen=True, gc=False):
+    """The metadata of an autoscaler."""
+
+    annotations: wire.Pairs = None
+
+
 class ScalerObject(wire.NamedObject, frozen=True, gc=False):
     """An autoscaler of either kind."""
 
+    metadata: ScalerMetadata | None = None
     spec: ScalerSpec | None = None
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Its annotations."""
+        return (self.metadata and wire.without_nulls(self.metadata.annotations)) or {}
 
 
 _decode = msgspec.json.Decoder(ScalerObject).decode
@@ -88,7 +105,8 @@ def decode_autoscaler(kind: GroupKind, data: bytes | msgspec.Raw) -> Autoscaler 
     Decode an autoscaler.
 
     Returns:
-        None if it names no target, or if a HorizontalPodAutoscaler has no maxReplicas.
+        None if it names no target, if a HorizontalPodAutoscaler has no maxReplicas, or if a
+        ScaledObject is paused at the number that its workload has.
 
     Raises:
         msgspec.DecodeError: A value has the wrong type.
@@ -102,7 +120,7 @@ def to_autoscaler(kind: GroupKind, found: ScalerObject) -> Autoscaler | None:
     target = spec.scale_target_ref or ScaleTarget()
     is_keda = kind == SCALED_OBJECT
     version, name = _KEDA_TARGET if is_keda else ("", "")
-    least, most = _read_keda_range(spec) if is_keda else _read_range(spec)
+    least, most = _read_keda_range(found, spec) if is_keda else _read_range(spec)
     if not target.name or most is None:
         return None
     return Autoscaler(
@@ -121,8 +139,18 @@ def _read_range(spec: ScalerSpec) -> tuple[int, int | None]:
     return HPA_LEAST if spec.min_replicas is None else spec.min_replicas, spec.max_replicas
 
 
-def _read_keda_range(spec: ScalerSpec) -> tuple[int, int]:
-    """Read the range, which begins at idleReplicaCount if there is one."""
+def _read_keda_range(found: ScalerObject, spec: ScalerSpec) -> tuple[int, int | None]:
+    """
+    Read the range, which begins at idleReplicaCount if there is one; a paused one has one number.
+
+    Source: KEDA apis/keda/v1alpha1/scaledobject_types.go ``NeedToBePausedByAnnotation``.
+    """
+    paused = found.annotations.get(PAUSED_REPLICAS)
+    if paused is not None:
+        held = int(paused) if paused.isascii() and paused.isdigit() else None
+        return held or 0, held
+    if found.annotations.get(PAUSED, "false") not in _FALSE:
+        return KEDA_LEAST, None
     numbers = (spec.idle_replica_count, spec.min_replica_count, KEDA_LEAST)
     least = next(number for number in numbers if number is not None)
     return least, KEDA_MOST if spec.max_replica_count is None else spec.max_replica_count
