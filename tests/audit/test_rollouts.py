@@ -31,9 +31,9 @@ def pods(name: str, *nodes: str) -> str:
     )
 
 
-def audited(text: str) -> Subject:
+def audited(text: str, deployment: str = world.DEPLOYMENT) -> Subject:
     """Return the Deployment web with its running pods."""
-    found = inventory(gather(world.NODES + world.DEPLOYMENT + text).snapshot)
+    found = inventory(gather(world.NODES + deployment + text).snapshot)
     return next(item.subject for item in found.audited if str(item.subject) == "Deployment/web")
 
 
@@ -77,6 +77,17 @@ REPLACED: dict[str, tuple[str, set[str]]] = {
 @pytest.mark.parametrize(("text", "names"), REPLACED.values(), ids=REPLACED.keys())
 def test_the_pods_of_older_replica_sets_are_marked(text: str, names: set[str]) -> None:
     assert replaced(text) == names
+
+
+def test_a_paused_deployment_replaces_no_pods_and_none_of_the_newest_revision_is_next() -> None:
+    text = replica_set("old", "9") + replica_set("new", "10") + OLD + NEW
+    paused = world.DEPLOYMENT.replace("spec:\n", "spec:\n  paused: true\n", 1)
+
+    found, rolling = audited(text, paused), audited(text)
+
+    assert [group.replaced for group in found.running] == [False, False]
+    assert (found.revision, rolling.revision) == ({}, {"pod-template-hash": "new"})
+    assert found.next_labels["pod-template-hash"] == "old"
 
 
 def named(revision: str, node: str) -> str:

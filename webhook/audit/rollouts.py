@@ -3,9 +3,10 @@ Rollouts that run: which pods belong to a revision that another one is replacing
 
 ``mark_replaced``, ``find_revisions`` and ``find_partitioned_revision`` are the entry points. A
 Deployment and a Rollout of Argo number the revisions of their ReplicaSets in an annotation; a
-rollback gives the old ReplicaSet a new number. Without the ReplicaSets, as in a dump of Deployments
-and pods, the newest one is not known. The status of a StatefulSet shows its newest revision. If its
-pods have claims, none is marked: they return to their volumes, and so count where they are.
+rollback gives the old ReplicaSet a new number. A paused Deployment replaces no pods. Without the
+ReplicaSets, as in a dump of Deployments and pods, the newest one is not known. The status of a
+StatefulSet shows its newest revision. If its pods have claims, none is marked: they return to their
+volumes, and so count where they are.
 
 Source: kubernetes pkg/controller/deployment/util ``RevisionAnnotation``; argo-rollouts
 utils/annotations ``RevisionAnnotation``; kubernetes pkg/controller/statefulset
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 from webhook.audit.groups import ObjectKey, controller_of, key_of
 from webhook.audit.snapshot import REVISION_ANNOTATIONS, SnapshotWorkload
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import DEFAULT_NAMESPACE, REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import DEFAULT_NAMESPACE, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from webhook.policy.nextrevision import PartitionedRevisions, find_ordinals
 from webhook.policy.podlabels import revision_key
 
@@ -41,28 +42,38 @@ def mark_replaced(
     """
     subjects = [one.subject for one in workloads]
     sets = [subject for subject in subjects if subject.kind == REPLICA_SET]
-    known, newest = set(map(key_of, sets)), _find_newest(sets)
+    known, newest, paused = set(map(key_of, sets)), _find_newest(sets), _find_paused(subjects)
     stateful = {key_of(subject): subject for subject in subjects if subject.kind == STATEFUL_SET}
     return {
         key: _mark_of_stateful_set(groups, stateful[key])
         if key in stateful
+        else groups
+        if key in paused
         else _mark(groups, newest, known)
         for key, groups in running.items()
     }
 
 
 def find_revisions(workloads: Iterable[SnapshotWorkload]) -> dict[ObjectKey, dict[str, str]]:
-    """Find the label that the newest ReplicaSet of each workload gives to its pods."""
-    sets = {
-        key_of(one.subject): one.subject for one in workloads if one.subject.kind == REPLICA_SET
-    }
+    """
+    Find the label that the newest ReplicaSet of each workload gives to its pods.
+
+    Paused Deployments are left out, since the pods of each revision are replaced by their like.
+    """
+    subjects = [one.subject for one in workloads]
+    paused = _find_paused(subjects)
+    sets = {key_of(subject): subject for subject in subjects if subject.kind == REPLICA_SET}
     found: dict[ObjectKey, dict[str, str]] = {}
     for key in _find_newest(sets.values()).values():
         owner = controller_of(key.namespace, sets[key].metadata)
         hash_key = revision_key(owner.kind) if owner else ""
-        if owner is not None and hash_key in sets[key].labels:
+        if owner is not None and owner not in paused and hash_key in sets[key].labels:
             found[owner] = {hash_key: sets[key].labels[hash_key]}
     return found
+
+
+def _find_paused(subjects: Iterable[Subject]) -> frozenset[ObjectKey]:
+    return frozenset(key_of(one) for one in subjects if one.kind == DEPLOYMENT and one.paused)
 
 
 def find_partitioned_revision(subject: Subject) -> dict[str, str]:
