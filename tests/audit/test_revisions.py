@@ -10,7 +10,8 @@ from webhook.audit.revisions import MOST_REVISIONS, PodRevision, split_revisions
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.gates import Gates, resolve
 from webhook.policy.api.versions import NEWEST_VERSION, parse_version
-from webhook.policy.kinds import DEPLOYMENT
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
+from webhook.policy.model import GroupKind
 
 GATES = resolve(NEWEST_VERSION, {})
 HASH = "pod-template-hash"
@@ -32,8 +33,10 @@ def group(
     return RunningPods(msgspec.convert(value, SubjectPod), {"node": number})
 
 
-def split(*groups: RunningPods, gates: Gates = GATES) -> list[PodRevision]:
-    subject = Subject(kind=DEPLOYMENT, pod=SubjectPod(), running=groups)
+def split(
+    *groups: RunningPods, gates: Gates = GATES, kind: GroupKind = DEPLOYMENT
+) -> list[PodRevision]:
+    subject = Subject(kind=kind, pod=SubjectPod(), running=groups)
     return split_revisions(subject, gates)
 
 
@@ -51,6 +54,28 @@ def test_values_of_match_label_keys_are_revisions_the_largest_first() -> None:
     found = split(group({HASH: "h1"}), group({HASH: "h2"}, 2))
 
     assert describe(found) == [(f"{HASH}=h2", 2), (f"{HASH}=h1", 1)]
+
+
+@pytest.mark.parametrize("is_merged", [False, True], ids=["as written", "as stored"])
+def test_a_label_of_each_pod_alone_divides_no_revision(is_merged: bool) -> None:
+    key, pods = "statefulset.kubernetes.io/pod-name", list[RunningPods]()
+    for name in ("web-0", "web-1"):
+        own = [{"key": key, "operator": "In", "values": [name]}] if is_merged else []
+        shared = {"key": HASH, "operator": "In", "values": ["h1"]}
+        selector = {"matchExpressions": [*own, shared]}
+        pods.append(group({key: name, HASH: "h1"}, 1, (key, HASH), labelSelector=selector))
+
+    (revision,) = split(*pods, kind=STATEFUL_SET)
+
+    assert (revision.name, revision.number) == ("", 2)
+    assert len(split(*pods)) == 2  # no controller gives this label to pods of a Deployment
+    assert len(split(*(group({HASH: one}, 1, (key, HASH)) for one in "ab"), kind=STATEFUL_SET)) == 2
+
+
+def test_pods_without_a_selector_are_one_revision() -> None:
+    key = "statefulset.kubernetes.io/pod-name"
+
+    assert len(split(*(group({key: one}, 1, (key,)) for one in "ab"), kind=STATEFUL_SET)) == 1
 
 
 def test_without_the_gate_revisions_count_together() -> None:

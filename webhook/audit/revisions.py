@@ -9,14 +9,16 @@ new pods, so the constraints of two revisions may differ as well.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint
-from webhook.policy.podlabels import REVISION_KEYS
+from webhook.policy.podlabels import REVISION_KEYS, unique_keys
 
 MOST_REVISIONS = 4  # with rows of their own; a rollout has two
 
@@ -98,12 +100,24 @@ def _build(ordered: list[list[RunningPods]], subject: Subject) -> Iterator[PodRe
 
 
 def _identify(group: RunningPods, subject: Subject, gates: Gates) -> object:
+    """Return what pods of one revision have in common; a key of each pod alone is no part of it."""
     constraints = group.pod.constraints or subject.constraints
     if Gate.MATCH_LABEL_KEYS not in gates:
         return _encode(constraints), group.replaced
-    keys = {key for constraint in constraints for key in constraint.match_label_keys}
+    alone = unique_keys(subject.pods_kind)
+    keys = {key for constraint in constraints for key in constraint.match_label_keys} - alone
     values = tuple((key, group.pod.labels.get(key)) for key in sorted(keys))
-    return _encode(constraints), group.replaced, values
+    common = [_leave_out(constraint, alone) for constraint in constraints]
+    return _encode(common), group.replaced, values
+
+
+def _leave_out(constraint: Constraint, keys: AbstractSet[str]) -> Constraint:
+    """Leave out what kube-apiserver merged into the selector for keys in matchLabelKeys."""
+    selector = constraint.label_selector
+    if selector is None or keys.isdisjoint(constraint.match_label_keys):
+        return constraint
+    kept = tuple(one for one in selector.match_expressions if one.key not in keys)
+    return replace(constraint, label_selector=replace(selector, match_expressions=kept))
 
 
 def _name(labels: Mapping[str, str]) -> str:

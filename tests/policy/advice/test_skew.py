@@ -122,7 +122,7 @@ def test_a_rollout_whose_newest_revision_is_unknown_is_left_out() -> None:
 
 
 def test_the_domains_and_the_minimum_are_reported() -> None:
-    pods = running("a1", "a2", "b1")
+    pods = running("a1", "a2", "b1", constraints=(spread(),))
     judged = replace(deployed(spread()), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
@@ -137,12 +137,38 @@ def test_the_domains_and_the_minimum_are_reported() -> None:
 
 
 def test_the_domains_that_are_too_full_are_those_to_delete_pods_in() -> None:
-    pods = running("a1", "a2", "b1", "b1")
+    pods = running("a1", "a2", "b1", "b1", constraints=(spread(),))
     judged = subject(workload(spread(), kind=REPLICA_SET), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
     assert violation.instead.endswith("; or delete pods in zone-a, zone-b one after another")
+
+
+# constraints of the running pods, whether they have the one of the template
+CARRIED: dict[str, tuple[tuple[Json, ...], bool]] = {
+    "the same": ((HOST, spread()), True),
+    "its selector completed by kube-apiserver": (
+        (spread(labelSelector={"matchLabels": {"app": "web", "x": "y"}}),), True
+    ),
+    "none": ((), False),
+    "another maxSkew": ((spread(maxSkew=3),), False),
+    "a soft one": ((spread(whenUnsatisfiable=SOFT),), False),
+    "another key": ((HOST,), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraints", "has"), CARRIED.values(), ids=CARRIED.keys())
+def test_pods_that_lack_the_constraint_get_it_by_a_rollout(
+    constraints: tuple[Json, ...], has: bool
+) -> None:
+    pods = running("a1", "a1", "b1", constraints=constraints)
+    judged = replace(deployed(spread()), running=(pods,))
+
+    (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
+
+    assert violation.instead.startswith("# evenspread rebalance") is has
+    assert violation.instead.endswith("apply it, and audit again after its rollout") is not has
 
 
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
@@ -164,7 +190,7 @@ PINNED: dict[str, tuple[Json, str]] = {
 def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
     constraint: Json, expected: str
 ) -> None:
-    pods = running("a1", "a1", "a1")
+    pods = running("a1", "a1", "a1", constraints=(constraint,))
     found = subject(workload(constraint, kind=STATEFUL_SET, replicas=3, **CLAIMS))
 
     (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))

@@ -11,7 +11,7 @@ from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.restarts import suggest_evening, suggest_moving
-from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gates
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
@@ -49,6 +49,7 @@ def _report_skew(
     counts = [f"{value} has {tally.pods[value]} pods" for value in full]
     is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     is_kept = volumes_keep_pods(subject, spread.topology_key, cluster)
+    is_new = not any(_carries(group, spread.constraint) for group in subject.running)
     return RuleViolation(
         _locate(subject, tally),
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
@@ -56,8 +57,23 @@ def _report_skew(
         f"({tally.minimum_reason})",
         suggest_moving(is_hard=is_hard)
         if is_kept
+        else _AWAIT_ROLLOUT
+        if is_new
         else suggest_evening(subject, spread.constraint, full, gates),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
+    )
+
+
+_AWAIT_ROLLOUT = (
+    "# the pods do not have this constraint yet: apply it, and audit again after its rollout"
+)
+
+
+def _carries(group: RunningPods, constraint: Constraint) -> bool:
+    """Whether running pods have a constraint, whose selector kube-apiserver may have completed."""
+    wanted = constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew
+    return wanted in (
+        (one.topology_key, one.when_unsatisfiable, one.max_skew) for one in group.pod.constraints
     )
 
 
