@@ -10,7 +10,12 @@ from tests.policy.advice.subjects import (
     subject,
     workload,
 )
-from webhook.policy.advice.restarts import suggest_evening, suggest_moving, suggest_restart
+from webhook.policy.advice.restarts import (
+    suggest_evening,
+    suggest_moving,
+    suggest_restart,
+    suggest_waiting,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
@@ -170,3 +175,7 @@ def test_volumes_are_moved_rather_than_pods() -> None:
     assert soft.endswith("if the application can rebuild it")
     assert "Pending" not in soft
     assert "rollout restart" not in hard + soft
+
+
+def test_pods_that_are_not_placed_are_explained() -> None:
+    assert suggest_waiting(deployed()).endswith("see evenspread explain deployment/web -n shop")

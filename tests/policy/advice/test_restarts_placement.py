@@ -103,8 +103,10 @@ def test_the_suggestion_makes_pods_even(
 ) -> None:
     key = "controller-revision-hash" if kind == STATEFUL_SET else "pod-template-hash"
     keys: Json = {"matchLabelKeys": [key]} if by_hash and has_gate else {}
-    judged = build(spread(maxSkew=max_skew, **keys), kind, sum(pods))
-    group = running(*[node.name for node, n in zip(NODES, pods, strict=True) for _ in range(n)])
+    constraint = spread(maxSkew=max_skew, **keys)
+    judged = build(constraint, kind, sum(pods))
+    nodes = [node.name for node, n in zip(NODES, pods, strict=True) for _ in range(n)]
+    group = running(*nodes, constraints=(constraint,))
     known = policy() if has_gate else policy(gates=NO_MATCH_LABEL_KEYS)
 
     found = check_rule(
@@ -114,7 +116,8 @@ def test_the_suggestion_makes_pods_even(
     assert bool(found) is (max(pods) - min(pods) > max_skew and sum(pods) > 1)
     for violation in found:
         # a rebalancing is proven by its own tests; here, what stands beside it
-        _, _, action = violation.instead.partition("moves the fewest pods; ")
+        _, found_beside, action = violation.instead.partition("moves the fewest pods; ")
+        assert found_beside
         apart = bool(keys) or action.startswith("or add ")
 
         def step(state: State, action: str = action, *, apart: bool = apart) -> Iterator[State]:

@@ -123,7 +123,7 @@ def test_a_rollout_whose_newest_revision_is_unknown_is_left_out() -> None:
 
 def test_the_domains_and_the_minimum_are_reported() -> None:
     pods = running("a1", "a2", "b1", constraints=(spread(),))
-    judged = replace(deployed(spread()), running=(pods,))
+    judged = replace(deployed(spread(), replicas=3), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
@@ -138,7 +138,7 @@ def test_the_domains_and_the_minimum_are_reported() -> None:
 
 def test_the_domains_that_are_too_full_are_those_to_delete_pods_in() -> None:
     pods = running("a1", "a2", "b1", "b1", constraints=(spread(),))
-    judged = subject(workload(spread(), kind=REPLICA_SET), running=(pods,))
+    judged = subject(workload(spread(), kind=REPLICA_SET, replicas=4), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
@@ -163,12 +163,23 @@ def test_pods_that_lack_the_constraint_get_it_by_a_rollout(
     constraints: tuple[Json, ...], has: bool
 ) -> None:
     pods = running("a1", "a1", "b1", constraints=constraints)
-    judged = replace(deployed(spread()), running=(pods,))
+    judged = replace(deployed(spread(), replicas=3), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
     assert violation.instead.startswith("# evenspread rebalance") is has
     assert violation.instead.endswith("apply it, and audit again after its rollout") is not has
+
+
+@pytest.mark.parametrize("nodes", [("a1", "a1"), ("a1", "a1", "")], ids=["missing", "Pending"])
+def test_pods_that_are_not_placed_yet_may_end_the_skew(nodes: tuple[str, ...]) -> None:
+    pods = running(*nodes, constraints=(spread(),))
+    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=3, **CLAIMS))
+
+    (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
+
+    explain = "evenspread explain statefulset/web -n shop"
+    assert violation.instead == f"# Pending or missing pods may make it even: see {explain}"
 
 
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}

@@ -73,6 +73,11 @@ def suggest_moving(*, is_hard: bool) -> str:
     )
 
 
+def suggest_waiting(subject: Subject) -> str:
+    """Suggest what to do if a workload has fewer pods on nodes than replicas; a YAML comment."""
+    return f"# Pending or missing pods may make it even: see {_format_command(subject, 'explain')}"
+
+
 def suggest_evening(
     subject: Subject, constraint: Constraint, full: Sequence[str], gates: Gates
 ) -> str:
@@ -85,7 +90,7 @@ def suggest_evening(
     """
     if subject.kind in JOBS or subject.kind in _NOT_EVICTED:
         return suggest_restart(subject)
-    rebalance = f"# {_format_rebalance(subject)} moves the fewest pods"
+    rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods"
     if _restart_evens(subject, constraint):
         return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"
     if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:
@@ -136,11 +141,11 @@ def _format_rollout(subject: Subject, action: str) -> str:
     return f"kubectl rollout {action} {kind.lower()}/{name}{_format_namespace(subject)}"
 
 
-def _format_rebalance(subject: Subject) -> str:
-    """Format the command that plans the fewest evictions for a workload."""
+def _format_command(subject: Subject, command: str) -> str:
+    """Format a command of evenspread about a workload, or about its namespace."""
     kind, _, name = str(subject).partition("/")
     workload = f" {kind.lower()}/{name}" if subject.kind in _NAMED else ""
-    return f"evenspread rebalance{workload}{_format_namespace(subject)}"
+    return f"evenspread {command}{workload}{_format_namespace(subject)}"
 
 
 def _format_namespace(subject: Subject) -> str:

@@ -4,13 +4,13 @@ The rule about running pods that are uneven: TSC114.
 The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
-from webhook.policy.advice.restarts import suggest_evening, suggest_moving
+from webhook.policy.advice.restarts import suggest_evening, suggest_moving, suggest_waiting
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gates
@@ -47,21 +47,31 @@ def _report_skew(
     skew, most = tally.largest_skew, minimum + spread.max_skew
     full = sorted(value for value, pods in tally.pods.items() if pods > most)
     counts = [f"{value} has {tally.pods[value]} pods" for value in full]
-    is_hard = spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-    is_kept = volumes_keep_pods(subject, spread.topology_key, cluster)
-    is_new = not any(_carries(group, spread.constraint) for group in subject.running)
     return RuleViolation(
         _locate(subject, tally),
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        suggest_moving(is_hard=is_hard)
-        if is_kept
-        else _AWAIT_ROLLOUT
-        if is_new
-        else suggest_evening(subject, spread.constraint, full, gates),
+        _suggest(subject, spread.constraint, full, cluster, gates),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
+
+
+def _suggest(
+    subject: Subject,
+    constraint: Constraint,
+    full: Sequence[str],
+    cluster: ClusterState,
+    gates: Gates,
+) -> str:
+    """Suggest how to end a skew; ``full`` are the domains with too many pods."""
+    if subject.replicas is not None and not subject.has_all_pods:
+        return suggest_waiting(subject)
+    if volumes_keep_pods(subject, constraint.topology_key, cluster):
+        return suggest_moving(is_hard=constraint.when_unsatisfiable == DO_NOT_SCHEDULE)
+    if not any(_carries(group, constraint) for group in subject.running):
+        return _AWAIT_ROLLOUT
+    return suggest_evening(subject, constraint, full, gates)
 
 
 _AWAIT_ROLLOUT = (
