@@ -81,9 +81,10 @@ def strict_rules() -> str:
 
 def _describe(rule: str) -> str:
     entry, example = CATALOGUE[rule], {**API_EXAMPLES, **STRICT_EXAMPLES}[rule]
+    otherwise = f"- otherwise: {entry.effect}\n" if entry.effect != entry.why else ""
     return (
         f"### {rule}: {entry.title}{NEXT}{entry.why}{NEXT}"
-        f"- otherwise: {entry.effect}\n- instead: {entry.fix}\n"
+        f"{otherwise}- instead: {entry.fix}\n"
         f"- message:{NEXT}  ```text\n  {_message_of(rule)}\n  ```{NEXT}"
         f"{_diff_examples(example)}"
     )

@@ -143,8 +143,8 @@ ADVICE_ENTRIES = (
         "Even with all replicas in one domain and none in another the skew is their number: the "
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
         "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
-        "all replicas have a place, in whatever order they are placed, while nodes are cordoned or "
-        "not ready as well as once they return.",
+        "all replicas have a place, in whatever order they are placed, both while nodes are "
+        "cordoned or not ready and after they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(
@@ -161,7 +161,7 @@ ADVICE_ENTRIES = (
         "losing a node and draining one leave pods uneven until they are recreated. While a "
         "rollout runs, the pods of older revisions do not count: it deletes them. A restart of a "
         "Deployment places new pods by where the old ones are, unless the constraint counts each "
-        "revision apart (TSC107), and can leave them uneven. No restart "
+        "revision separately (TSC107), and can leave them uneven. No restart "
         "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
         "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
         "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
@@ -205,7 +205,7 @@ ADVICE_ENTRIES = (
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
         "pod counts only itself, and the constraint spreads nothing. If volumes keep the pods of a "
         "StatefulSet in their zones, a rollout may have no place for a pod there when its revision "
-        "is counted apart: then the rule suggests to leave a key of a revision out.",
+        "is counted separately: then the rule suggests leaving out a key of a revision.",
         "write the key of a label that the pods share, or leave the key out",
         action=Action.WARN,
         since=_1_25,
@@ -215,7 +215,7 @@ ADVICE_ENTRIES = (
         "a scale-down by an autoscaler keeps hard constraints",
         "kube-scheduler looks at the constraint when it places a pod; the ReplicaSet controller "
         "does not when it removes one. After a HorizontalPodAutoscaler or a ScaledObject scales "
-        "down, most of the rest can be in one domain, which a failure of this domain then takes. "
+        "down, most of the remaining pods can be in one domain, and are lost together if it fails. "
         "The rule computes the largest possible skew, from the most replicas, spread evenly over "
         "the domains of the cluster. Without a cluster, it supposes three domains, and skips "
         "`kubernetes.io/hostname`. It is satisfied if the autoscaler never scales down, by "
@@ -232,14 +232,14 @@ ADVICE_ENTRIES = (
         "returns to the zone of its volume: if more pods run there than a hard constraint now "
         "allows, as after a zone was added, the new pod stays Pending, too. So does one that "
         "returns to a zone before another zone has a new pod, if the constraint counts the new "
-        "revision apart. The rule reports only rollouts that hang wherever kube-scheduler places "
-        "the pods, by constraints alone: not those that resources, host ports or required "
+        "revision separately. The rule reports only rollouts that hang wherever kube-scheduler "
+        "places the pods, by constraints alone: not those that resources, host ports or required "
         "anti-affinity stop. `evenspread explain --what-if rollout` runs all filters, and shows "
         "these and what else can happen. TSC104, TSC105 and TSC116 report a "
         "single constraint that allows no additional pod.",
-        "count each revision apart, by `matchLabelKeys: [pod-template-hash]` in all hard "
-        "constraints, or let one replica be missing, by `maxUnavailable: 1`. Of volumes in a zone, "
-        "leave `controller-revision-hash` out of matchLabelKeys, move the data, or write "
+        "count each revision separately, by `matchLabelKeys: [pod-template-hash]` in all hard "
+        "constraints, or let one replica be missing, by `maxUnavailable: 1`. With volumes in a "
+        "zone, leave `controller-revision-hash` out of matchLabelKeys, move the data, or write "
         "`ScheduleAnyway`",
         action=Action.WARN,
         since=_1_18,
@@ -264,8 +264,8 @@ ADVICE_ENTRIES = (
         "domains, or over larger ones. Every other hard constraint of a gang is reported too, also "
         "where the PodGroup is not known, as at admission: kube-scheduler tries few placements of "
         "the gang, and does not guarantee to find one that satisfies the constraint even if there "
-        "is one (KEP-4671), so that the gang stays Pending. A PodGroup with the policy `basic` is "
-        "no gang: only the contradiction is reported.",
+        "is one (KEP-4671): the gang can stay Pending. A PodGroup with the policy `basic` is not a "
+        "gang: only the contradiction is reported.",
         "write `whenUnsatisfiable: ScheduleAnyway`, or let the topology of the PodGroup place the "
         "pods",
         action=Action.WARN,

@@ -123,7 +123,7 @@ _STRICT_ENTRIES = (
         "the API knows every field of a constraint, and the list is in the pod's specification",
         "A misspelled field, or a misplaced list, has no effect. kube-apiserver drops it, and "
         "kubectl refuses the object, as evenspread does with `--strict`. The webhook only warns, "
-        "of custom kinds, whose objects may keep the field.",
+        "and only about custom kinds, whose objects may keep the field.",
         "correct the name of the field, or move it to the path in the finding",
         since=_1_25,
         action=Action.WARN,
