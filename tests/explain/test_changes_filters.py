@@ -39,6 +39,11 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
         "0/2 nodes are available: 2 Insufficient cpu.",
         ["lower the request of the whole pod for cpu from 5 to 4"],
     ),
+    "too large for any node but a full one": (
+        filter_scenario([*TWO, node("n3", "c", "8")], [running("x", "n3", "8")], **cpu("5")),
+        "0/3 nodes are available: 3 Insufficient cpu.",
+        ["lower the request of the whole pod for cpu from 5 to 4", "add 1 node like n3"],
+    ),
     "no room for any pod": (
         filter_scenario([node("n1", "a", pods="1")], [running("x", "n1")]),
         "0/1 nodes are available: 1 Too many pods.",

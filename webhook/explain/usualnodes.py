@@ -5,13 +5,17 @@ Nodes of one machine type differ by some KiB, so that nodes with similar resourc
 """
 
 from collections.abc import Iterable
+from functools import reduce
+from itertools import chain
 from operator import itemgetter
 from typing import TypeAlias
 
 from webhook.explain.scenario import Scenario
 from webhook.policy.model import Node
+from webhook.policy.placement.filters.nodefilters import find_conflicts, find_shortage
+from webhook.policy.placement.filters.placedpods import EMPTY_NODE
 from webhook.policy.placement.filters.resources import Resources
-from webhook.policy.placement.nodes import find_mismatch, find_untolerated
+from webhook.policy.placement.nodes import admits_node, find_untolerated
 
 SIMILAR = 0.05  # the part by which amounts of one machine type may differ
 
@@ -23,36 +27,59 @@ def find_usual_node(scenario: Scenario) -> str:
     """
     Find the smallest node of the most common kind; of the smallest kind if several are.
 
-    Nodes that the pod cannot use are left out if there are others: those with other labels than it
-    demands, and those that are cordoned or have a taint that it does not tolerate.
+    Nodes that the pod cannot use are left out if there are others: those with a taint that it does
+    not tolerate, then those with other labels than it demands, those that it does not fit even with
+    nothing but the pods that a new node has too, and those that take no new pods at the moment.
 
     Returns:
         Its name; empty if the resources of no node are known.
     """
-    allocatable = scenario.cluster.allocatable
+    pool = _list_pool(scenario)
+    kinds = chain(
+        _list_kinds((node.name for node in pool if _is_open(node, scenario)), scenario),
+        _list_kinds((node.name for node in pool if not _is_open(node, scenario)), scenario),
+    )
+    names = list(chain.from_iterable(kinds))
+    return next((name for name in names if _fits_anew(name, scenario)), next(iter(names), ""))
+
+
+def _list_pool(scenario: Scenario) -> list[Node]:
+    """List the nodes of known resources whose lasting taints and labels the pod accepts."""
+    demands, allocatable = scenario.pod.demands.lasting, scenario.cluster.allocatable
+    tolerations = demands.tolerations or ()
     known = [node for node in scenario.topology.nodes if node.name in allocatable]
-    usable = [node for node in known if _is_usable(node, scenario)]
-    matching = [node for node in usable if find_mismatch(node, scenario.pod.demands) is None]
-    names = [node.name for node in matching or usable or known]
-    found = _find_most_common((_list_amounts(allocatable[name]), name) for name in names)
-    return found[0] if found else ""
+    tolerated = [node for node in known if not find_untolerated(node.taints, tolerations)]
+    return [node for node in tolerated if admits_node(demands, node)] or tolerated or known
 
 
-def _is_usable(node: Node, scenario: Scenario) -> bool:
+def _is_open(node: Node, scenario: Scenario) -> bool:
     tolerations = scenario.pod.demands.tolerations or ()
     return not (node.unschedulable or find_untolerated(node.taints, tolerations))
 
 
-def _find_most_common(nodes: Iterable[tuple[_Amounts, str]]) -> list[str]:
-    """Find the names of the most common kind of nodes, the smallest node first."""
-    groups: list[tuple[_Amounts, list[str]]] = []
-    for amounts, name in sorted(nodes, key=itemgetter(0)):
-        group = next((group for least, group in groups if _are_similar(least, amounts)), None)
-        if group is None:
-            groups.append((amounts, [name]))
+def _fits_anew(name: str, scenario: Scenario) -> bool:
+    """Whether a new node like one has room and host ports for the pod."""
+    cluster, pod = scenario.cluster, scenario.pod
+    room = cluster.allocatable[name]
+    if find_shortage(pod.requests, room, EMPTY_NODE):
+        return False
+    usage = reduce(lambda taken, one: taken.plus(one, 1), cluster.daemons.get(name, ()), EMPTY_NODE)
+    has_ports = not find_conflicts(pod.ports, usage.ports)
+    return has_ports and find_shortage(pod.requests, room, usage) is None
+
+
+def _list_kinds(names: Iterable[str], scenario: Scenario) -> list[list[str]]:
+    """List the kinds of nodes, the most common first; each is the names, the smallest first."""
+    allocatable = scenario.cluster.allocatable
+    kinds: list[tuple[_Amounts, list[str]]] = []
+    amounts_of = ((_list_amounts(allocatable[name]), name) for name in names)
+    for amounts, name in sorted(amounts_of, key=itemgetter(0)):
+        kind = next((kind for least, kind in kinds if _are_similar(least, amounts)), None)
+        if kind is None:
+            kinds.append((amounts, [name]))
         else:
-            group.append(name)
-    return max((group for _, group in groups), key=len, default=list[str]())
+            kind.append(name)
+    return sorted((kind for _, kind in kinds), key=len, reverse=True)
 
 
 def _are_similar(one: _Amounts, other: _Amounts) -> bool:

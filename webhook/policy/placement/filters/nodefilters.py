@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from webhook.policy.model import Node
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod, HostPort
+from webhook.policy.placement.filters.placedpods import NodeUsage
 from webhook.policy.placement.filters.rejections import Check, FilterRejection
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.placement.nodes import UNSCHEDULABLE, admits_node, find_untolerated, tolerates
@@ -98,19 +99,21 @@ def prepare_resources(pod: FilterPod, cluster: SchedulingCluster) -> Check:
 
     def check(node: Node) -> FilterRejection | None:
         room = allocatable.get(node.name)
-        if room is None:
-            return None
-        usage = placed.usage(node.name)
-        found = tuple(_find_insufficient(requests, room, usage.requests))
-        reasons = tuple(f"Insufficient {name}" for name, _ in found)
-        if usage.pods >= room.pods:
-            reasons = ("Too many pods", *reasons)
-        if not reasons:
-            return None
-        is_resolvable = not any(exceeds for _, exceeds in found)
-        return FilterRejection(RESOURCES, reasons, is_resolvable=is_resolvable)
+        return None if room is None else find_shortage(requests, room, placed.usage(node.name))
 
     return check
+
+
+def find_shortage(requests: Resources, room: Resources, usage: NodeUsage) -> FilterRejection | None:
+    """Find what a node has too little of for requests; None if they fit."""
+    found = tuple(_find_insufficient(requests, room, usage.requests))
+    reasons = tuple(f"Insufficient {name}" for name, _ in found)
+    if usage.pods >= room.pods:
+        reasons = ("Too many pods", *reasons)
+    if not reasons:
+        return None
+    is_resolvable = not any(exceeds for _, exceeds in found)
+    return FilterRejection(RESOURCES, reasons, is_resolvable=is_resolvable)
 
 
 def _find_insufficient(
