@@ -30,8 +30,9 @@ def judged(question: Scenario, replicas: int) -> list[tuple[str, int | None]]:
 
 
 def test_changes_that_place_all_replicas_come_first() -> None:
+    """With maxSkew 2 of hostname, two pods on b1 and none on b3 leave the last one Pending."""
     assert judged(DEADLOCK, 3) == [
-        ("raise maxSkew of constraint 1 (hostname) from 1 to 2", 3),
+        ("raise maxSkew of constraint 1 (hostname) from 1 to 3", 3),
         ("raise maxSkew of constraint 0 (zone) from 1 to 2", 3),
         ("tolerate taint gpu:NoSchedule", 3),
         ("add 1 node with zone=a", 3),

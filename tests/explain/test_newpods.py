@@ -15,6 +15,7 @@ from webhook.explain.newpods import (
     TRIED_TWICE,
     NewPod,
     PodSuccession,
+    count_placed,
     describe_choice,
     describe_succession,
     place_pods,
@@ -49,6 +50,18 @@ def test_alike_pods_are_placed_until_one_has_no_node() -> None:
 
     assert placed == {"n1": 1, "n2": 1}
     assert not end.placement().passing
+
+
+@pytest.mark.parametrize(("max_skew", "placed"), {1: [0, 0], 2: [3, 2], 3: [3, 3]}.items())
+def test_another_choice_may_place_fewer_pods(max_skew: int, placed: list[int]) -> None:
+    """If two pods of zone b share a node, its empty one keeps a third pod from the node of a."""
+    nodes = [node("a1", "a"), *(node(name, "b") for name in ("b1", "b2", "b3"))]
+    pods = {"a1": 1, "b1": 1, "b2": 1}
+    question = scenario(nodes, spread_over(), spread_over(HOSTNAME), pods=pods)
+
+    edits = (RaiseMaxSkew(1, HOSTNAME, 1, max_skew),)
+
+    assert list(count_placed(question, 3, ALIKE, edits)) == placed
 
 
 def test_ordinals_that_are_taken_are_left_out() -> None:

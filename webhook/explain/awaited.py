@@ -2,7 +2,8 @@
 Changes judged by all replicas that await a node, not only by the next one.
 
 ``judge_for_all`` is the entry point. What lets the next pod be placed may leave those after it
-Pending, as with two constraints that exclude each other for the number of replicas.
+Pending, as with two constraints that exclude each other for the number of replicas. So may another
+choice among equal nodes: a change has to place all replicas with two opposite choices.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,13 +12,13 @@ from itertools import islice
 from msgspec.structs import replace
 
 from webhook.explain.changes import SuggestedChange, describe_change
-from webhook.explain.newpods import ALIKE, PodSuccession, place_pods
+from webhook.explain.newpods import ALIKE, PodSuccession, count_placed
 from webhook.explain.remedies import Edits
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, apply_all
 from webhook.policy.advice.findings import all_of
 
 MOST_PLACEMENTS = 20_000
-"""Nodes times replicas up to which all replicas are placed with each change; that takes 0.1 s."""
+"""Nodes times replicas up to which all replicas are placed with each change; that takes 0.2 s."""
 
 MOST_RAISES = 8  # values of one maxSkew that are tried
 
@@ -30,6 +31,8 @@ def judge_for_all(
 ) -> tuple[SuggestedChange, ...]:
     """
     Find how many replicas each change places, and raise a maxSkew until it places all of them.
+
+    Of two opposite choices among equal nodes, the one that places fewer counts.
 
     Args:
         changes: Changes that let the next pod of the scenario be placed.
@@ -62,11 +65,11 @@ def _judge(
     change: SuggestedChange, scenario: Scenario, replicas: int, awaiting: PodSuccession
 ) -> SuggestedChange:
     for edits in widen(change.edits):
-        if place_pods(scenario, replicas, awaiting, edits).placed.total() == replicas:
+        if all(placed == replicas for placed in count_placed(scenario, replicas, awaiting, edits)):
             nodes = apply_all(edits, scenario).placement().passing
             sentence = describe_change(edits, scenario.names)
             return SuggestedChange(sentence, edits, nodes, replicas, replicas)
-    placed = place_pods(scenario, replicas, awaiting, change.edits).placed.total()
+    placed = min(count_placed(scenario, replicas, awaiting, change.edits))
     return replace(change, placed=placed, awaited=replicas)
 
 

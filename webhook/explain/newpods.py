@@ -100,6 +100,14 @@ def place_pods(
     return _place_pods(scenario, number, succession, edits, choose_node)
 
 
+def count_placed(
+    scenario: Scenario, number: int, succession: PodSuccession, edits: Sequence[ScenarioEdit]
+) -> Iterator[int]:
+    """Count the new pods that are placed, with each of two opposite choices among equal nodes."""
+    for choose in (choose_node, _choose_otherwise):
+        yield _place_pods(scenario, number, succession, edits, choose).placed.total()
+
+
 def _place_pods(
     scenario: Scenario,
     number: int,
