@@ -58,6 +58,8 @@ def change_constraint(constraint: Json, edit: Json) -> None:
             constraint["minDomains"] = edit["after"]
         case "honorPolicy":
             constraint[edit["policy"]] = "Honor"
+        case "correctKey":
+            constraint["topologyKey"] = edit["after"]
         case _:
             constraint["whenUnsatisfiable"] = "ScheduleAnyway"
             constraint.pop("minDomains", None)
@@ -221,7 +223,7 @@ class RandomCluster:
         constraints = spec.get("topologySpreadConstraints", [])
         for edit in edits:
             match edit["edit"]:
-                case "raiseMaxSkew" | "lowerMinDomains" | "honorPolicy" | "soften":
+                case "raiseMaxSkew" | "lowerMinDomains" | "honorPolicy" | "correctKey" | "soften":
                     change_constraint(constraints[edit["index"]], edit)
                 case "tolerate":
                     spec.setdefault("tolerations", []).append(

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from webhook.explain import remedies
+from webhook.explain.correctedkeys import correct_keys
 from webhook.explain.keynames import KeyNames
 from webhook.explain.podedits import LowerRequest
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit
@@ -54,6 +55,7 @@ Searches: TypeAlias = tuple[tuple[Candidates, int], ...]
 """Kinds of changes, with the most to report of each."""
 
 CHANGE_SEARCHES: Searches = (
+    (correct_keys, 1),
     (remedies.honor, 3),
     (remedies.raise_max_skew, 3),
     (remedies.lower_min_domains, 3),
@@ -78,7 +80,7 @@ def find_changes(
     scenario: Scenario, placement: PodPlacement, searches: Searches = CHANGE_SEARCHES
 ) -> tuple[SuggestedChange, ...]:
     """
-    Find at most 24 changes that let a pod be placed; none if it can be or none helps.
+    Find at most 27 changes that let a pod be placed; none if it can be or none helps.
 
     Args:
         searches: The kinds of changes to try. Only if these are all, they are combined.
