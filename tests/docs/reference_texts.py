@@ -110,8 +110,9 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "`ScheduleAnyway`; `maxSkew: 1` if no node is known"
         ),
         "TSC113": RemedyText(
-            "adds to the selector a label of the pod that pods of other workloads do not have",
-            "if the pod has no such label",
+            "adds to the selector a label of the pod that pods of other workloads do not have, or "
+            "the labels of the workload's own selector",
+            "if the pod has no such labels",
         ),
         "TSC116": RemedyText(
             "`nodeAffinityPolicy: Honor`, and `nodeTaintsPolicy: Honor` if needed"

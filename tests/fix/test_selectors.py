@@ -3,16 +3,23 @@
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.build import default
+from tests.build import Json, default, pod, spread
 from tests.docs.api_examples import API_EXAMPLES as API
 from tests.fix.cases import FixCase, LeftCase, assert_fixed, assert_left, entry, listed
-from tests.fix.fixed import deployment, options, reasons, run_fix
+from tests.fix.fixed import deployment, objects, options, reasons, run_fix
+from webhook.audit.snapshot import Snapshot
 from webhook.config.configuration import Configuration
+from webhook.fix.evaluate import Evaluation
 from webhook.manifests.yaml import load
 from webhook.policy.api.versions import Version
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Profile
+from webhook.policy.kinds import DEPLOYMENT, STATEFUL_SET
+from webhook.policy.model import GroupKind
 from webhook.policy.rule_entry import Action
 
 OTHER = """\
@@ -319,6 +326,57 @@ def test_a_finding_is_fixed_to_the_letter(case: FixCase) -> None:
     assert_fixed(case)
 
 
+SIBLINGS = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: master, namespace: shop}
+spec:
+  selector: {matchLabels: {app: redis, role: master}}
+  template: {metadata: {labels: {app: redis, role: master}}, spec: {containers: []}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: replicas, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: redis, role: replica}}
+  template:
+    metadata: {labels: {app: redis, role: replica, version: "7"}}
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, @}
+      containers: []
+"""
+_REPLICAS = "labelSelector: {matchLabels: {app: redis, role: replica}}"
+
+# rule, selector and keys as written and as fixed
+OF_SIBLINGS: dict[str, tuple[str, str, str]] = {
+    "null": ("TSC102", "labelSelector: ", _REPLICAS),
+    "empty": ("TSC102", "labelSelector: {}", _REPLICAS),
+    "another application": ("TSC101", "labelSelector: {matchLabels: {app: x}}", _REPLICAS),
+    "another application, with a key": (
+        "TSC101",
+        "labelSelector: {matchLabels: {app: x}}, matchLabelKeys: [role]",
+        "labelSelector: {matchLabels: {app: redis}}, matchLabelKeys: [role]",
+    ),
+    "a key alone": (
+        "TSC008",
+        "matchLabelKeys: [role], labelSelector: ",
+        "matchLabelKeys: [role], labelSelector: {matchLabels: {app: redis}}",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "written", "expected"), OF_SIBLINGS.values(), ids=OF_SIBLINGS.keys()
+)
+def test_the_selector_written_counts_no_siblings(rule: str, written: str, expected: str) -> None:
+    outcome = run_fix(SIBLINGS.replace("@", written), options(rule))
+
+    assert outcome.texts["web.yaml"] == SIBLINGS.replace("@", expected)
+    assert not outcome.left
+
+
 LEFT = {
     "TSC008: no label key": LeftCase(
         "TSC008", listed(entry(matchLabelKeys="[-x]")), "which label is intended"
@@ -519,3 +577,54 @@ NARROW = {
 @pytest.mark.parametrize(("before", "after"), NARROW.values(), ids=NARROW.keys())
 def test_other_labels_of_the_pod_stay_in_its_selector(before: str, after: str) -> None:
     assert run_fix(LABELLED % before, options("TSC101")).texts["web.yaml"] == LABELLED % after
+
+
+_KEYS: st.SearchStrategy[str] = st.sampled_from(
+    ["app", "app.kubernetes.io/name", "app.kubernetes.io/component", "tier"]
+)
+_LABELS = st.dictionaries(_KEYS, st.sampled_from("ab"))
+_KINDS = st.sampled_from([DEPLOYMENT, STATEFUL_SET, GroupKind("argoproj.io", "Rollout")])
+_SPREADING = st.sampled_from(
+    [
+        [],
+        [spread(labelSelector=None)],
+        [spread(labelSelector={})],
+        [spread(labelSelector=None, matchLabelKeys=["tier"])],
+    ]
+)
+
+
+@st.composite
+def charts(draw: st.DrawFn) -> list[Json]:
+    """Build workloads of one chart whose selectors differ in one label."""
+    differs = draw(_KEYS)
+    members = [(draw(_KINDS), draw(_LABELS), draw(_LABELS), draw(_SPREADING)) for _ in "abc"]
+    return [
+        _build_member(kind, {**selected, differs: f"x{i}"}, more, constraints)
+        for i, (kind, selected, more, constraints) in enumerate(members)
+    ]
+
+
+def _build_member(kind: GroupKind, selected: Json, more: Json, constraints: list[Json]) -> Json:
+    """Build a workload of three replicas with labels that are selected, and more."""
+    return {
+        "apiVersion": f"{kind.group}/v1",
+        "kind": kind.kind,
+        "metadata": {"name": "-".join(selected.values()), "namespace": "shop"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": selected},
+            "template": pod(*constraints, labels={**more, **selected}),
+        },
+    }
+
+
+@given(charts())
+def test_no_selector_that_is_written_counts_siblings(chart: list[Json]) -> None:
+    text = yaml.safe_dump_all(chart)
+    outcome = run_fix(text, options("TSC008", "TSC021", "TSC102", "TSC110"))
+
+    after = objects(outcome.texts["web.yaml"])
+    evaluated = Evaluation.of_documents(after, Snapshot(), options()).evaluate_objects()
+    rules = {finding.rule for one in evaluated for finding in one.findings}
+    assert not rules & {"TSC102", "TSC110", "TSC113"}

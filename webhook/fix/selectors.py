@@ -12,7 +12,12 @@ from webhook.policy.advice.counting import may_add, other_workloads, values_of
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
+from webhook.policy.advice.suggestions import (
+    ADD_LABELS,
+    NAMING_LABELS,
+    constraint_selector,
+    own_selector,
+)
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import FieldPath, is_object
 from webhook.policy.selectors import EXISTS, OPERATORS, has_pairs, matches
@@ -35,11 +40,12 @@ def write_own_selector(context: FindingContext) -> Solution:
         context.subject, context.grounds
     ):
         return FixObstacle("the profile completes it when a pod is created")
-    return _select_own(context, ())
+    return _select_own(context, context.constraint.match_label_keys)
 
 
 def _select_own(context: FindingContext, but: tuple[str, ...]) -> Solution:
-    own = dict(sorted(own_selector(context.subject).match_labels.items()))
+    found = own_selector(context.subject, context.grounds.cluster)
+    own = dict(sorted(found.match_labels.items()))
     pairs = {key: value for key, value in own.items() if key not in but}
     if not own:
         return NO_LABELS
@@ -66,16 +72,17 @@ def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
 
 def correct_selector(context: FindingContext) -> Solution:
     """Replace the selector's values by those of the pods' labels (TSC101)."""
-    selector, own = context.constraint.label_selector, own_selector(context.subject)
+    selector, survey = context.constraint.label_selector, context.grounds.cluster
+    own = constraint_selector(context.subject, context.constraint, survey)
     if own == LabelSelector():
         return NO_LABELS
     if selector is None or selector.match_expressions:
         return FixObstacle("which pods it should select cannot be known")
     pairs, naming = selector.match_labels, own.match_labels
     others = {key: value for key, value in pairs.items() if key not in naming}
-    if not naming.keys() <= pairs.keys() or not has_pairs(context.subject.labels, others):
+    required = naming.keys() & set(NAMING_LABELS) or naming.keys()
+    if not required <= pairs.keys() or not has_pairs(context.subject.labels, others):
         return FixObstacle("it uses other labels than those that identify the pods")
-    survey = context.grounds.cluster
     if survey and (counted := other_workloads(context.subject, selector, survey)):
         return FixObstacle(f"it selects the pods of {min(counted)}, which may be intended")
     return (_put_pairs(context, {**pairs, **naming}),)

@@ -13,8 +13,10 @@ from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     DAEMON_SET,
     DEPLOYMENT,
+    DEPLOYMENT_CONFIG,
     JOB_SET,
     POD,
+    REPLICATION_CONTROLLER,
     STATEFUL_SET,
 )
 from webhook.policy.model import GroupKind
@@ -91,6 +93,30 @@ def test_labels_that_fields_give_to_pods(obj: Json, expected: tuple[str, ...]) -
     path = ("spec", "template") if kind_of(obj) == ROLLOUT else None
 
     assert subject(obj, path).given_labels == expected
+
+
+PAIRS = {"app": "web", "tier": "x"}
+SELECTOR: Json = {"matchLabels": PAIRS, "matchExpressions": [{"key": "a", "operator": "Exists"}]}
+CUSTOM = GroupKind("example.com", "Web")
+
+SELECTED: dict[str, tuple[Json, Json]] = {
+    "a Deployment": (workload(selector=SELECTOR), PAIRS),
+    "a DaemonSet": (workload(kind=DAEMON_SET, selector=SELECTOR), PAIRS),
+    "a Rollout": (workload(kind=ROLLOUT, selector=SELECTOR), PAIRS),
+    "a custom kind": (workload(kind=CUSTOM, selector=SELECTOR), PAIRS),
+    "a custom kind that selects something else": (workload(kind=CUSTOM, selector="web"), {}),
+    "a ReplicationController": (workload(kind=REPLICATION_CONTROLLER, selector=PAIRS), PAIRS),
+    "a DeploymentConfig": (workload(kind=DEPLOYMENT_CONFIG, selector=PAIRS), PAIRS),
+    "none": (workload(), {}),
+    "null": (workload(selector=None), {}),
+    "expressions": (workload(selector={**SELECTOR, "matchLabels": None}), {}),
+    "a value that is no string": (workload(selector={"matchLabels": {**PAIRS, "a": 1}}), {}),
+}
+
+
+@pytest.mark.parametrize(("obj", "expected"), SELECTED.values(), ids=SELECTED.keys())
+def test_labels_of_the_selector(obj: Json, expected: Json) -> None:
+    assert subject(obj, ("spec", "template")).selector_labels == expected
 
 
 def of_rollout(**strategy: Any) -> Subject:

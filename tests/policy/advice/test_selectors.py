@@ -12,6 +12,7 @@ from tests.policy.advice.subjects import (
     deployed,
     running,
     subject,
+    suggestions,
     workload,
 )
 from webhook.policy.advice.subject import Subject
@@ -246,6 +247,18 @@ def test_others_are_named() -> None:
     (violation,) = check_rule("TSC113", deployed(spread(), labels=SERVER), audit(members=OTHERS))
 
     assert violation.problem == "app=web also counts pods of Deployment/cache (1)"
+
+
+@pytest.mark.parametrize("rule", ["TSC101", "TSC102"])
+def test_the_selector_to_write_counts_no_others(rule: str) -> None:
+    written = selecting(app="shop") if rule == "TSC101" else NULL
+    own: Json = {"selector": {"matchLabels": SERVER}}
+    advised = deployed(written, labels={"a": "b", **SERVER}, **own)
+    served = "labelSelector: {matchLabels: {app: web, part: server}}"
+
+    assert suggestions(rule, advised, admission()) == [served]
+    for judged in (advised, deployed(written, labels=SERVER)):
+        assert suggestions(rule, judged, audit(members=OTHERS)) == [served]
 
 
 def test_an_admission_does_not_know_the_others() -> None:

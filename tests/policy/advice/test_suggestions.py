@@ -1,18 +1,28 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, spread
-from tests.policy.advice.subjects import deployed, subject, workload
+from tests.build import Json, pod, spread
+from tests.policy.advice.subjects import audit, deployed, subject, workload
+from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
+    constraint_selector,
+    find_distinction,
+    identifying_labels,
     nearest_key,
     order_by_naming,
     own_selector,
     suggest_selector,
     suggest_soft,
 )
-from webhook.policy.kinds import JOB
-from webhook.policy.model import HOSTNAME, ZONE, ObjectMeta
+from webhook.policy.kinds import (
+    DEPLOYMENT_CONFIG,
+    JOB,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+)
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, LabelSelector, ObjectMeta
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -27,7 +37,114 @@ SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
 
 @pytest.mark.parametrize(("labels", "expected"), SELECTORS.values(), ids=SELECTORS.keys())
 def test_a_selector_of_its_own(labels: Json, expected: dict[str, str]) -> None:
-    assert own_selector(deployed(labels=labels)).match_labels == expected
+    assert own_selector(deployed(labels=labels), None).match_labels == expected
+
+
+NAME, INSTANCE = "app.kubernetes.io/name", "app.kubernetes.io/instance"
+COMPONENT, HASH = "app.kubernetes.io/component", "pod-template-hash"
+REDIS = {NAME: "redis", INSTANCE: "a"}
+REPLICA, MASTER = {**REDIS, COMPONENT: "replica"}, {**REDIS, COMPONENT: "master"}
+JOB_UID = "batch.kubernetes.io/controller-uid"
+POD_INDEX = "apps.kubernetes.io/pod-index"
+PATH = ("spec", "template")
+
+# kind, matchLabels of its own selector, labels of its pods, what identifies them
+IDENTITIES: dict[str, tuple[GroupKind, Json, Json, Json]] = {
+    "its own selector": (STATEFUL_SET, REPLICA, {**REPLICA, "version": "7"}, REPLICA),
+    "fewer labels than those that name it": (STATEFUL_SET, {NAME: "redis"}, REDIS, {NAME: "redis"}),
+    "labels that its pods lack": (STATEFUL_SET, MASTER, REPLICA, {}),
+    "a revision's hash": (REPLICA_SET, {"a": "b", HASH: "x"}, {"a": "b", HASH: "x"}, {"a": "b"}),
+    "nothing but a hash": (REPLICA_SET, {HASH: "x"}, {"a": "b", HASH: "x"}, {}),
+    "the index of a pod": (STATEFUL_SET, {POD_INDEX: "0"}, {POD_INDEX: "0"}, {}),
+    "the run of a Job": (JOB, {JOB_UID: "1"}, {"a": "b", JOB_UID: "1"}, {}),
+    "the deployment of a DeploymentConfig": (
+        DEPLOYMENT_CONFIG, {"a": "b", "deployment": "web-1"}, {"a": "b", "deployment": "web-1"},
+        {"a": "b"},
+    ),
+    "a custom kind": (
+        GroupKind("example.com", "Web"), {"a": "b"}, {"a": "b", "app": "x"}, {"a": "b"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "labels", "expected"), IDENTITIES.values(), ids=IDENTITIES.keys()
+)
+def test_a_workload_is_identified_by_its_own_selector(
+    kind: GroupKind, pairs: Json, labels: Json, expected: Json
+) -> None:
+    flat = kind in (REPLICATION_CONTROLLER, DEPLOYMENT_CONFIG)
+    selector = pairs if flat else {"matchLabels": pairs}
+    judged = subject(workload(kind=kind, labels=labels, selector=selector), PATH)
+
+    assert identifying_labels(judged) == expected
+    if expected:
+        assert own_selector(judged, None).match_labels == expected
+
+
+def replicas_of_redis(labels: Json = REPLICA, selected: Json = REDIS, replicas: int = 3) -> Subject:
+    selector = {"matchLabels": selected}
+    return subject(workload(kind=STATEFUL_SET, labels=labels, selector=selector, replicas=replicas))
+
+
+MEMBERS = {"StatefulSet/web": REPLICA, "StatefulSet/redis-master": MASTER}
+
+OWN: dict[str, tuple[Subject, Json]] = {
+    "a label that excludes another": (replicas_of_redis(), REPLICA),
+    "no label that excludes another": (replicas_of_redis(REDIS), REDIS),
+    "a single replica": (replicas_of_redis(replicas=1), REDIS),
+    "no selector of its own": (subject(workload(kind=STATEFUL_SET, labels=REPLICA)), REPLICA),
+    "a Pod": (subject(pod(labels=REPLICA)), REDIS),
+}
+
+
+@pytest.mark.parametrize(("judged", "expected"), OWN.values(), ids=OWN.keys())
+def test_a_selector_counts_no_other_workloads(judged: Subject, expected: Json) -> None:
+    assert own_selector(judged, audit(members=MEMBERS).cluster).match_labels == expected
+
+
+ABC = {"a": "1", "b": "1", "c": "1"}
+# own selector, labels of other workloads, what to add to app=web
+DISTINCTIONS: dict[str, tuple[Json, list[Json], Json | None]] = {
+    "no others": ({"a": "1"}, [{"app": "shop"}], {}),
+    "one of its own selector": ({"app": "web", "c": "1"}, [{"app": "web"}], {"c": "1"}),
+    "another one": ({"app": "web", "c": "1"}, [{"app": "web", "c": "1"}], {"a": "1"}),
+    "all of its own selector before others": (
+        {"app": "web", "b": "1", "c": "1"},
+        [{"app": "web", "b": "1"}, {"app": "web", "c": "1"}],
+        {"b": "1", "c": "1"},
+    ),
+    "none": ({"app": "web"}, [{"app": "web", **ABC}], None),
+}
+
+
+@pytest.mark.parametrize(
+    ("selected", "others", "expected"), DISTINCTIONS.values(), ids=DISTINCTIONS.keys()
+)
+def test_labels_that_distinguish_a_workload(
+    selected: Json, others: list[Json], expected: Json | None
+) -> None:
+    judged = deployed(labels={"app": "web", **ABC, HASH: "x"}, selector={"matchLabels": selected})
+    cluster = audit(members={f"Deployment/{i}": labels for i, labels in enumerate(others)}).cluster
+    assert cluster is not None
+
+    assert find_distinction(judged, LabelSelector({"app": "web"}), cluster) == expected
+
+
+# labelSelector and matchLabelKeys of a constraint, what to select beside them
+BESIDE: dict[str, tuple[Json, list[str], Json]] = {
+    "a key that is added": ({}, [COMPONENT], REDIS),
+    "a key that is selected as well": ({"matchLabels": MASTER}, [COMPONENT], REPLICA),
+    "all keys": ({}, list(REPLICA), REPLICA),
+}
+
+
+@pytest.mark.parametrize(("written", "keys", "expected"), BESIDE.values(), ids=BESIDE.keys())
+def test_a_selector_beside_match_label_keys(written: Json, keys: list[str], expected: Json) -> None:
+    constraint = spread(labelSelector=written, matchLabelKeys=keys)
+    judged = deployed(constraint, labels=REPLICA, selector={"matchLabels": REPLICA})
+
+    assert constraint_selector(judged, judged.constraints[0], None).match_labels == expected
 
 
 def test_a_soft_constraint_has_no_min_domains() -> None:
@@ -38,19 +155,23 @@ def test_a_soft_constraint_has_no_min_domains() -> None:
 
 
 def test_a_selector_in_yaml() -> None:
-    assert suggest_selector(deployed()) == "labelSelector: {matchLabels: {app: web}}"
+    judged = deployed(spread())
+
+    suggested = suggest_selector(judged, judged.constraints[0], None)
+    assert suggested == "labelSelector: {matchLabels: {app: web}}"
 
 
 def test_a_selector_by_the_label_that_a_job_gives_to_its_pods() -> None:
     job = subject(workload(kind=JOB, labels={}))
 
-    assert own_selector(job).match_labels == {"batch.kubernetes.io/job-name": "web"}
+    assert own_selector(job, None).match_labels == {"batch.kubernetes.io/job-name": "web"}
 
 
 def test_no_selector_of_pods_without_labels() -> None:
-    generated = replace(subject(workload(kind=JOB, labels={})), metadata=ObjectMeta())
+    generated = replace(subject(workload(spread(), kind=JOB, labels={})), metadata=ObjectMeta())
 
-    assert suggest_selector(generated) == suggest_selector(deployed(labels={})) == ADD_LABELS
+    for judged in (generated, deployed(spread(), labels={})):
+        assert suggest_selector(judged, judged.constraints[0], None) == ADD_LABELS
 
 
 def test_labels_that_name_come_first() -> None:

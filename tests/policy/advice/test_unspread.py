@@ -329,6 +329,15 @@ def test_a_gang_is_placed_by_its_group(field: str) -> None:
     assert check_rule("TSC110", gang, admission()) == []
 
 
+def test_the_constraints_to_be_written_count_no_others() -> None:
+    labels = {"app": "web", "part": "server"}
+    context = audit(members={"Deployment/cache": {"app": "web", "part": "cache"}}, config=NONE)
+
+    (violation,) = check_rule("TSC110", deployed(labels=labels), context)
+
+    assert violation.instead.count("labelSelector: {matchLabels: {app: web, part: server}}") == 2
+
+
 def test_no_constraints_are_suggested_for_pods_without_labels() -> None:
     set_of_pods = subject(workload(kind=CLONE_SET, labels={}), ("spec", "template"))
 

@@ -10,7 +10,7 @@ zones. Source: kube-scheduler util ``GetHostPorts``; k8s.io kubernetes
 pkg/apis/core/v1/defaults.go ``SetDefaults_PodSpec``.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,8 @@ from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     DAEMON_SET,
     DEPLOYMENT,
+    DEPLOYMENT_CONFIG,
+    REPLICATION_CONTROLLER,
     ROLLOUT,
     STATEFUL_SET,
 )
@@ -79,6 +81,7 @@ def decode_subject(
         paused=holder.paused is True,
         limits=find_limits(kind, holder),
         alone_on_node=bool(path) and requests_host_ports(template),
+        selector_labels=find_selector_labels(kind, holder),
         given_labels=list_given_labels(holder),
     )
 
@@ -110,6 +113,25 @@ def find_limits(kind: GroupKind, holder: TemplateHolder) -> RolloutLimits | None
 
 ONE_AT_A_TIME = (DAEMON_SET, STATEFUL_SET)
 """Kinds of whose pods one may be missing unless they say otherwise."""
+
+
+_SELECTED_BY_PAIRS = (REPLICATION_CONTROLLER, DEPLOYMENT_CONFIG)
+"""Kinds whose selector is a map of labels without ``matchLabels`` around it."""
+
+
+def find_selector_labels(kind: GroupKind, holder: TemplateHolder) -> Mapping[str, str]:
+    """
+    Find the labels by which the controller of a workload finds its pods; empty if there are none.
+
+    Source: k8s.io api core/v1 ``ReplicationControllerSpec``, apps/v1 ``DeploymentSpec``; openshift
+    api apps/v1 ``DeploymentConfigSpec``.
+    """
+    path = () if kind in _SELECTED_BY_PAIRS else ("matchLabels",)
+    pairs = find_value(holder.selector, path)
+    if not is_object(pairs):
+        return {}
+    labels = {key: value for key, value in pairs.items() if isinstance(value, str)}
+    return labels if len(labels) == len(pairs) else {}
 
 
 _NULL = msgspec.Raw(b"null")

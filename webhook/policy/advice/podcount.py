@@ -28,6 +28,7 @@ class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     Attributes:
         name: Of an entry of a list.
+        selector: How its controller finds its pods; of a custom kind possibly something else.
         size: Of a LeaderWorkerSet: the pods of a group, its leader included.
         leader_template: Of a LeaderWorkerSet; None if workers and leaders have the same template.
     """
@@ -40,6 +41,7 @@ class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     update_strategy: Any = None
     paused: Any = None
     volume_claim_templates: Any = None
+    selector: Any = None
     name: Any = None
     size: Any = None
     leader_template: Any = None

@@ -16,7 +16,7 @@ from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import NAMED_EXAMPLES, RuleViolation, clip, join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import order_by_naming, suggest_selector
+from webhook.policy.advice.suggestions import find_distinction, suggest_selector
 from webhook.policy.kinds import POD
 from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
@@ -24,7 +24,7 @@ from webhook.policy.selectors import render as render_selector
 SELECTOR_CHARACTERS = 400  # of a selector in a message; usual ones have 40
 
 
-def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterator[RuleViolation]:
+def selector_matches_itself(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """
     TSC101: a pod that its own constraint does not count is missing when the next one is placed.
 
@@ -45,7 +45,7 @@ def selector_matches_itself(subject: Subject, _context: AdviceContext) -> Iterat
             subject.field(i, "labelSelector"),
             f"{text} does not match the pod's own labels, so the pod itself is not counted: "
             f"it requires {required}, and the pod has {has}",
-            suggest_selector(subject),
+            suggest_selector(subject, constraint, context.cluster),
             f"labelSelector requires {required}, but the pod has {has}",
         )
 
@@ -76,7 +76,7 @@ def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[R
         yield RuleViolation(
             subject.field(i, "labelSelector"),
             f"labelSelector is {word} and counts no pod: the constraint spreads nothing",
-            suggest_selector(subject),
+            suggest_selector(subject, constraint, context.cluster),
         )
 
 
@@ -108,11 +108,10 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
 def _suggest_narrower(
     subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState
 ) -> str:
-    """Suggest the selector with one more of the pod's labels that excludes the other workloads."""
-    for key, value in order_by_naming(subject.labels).items():
-        narrower = replace(selector, match_labels={**selector.match_labels, key: value})
-        if not counting.other_workloads(subject, narrower, cluster):
-            written = subject.constraints[index].label_selector or LabelSelector()
-            pairs = {**written.match_labels, key: value}
-            return member("labelSelector", render.selector(replace(written, match_labels=pairs)))
-    return "# give its pods a label that no others have, and add it to the labelSelector"
+    """Suggest the selector with labels of the subject's pods that exclude the other workloads."""
+    added = find_distinction(subject, selector, cluster)
+    if not added:
+        return "# give its pods a label that no others have, and add it to the labelSelector"
+    written = subject.constraints[index].label_selector or LabelSelector()
+    narrower = replace(written, match_labels={**written.match_labels, **added})
+    return member("labelSelector", render.selector(narrower))

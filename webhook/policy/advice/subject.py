@@ -35,8 +35,7 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
         namespaces: Namespaces of the other pods; None or empty for the pod's own, unless there is
             a namespace_selector.
         namespace_selector: Further namespaces; None adds none.
-        mismatch_label_keys: Keys for which the other pods must have other values than the pod; None
-            is the same as empty.
+        mismatch_label_keys: Keys whose values must differ from the pod's; None is as empty.
 
     Source: k8s.io api core/v1 ``PodAffinityTerm``.
     """
@@ -157,14 +156,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
-        on_delete: Whether pods get a new revision only after they are deleted by another client, by
-            updateStrategy OnDelete.
+        on_delete: Whether pods get a new revision only after another client deletes them.
         paused: Whether its controller rolls out no revision until it is resumed.
         suspended: Whether its controller runs none of its pods until it is resumed; for an audit.
         finished: Whether it is a Job that creates no pod any more; for an audit.
         limits: Pods beyond the replicas, or of a DaemonSet on the same node, and pods that may be
             missing, while it rolls out a revision; None if no limits apply, or they are unknown.
         alone_on_node: Whether two of its pods never share a node, because of their host ports.
+        selector_labels: The matchLabels of its own selector; empty if it has none.
         given_labels: Keys of labels that its fields make its controller give to pods.
         creator: Kind of the object that creates pods from its template in its place, as a Rollout
             with a workloadRef does; None if there is none.
@@ -198,6 +197,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool = False
     limits: RolloutLimits | None = None
     alone_on_node: bool = False
+    selector_labels: Mapping[str, str] = {}
     given_labels: tuple[str, ...] = ()
     creator: GroupKind | None = None
     is_shared: bool = False

@@ -1,21 +1,25 @@
 """
 Suggestions: what findings of several rules advise the user to write.
 
-Selectors for the pods of a subject, and the topology key that a misspelled key resembles. How to
-replace running pods is the subject of ``restarts``.
+Selectors for the pods of a subject and no others, and the topology key that a misspelled key
+resembles. How to replace running pods is the subject of ``restarts``.
 """
 
 from collections.abc import Collection, Mapping
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 
+from msgspec.structs import replace
+
 from webhook.policy import render
+from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.counting import list_revision_keys, other_workloads
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import JOB
+from webhook.policy.kinds import JOB, POD
 from webhook.policy.model import HOSTNAME, REGION, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
-from webhook.policy.podlabels import JOB_NAME
-from webhook.policy.selectors import SELECT_ALL
+from webhook.policy.podlabels import JOB_KEYS, JOB_NAME, PER_POD_KEYS, REVISION_KEYS
+from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
 """Label keys that identify workloads, the most common first."""
@@ -37,21 +41,89 @@ def suggest_soft(constraint: Constraint) -> str:
     return soft if constraint.min_domains is None else f"{soft}\n{member('minDomains', None)}"
 
 
-def suggest_selector(subject: Subject) -> str:
-    """Format a selector that matches the subject's own pods as YAML, or a comment."""
-    own = own_selector(subject)
+def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterState | None) -> str:
+    """Format a selector of the subject's own pods for a constraint as YAML, or a comment."""
+    own = constraint_selector(subject, constraint, cluster)
     return ADD_LABELS if own == SELECT_ALL else member("labelSelector", render.selector(own))
 
 
-def own_selector(subject: Subject) -> LabelSelector:
+def constraint_selector(
+    subject: Subject, constraint: Constraint, cluster: ClusterState | None
+) -> LabelSelector:
     """
-    Return a selector for the subject's own pods: by labels that identify it, else by all labels.
+    Return a selector for the subject's own pods, without the keys that matchLabelKeys add to it.
 
-    For a Job without labels it selects by the one that the Job gives to its pods; it is empty for
-    other pods without labels.
+    A key that the constraint selects by already is kept, and so are all if no other would be left.
+    """
+    own = own_selector(subject, cluster)
+    added = set(constraint.match_label_keys) - selected_keys(constraint.label_selector)
+    pairs = {key: value for key, value in own.match_labels.items() if key not in added}
+    return LabelSelector(pairs) if pairs else own
+
+
+def own_selector(subject: Subject, cluster: ClusterState | None) -> LabelSelector:
+    """
+    Return a selector for the subject's own pods, and in an audit for no others if possible.
+
+    It selects by the labels of the workload's own selector, else by labels that identify it, else
+    by all labels. For a Job without labels it selects by the one that the Job gives to its pods; it
+    is empty for other pods without labels. A single pod can only be spread together with others.
     """
     naming = {key: subject.labels[key] for key in NAMING_LABELS if key in subject.labels}
-    return LabelSelector(naming or dict(sorted(subject.labels.items())) or _job_label(subject))
+    own = (
+        identifying_labels(subject)
+        or naming
+        or dict(sorted(subject.labels.items()))
+        or _job_label(subject)
+    )
+    if cluster is None or subject.is_alone or subject.kind == POD:
+        return LabelSelector(own)
+    return LabelSelector(own | (find_distinction(subject, LabelSelector(own), cluster) or {}))
+
+
+def identifying_labels(subject: Subject) -> dict[str, str]:
+    """
+    Return the labels of a workload's own selector that all its pods have in every revision.
+
+    Returns:
+        Labels in the order of ``order_by_naming``; empty if its template does not carry them.
+    """
+    pairs = subject.selector_labels
+    lasting = {key: value for key, value in pairs.items() if _is_lasting(key, subject)}
+    return order_by_naming(lasting) if has_pairs(subject.labels, lasting) else {}
+
+
+def _is_lasting(key: str, subject: Subject) -> bool:
+    """Whether a label is the same on all pods of a subject, in every revision and every run."""
+    return (
+        key not in REVISION_KEYS
+        and key not in PER_POD_KEYS
+        and key not in JOB_KEYS
+        and key not in list_revision_keys(subject)
+    )
+
+
+def find_distinction(
+    subject: Subject, selector: LabelSelector, cluster: ClusterState
+) -> dict[str, str] | None:
+    """
+    Find the labels of a subject's pods with which a selector counts no other workloads.
+
+    One label suffices in most cases. Those of the workload's own selector take precedence: others,
+    as that of a version, may change.
+
+    Returns:
+        The labels to add, empty if it counts no others; None if it counts others with any of them.
+    """
+    own = identifying_labels(subject)
+    rest = {key: subject.labels[key] for key in subject.labels if _is_lasting(key, subject)}
+    singles = [{key: value} for key, value in order_by_naming(rest).items() if key not in own]
+    joined = {key: own[key] for key in own if key not in selected_keys(selector)}
+    for pairs in ({}, *({key: own[key]} for key in own), joined, *singles):
+        narrower = replace(selector, match_labels={**selector.match_labels, **pairs})
+        if not other_workloads(subject, narrower, cluster):
+            return pairs
+    return None
 
 
 def _job_label(subject: Subject) -> dict[str, str]:

@@ -84,7 +84,7 @@ def _describe_problem(subject: Subject, defaults: DefaultSpread, crowded: str) -
 
 def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
     """Suggest constraints that no other rule finds fault with, TSC107 included."""
-    selector = own_selector(subject)
+    selector = own_selector(subject, context.cluster)
     if selector == SELECT_ALL:
         return ADD_LABELS
     surges = subject.pods_kind in SURGING and not subject.recreates
