@@ -26,7 +26,7 @@ from webhook.policy.defaulting.policystatus import PolicyStatus
 from webhook.policy.model import ZONE
 from webhook.server.policystatus import PERIOD_S
 
-CHANGES = rounds(10, 50)
+CHANGES = rounds(5, 50)
 AT_ONCE = rounds(5, 10)  # changes between two looks at all statuses
 NAMES = ("a", "b", "c", "d", "e")
 NAME = "evenspread"
