@@ -56,6 +56,19 @@ def test_one_run_writes_several_outputs(manifests: Path, run: Run) -> None:
     assert (manifests / "a.html").read_text().startswith("<!doctype html>")
 
 
+def test_an_audit_and_a_saved_report_are_compared_with_an_earlier_one(
+    manifests: Path, run: Run
+) -> None:
+    run("audit", "-f", "all.yaml", "-o", "json=old.json", "--fail-on", "never")
+
+    audited = run("audit", "-f", "all.yaml", "--since", "old.json", "--fail-on", "audit")
+    saved = run("audit", "--since", "old.json", "--report", "old.json", "--fail-on", "audit")
+
+    assert (audited.code, saved.code) == (0, 0)
+    assert audited.out == saved.out
+    assert audited.out.startswith("0 new findings")
+
+
 def test_a_snapshot_gives_the_same_bytes_as_the_files_in_every_format(
     manifests: Path, run: Run
 ) -> None:
