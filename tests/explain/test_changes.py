@@ -287,3 +287,13 @@ def test_a_hostname_is_no_label_to_give() -> None:
     sentences = [str(change.sentence) for change in find_changes(full, full.placement())]
 
     assert "add 1 node" in sentences
+
+
+@pytest.mark.parametrize(("key", "number"), [("rack", 2), ("a/b/rack", 0), ("my rack", 0)])
+def test_no_node_is_given_a_label_that_kube_apiserver_refuses(key: str, number: int) -> None:
+    found = scenario([node("n1")], spread_over(key))
+
+    sentences = [change.sentence for change in find_changes(found, found.placement())]
+
+    named = [text for text in sentences if text.startswith(("label node", "add "))]
+    assert len(named) == number

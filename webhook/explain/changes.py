@@ -16,9 +16,11 @@ import msgspec
 from webhook.explain import remedies
 from webhook.explain.correctedkeys import correct_keys
 from webhook.explain.keynames import KeyNames
+from webhook.explain.nodeedits import AddNodes, LabelNode
 from webhook.explain.podedits import LowerRequest
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit
 from webhook.explain.trials import ChangeTrials
+from webhook.policy.api.labels import key_problems
 from webhook.policy.placement.place import PodPlacement
 
 MOST_TRIALS = 20  # trials for one kind of change; a trial takes 10 ms with 5 000 nodes
@@ -104,7 +106,7 @@ def _try_candidates(
     found: list[remedies.Edits] = []
     trials = ChangeTrials(scenario, placement)
     for edits in islice(candidates(scenario, placement), MOST_TRIALS):
-        if not edits or _contains_one(edits, found):
+        if not edits or _contains_one(edits, found) or not all(map(_is_writable, edits)):
             continue
         passing = trials.find_passing(edits)
         if not passing:
@@ -114,6 +116,12 @@ def _try_candidates(
             passing = trials.find_passing(least)
         found.append(least)
         yield SuggestedChange(describe_change(least, scenario.names), least, passing)
+
+
+def _is_writable(edit: ScenarioEdit) -> bool:
+    """Whether kube-apiserver accepts the labels that an edit gives to nodes."""
+    labels = edit.labels if isinstance(edit, LabelNode | AddNodes) else ()
+    return not any(map(key_problems, labels))
 
 
 def _contains_one(edits: remedies.Edits, found: Iterable[remedies.Edits]) -> bool:

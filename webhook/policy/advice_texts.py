@@ -126,7 +126,8 @@ ADVICE_ENTRIES = (
         "profile, its defaults count instead. The rule does not apply to pods that "
         "use the same host port, which never share a node, nor to pods whose affinity places them "
         "beside those of another workload.",
-        "write a constraint on topology.kubernetes.io/zone and one on kubernetes.io/hostname",
+        "write a constraint on kubernetes.io/hostname, and one on topology.kubernetes.io/zone if "
+        "all nodes have this label",
         since=_1_18,
     ),
     advice_entry(

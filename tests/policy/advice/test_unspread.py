@@ -24,7 +24,7 @@ from webhook.policy.advice.suggestions import ADD_LABELS
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Mode, Policy
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.model import DO_NOT_SCHEDULE, ZONE, Constraint, GroupKind
+from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint, GroupKind, Node
 
 STOCK = policy()
 NONE = policy(scheduler_defaults={DEFAULT_SCHEDULER: ()})
@@ -336,6 +336,19 @@ def test_the_constraints_to_be_written_count_no_others() -> None:
     (violation,) = check_rule("TSC110", deployed(labels=labels), context)
 
     assert violation.instead.count("labelSelector: {matchLabels: {app: web, part: server}}") == 2
+
+
+ZONELESS = Node("zoneless", {HOSTNAME: "zoneless"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "zones"), [((), 1), (THREE, 1), ((*THREE, ZONELESS), 0), ((ZONELESS,), 0)]
+)
+def test_no_zones_are_suggested_if_a_node_has_none(nodes: tuple[Node, ...], zones: int) -> None:
+    (violation,) = check_rule("TSC110", deployed(), audit(nodes, config=NONE))
+
+    assert violation.instead.count("topology.kubernetes.io/zone") == zones
+    assert violation.instead.count("kubernetes.io/hostname") == 1
 
 
 def test_no_constraints_are_suggested_for_pods_without_labels() -> None:

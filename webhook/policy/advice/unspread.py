@@ -93,6 +93,7 @@ def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
     suggested = [
         render.constraint(Constraint(1, key, SCHEDULE_ANYWAY, selector, match_label_keys=keys))
         for key in SUGGESTED
+        if key == HOSTNAME or _is_on_all_nodes(key, context.facts)
     ]
     return entries("topologySpreadConstraints", suggested)
 
@@ -128,6 +129,11 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
     present = tuple(one for one in constraints if _is_on_nodes(one.topology_key, facts))
     source = f"kube-scheduler's {name}" if is_system else f"the {name}"
     return DefaultSpread(source if present else "no node has a key of kube-scheduler's", present)
+
+
+def _is_on_all_nodes(key: str, facts: Facts) -> bool:
+    """Whether no node is left out by a key; kube-scheduler scores those that lack one with 0."""
+    return facts.nodes_with(key) == facts.schedulable_nodes()
 
 
 def _is_on_nodes(key: str, facts: Facts) -> bool:
