@@ -11,26 +11,13 @@ import pytest
 import yaml
 
 from tests.controlplane import webhooks
-from tests.controlplane.assets import Assets
-from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.deploy.fixtures import Kustomize
 from tests.deploy.manifests import CHART, NAMESPACE, Helm, HelmError
 from tests.deploy.test_manifests import EVERYTHING, MATRIX, OVERLAYS, known
 from tests.e2e.installation import FAILING, NAME, Release, webhooks_of
 
 RESTRICTED = {**EVERYTHING, "hostNetwork": False}
-
-
-@pytest.fixture(scope="module")
-def plane(control_plane_assets: Assets, kustomize: Kustomize) -> Iterator[ControlPlane]:
-    with ControlPlane(control_plane_assets, Options(scheduler=False)) as started:
-        (namespace,) = kustomize("kustomize/namespace")
-        labels = namespace["metadata"]["labels"]
-        labels["pod-security.kubernetes.io/warn"] = labels["pod-security.kubernetes.io/enforce"]
-        started.api.create(namespace)
-        yield started
 
 
 SERVER_SIDE: dict[str, dict[str, Any]] = {**MATRIX, **OVERLAYS, "everything at once": RESTRICTED}

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.audit import world
 from tests.audit.world import audit
 from tests.deploy.manifests import CHART
+from tests.deploy.promtool import run_tests
 from tests.deploy.tools import PROMTOOL, ToolError, locate
 from tests.required import TOOLS, skip_or_fail
 from webhook.server.audits.metrics import AuditGauges
@@ -131,14 +132,7 @@ def test_the_panels_show_two_audits_and_a_scale_down(promtool: Path, tmp_path: P
     suite = {"interval": "1m", "input_series": series, "promql_expr_test": tests}
     (tmp_path / "tests.yaml").write_text(yaml.safe_dump({"tests": [suite]}))
 
-    done = subprocess.run(
-        [promtool, "test", "rules", tmp_path / "tests.yaml"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_tests(promtool, tmp_path / "tests.yaml")
 
 
 def test_every_query_is_valid(promtool: Path, tmp_path: Path) -> None:

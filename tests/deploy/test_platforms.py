@@ -11,10 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from tests.controlplane.assets import Assets
-from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
-from tests.deploy.fixtures import Kustomize
 from tests.deploy.manifests import CHART, DEPLOY, KUBERNETES, NAMESPACE, Helm, Json, by_name, read
 from tests.deploy.test_manifests import RELEASES
 from tests.docs.markdown import ROOT, anchors
@@ -95,16 +92,6 @@ def test_the_server_accepts_its_configuration(file: Path, helm: Helm, tmp_path: 
     profiles = policy(load(str(tmp_path / "config.yaml")), resolve(NEWEST_VERSION, {})).profiles
     named_profiles = values(file.stem).get("config", {}).get("profiles", [{"name": "cluster"}])
     assert [profile.name for profile in profiles] == [each["name"] for each in named_profiles]
-
-
-@pytest.fixture(scope="module")
-def plane(control_plane_assets: Assets, kustomize: Kustomize) -> Iterator[ControlPlane]:
-    with ControlPlane(control_plane_assets, Options(scheduler=False)) as started:
-        (namespace,) = kustomize("kustomize/namespace")
-        labels = namespace["metadata"]["labels"]
-        labels["pod-security.kubernetes.io/warn"] = labels["pod-security.kubernetes.io/enforce"]
-        started.api.create(namespace)
-        yield started
 
 
 @pytest.mark.parametrize("file", FILES, ids=named)

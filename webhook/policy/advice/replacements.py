@@ -130,8 +130,8 @@ def _find_stop(
         tally: Of a constraint that counts each revision apart; its pods fit as they are now.
 
     Returns:
-        None if all pods are replaced, or if this cannot be told: the pods are not known by their
-        ordinals, a zone is unknown, or several pods may be missing at a time.
+        None if all pods are replaced, or if the order is not known: a pod has no ordinal, a zone is
+        unknown, or several pods may be missing at a time.
 
     Source: pkg/controller/statefulset stateful_set_control.go
     ``updateStatefulSetAfterInvariantEstablished``.
