@@ -1,9 +1,10 @@
 """Creation of pods through kube-apiserver: how long each takes, and what it costs the servers."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.bench import cpu
@@ -17,6 +18,7 @@ STEADY = 50  # creations a second while their times are taken
 CLIENTS = 4  # that create pods at once while they are counted: more than two cores can serve
 LABELS = {"app": "checkout"}  # of the pods, and of the Service that selects them
 POD: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": POD_SPEC}
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
 TRIED = {"dryRun": "All"}  # the query of a creation that writes nothing
 
 
@@ -48,6 +50,7 @@ class Creator:
     Args:
         live: The cluster; it gets a namespace with a Service and the ReplicaSet.
         seconds: Of a turn, half of it at a steady rate.
+        labels: Of the namespace.
         pod: What the pods are like, but for their names, labels and owner.
         services: Number of Services in the namespace; one of them selects the pods.
         dry_run: Whether the pods are only tried, so that there are no more objects afterwards.
@@ -58,6 +61,7 @@ class Creator:
         live: LiveCluster,
         seconds: float,
         *,
+        labels: Mapping[str, str] = NO_LABELS,
         pod: Json = POD,
         services: int = 1,
         dry_run: bool = False,
@@ -67,7 +71,7 @@ class Creator:
         self._seconds = seconds / 2
         self._like, self._query = pod, TRIED if dry_run else {}
         self._created = 0
-        self.namespace = live.plane.create_namespace()
+        self.namespace = live.plane.create_namespace(labels)
         self.api.create(service("checkout", self.namespace, LABELS))
         for number in range(1, services):
             self.api.create(service(f"s-{number}", self.namespace, {"app": f"s-{number}"}))
@@ -82,7 +86,7 @@ class Creator:
         """
         watched = (self._apiserver, *webhook)
         before = [cpu.spent(pid) for pid in watched]
-        took = [*self._at_a_steady_rate()]
+        took = self._at_a_steady_rate()
         used = [cpu.spent(pid).since(was).running for pid, was in zip(watched, before, strict=True)]
         return Turn(took, used[0] / len(took), self._at_once(), sum(used[1:]) / len(took))
 
@@ -113,18 +117,19 @@ class Creator:
         if (found := self.expect(injected=True)) != wanted:
             raise LoadError(f"pods get {found} instead of {wanted}")
 
+    def create(self) -> float:
+        """Create a pod; returns the seconds that it took."""
+        pod, begun = self._pod(), time.perf_counter()
+        self.api.create(pod, **self._query)
+        return time.perf_counter() - begun
+
     def remove_owner(self) -> None:
         """Delete the ReplicaSet, so that the cluster has those alone that it is filled with."""
         self.api.delete(self._owner)
 
-    def _at_a_steady_rate(self) -> Iterator[float]:
-        start = time.perf_counter()
-        for number in range(max(1, int(self._seconds * STEADY))):
-            # Only the clock is waited for, so that the rate is the configured one.
-            time.sleep(max(0.0, start + number / STEADY - time.perf_counter()))
-            pod, begun = self._pod(), time.perf_counter()
-            self.api.create(pod, **self._query)
-            yield time.perf_counter() - begun
+    def _at_a_steady_rate(self) -> list[float]:
+        (took,) = create_alternately([self], self._seconds)
+        return took
 
     def _at_once(self) -> float:
         start = time.perf_counter()
@@ -150,6 +155,22 @@ class Creator:
             "ownerReferences": [controlled_by(self._owner)],
         }
         return {**self._like, "metadata": metadata}
+
+
+def create_alternately(creators: Sequence[Creator], seconds: float) -> list[list[float]]:
+    """
+    Create pods at a steady rate, one of each creator in turn.
+
+    Returns:
+        Seconds of each creation, by creator: what others on the machine do is the same for all.
+    """
+    took: list[list[float]] = [[] for _ in creators]
+    start = time.perf_counter()
+    for number in range(max(len(creators), int(seconds * STEADY))):
+        # Only the clock is waited for, so that the rate is the configured one.
+        time.sleep(max(0.0, start + number / STEADY - time.perf_counter()))
+        took[number % len(creators)].append(creators[number % len(creators)].create())
+    return took
 
 
 @contextmanager

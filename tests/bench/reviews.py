@@ -105,6 +105,13 @@ def reference() -> Json:
     return review
 
 
+def reference_pod() -> Json:
+    """The pod of 9 KB, without what a Creator of pods writes itself."""
+    pod: Json = reference()["request"]["object"]
+    kept = {key: pod["metadata"][key] for key in ("annotations", "managedFields")}
+    return {**pod, "metadata": kept}
+
+
 def _edited(edit: Callable[[Json], None] | None = None, count: int = UIDS) -> tuple[bytes, ...]:
     """The reference review with its request edited, as compact as Go writes it, under many uids."""
     review = reference()

@@ -9,7 +9,7 @@ import pytest
 from tests.bench import filling
 from tests.bench.cpu import choose_cores
 from tests.bench.creations import admission_policy
-from tests.bench.creator import LABELS, Creator, in_force
+from tests.bench.creator import LABELS, Creator, create_alternately, in_force
 from tests.bench.live import LiveCluster
 from tests.bench.load import LoadError
 from tests.bench.servers import EVENSPREAD
@@ -47,6 +47,17 @@ def test_without_a_webhook_none_is_measured(live: LiveCluster) -> None:
 
     assert turn.webhook == 0
     assert live.plane.api.items("v1", "Pod", creator.namespace)
+
+
+def test_creations_alternate_between_namespaces(live: LiveCluster) -> None:
+    creators = [Creator(live, 0.1, labels={"number": str(number)}) for number in range(2)]
+
+    took = create_alternately(creators, 0.1)
+
+    assert [len(seconds) for seconds in took] == [3, 2]
+    assert len(create_alternately(creators, 0)[1]) == 1
+    namespaces = live.plane.api.items("v1", "Namespace", labelSelector="number")
+    assert [made["metadata"]["name"] for made in namespaces] == [c.namespace for c in creators]
 
 
 def test_pods_must_get_the_constraints_that_are_wanted(live: LiveCluster) -> None:

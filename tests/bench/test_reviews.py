@@ -93,3 +93,10 @@ def test_the_namespace_has_as_many_services_as_requested() -> None:
     items = servers.cluster(5_000)["items"]
 
     assert sum(item["kind"] == "Service" for item in items) == 5_000
+
+
+def test_the_pod_is_as_long_as_the_reference_pod_and_has_no_constraints() -> None:
+    pod = reviews.reference_pod()
+
+    assert len(json.dumps(pod)) > 8_000
+    assert "topologySpreadConstraints" not in pod["spec"]

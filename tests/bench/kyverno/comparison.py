@@ -69,7 +69,7 @@ def compare(
         LoadError: Pods get other constraints than those that evenspread writes.
         ToolError: Helm, which renders evenspread's chart, has not been built.
     """
-    creator = Creator(live, seconds, pod=reference_pod(), services=services, dry_run=True)
+    creator = Creator(live, seconds, pod=reviews.reference_pod(), services=services, dry_run=True)
     with Kyverno(live.plane, build) as kyverno:
         injectors = _injectors(live, creator, kyverno)
         measured = [Measurement(injector.name, [], []) for injector in injectors]
@@ -79,13 +79,6 @@ def compare(
                     measurement.turns.append(creator.take_turn(*injector.webhook))
                     measurement.resident.extend(map(cpu.resident_mib, injector.webhook))
     return measured
-
-
-def reference_pod() -> Json:
-    """Give the pod of 9 KB, without what the Creator writes itself."""
-    pod: Json = reviews.reference()["request"]["object"]
-    kept = {key: pod["metadata"][key] for key in ("annotations", "managedFields")}
-    return {**pod, "metadata": kept}
 
 
 def policies(name: str) -> list[Json]:

@@ -1,12 +1,11 @@
-"""The policies of the comparison, and the pod that they are tried with."""
+"""The policies of the comparison."""
 
-import json
 
 import pytest
 import yaml
 
 from tests.bench import servers
-from tests.bench.kyverno.comparison import POLICIES, policies, reference_pod
+from tests.bench.kyverno.comparison import POLICIES, policies
 from tests.controlplane.api import Json
 
 FILES = sorted(file.name for file in POLICIES.glob("*.yaml"))
@@ -49,10 +48,3 @@ def test_the_policy_for_services_reads_the_projection_of_its_entry() -> None:
     (context,) = policy["spec"]["rules"][0]["context"]
     name = f"{entry['metadata']['name']}.{projection['name']}"
     assert context["globalReference"]["name"] == name
-
-
-def test_the_pod_is_as_long_as_the_reference_pod_and_has_no_constraints() -> None:
-    pod = reference_pod()
-
-    assert len(json.dumps(pod)) > 8_000
-    assert "topologySpreadConstraints" not in pod["spec"]
