@@ -249,15 +249,15 @@ def test_new_nodes_have_the_resources_of_a_node() -> None:
     before = scenario(nodes)
     before = replace(before, cluster=dataclasses.replace(before.cluster, allocatable=allocatable))
 
-    after = before.with_nodes([*nodes[:1], node("n4")], like="n2")
+    after = before.with_nodes(nodes[:2]).change_nodes([node("n4")], like="n2")
 
-    assert [one.name for one in after.topology.nodes] == ["n1", "n4"]
+    assert [one.name for one in after.topology.nodes] == ["n1", "n2", "n4"]
     assert (after.cluster.allocatable["n1"], after.cluster.allocatable["n4"]) == (SMALL, ROOMY)
     assert before.cluster.allocatable.keys() == {"n1", "n2", "n3"}
 
 
 def test_new_nodes_beside_unknown_resources_are_unknown_too() -> None:
-    after = scenario([node("n1")]).with_nodes([node("n2")], like="n1")
+    after = scenario([node("n1")]).change_nodes([node("n2")], like="n1")
 
     assert after.cluster.allocatable == {}
 

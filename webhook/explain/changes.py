@@ -89,23 +89,21 @@ def find_changes(
     """
     if placement.passing:
         return ()
+    trials = ChangeTrials(scenario, placement)
     found = [
         change
         for candidates, most in searches
-        for change in islice(_try_candidates(candidates, scenario, placement), most)
+        for change in islice(_try(candidates(scenario, placement), trials), most)
     ]
     if found or searches is not CHANGE_SEARCHES:
         return tuple(found)
-    return tuple(islice(_try_candidates(remedies.combine_changes, scenario, placement), 1))
+    return tuple(islice(_try(remedies.combine_changes(scenario, placement), trials), 1))
 
 
-def _try_candidates(
-    candidates: Candidates, scenario: Scenario, placement: PodPlacement
-) -> Iterator[SuggestedChange]:
+def _try(candidates: Iterable[remedies.Edits], trials: ChangeTrials) -> Iterator[SuggestedChange]:
     """Yield the candidates that work, without those that contain a smaller one."""
     found: list[remedies.Edits] = []
-    trials = ChangeTrials(scenario, placement)
-    for edits in islice(candidates(scenario, placement), MOST_TRIALS):
+    for edits in islice(candidates, MOST_TRIALS):
         if not edits or _contains_one(edits, found) or not all(map(_is_writable, edits)):
             continue
         passing = trials.find_passing(edits)
@@ -115,7 +113,7 @@ def _try_candidates(
         if least is not edits:
             passing = trials.find_passing(least)
         found.append(least)
-        yield SuggestedChange(describe_change(least, scenario.names), least, passing)
+        yield SuggestedChange(describe_change(least, trials.names), least, passing)
 
 
 def _is_writable(edit: ScenarioEdit) -> bool:

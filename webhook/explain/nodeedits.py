@@ -21,9 +21,8 @@ class NodeEdit(ScenarioEdit, frozen=True):
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
-        nodes = scenario.topology.nodes
-        changed = (self.change(node) if node.name == self.node else node for node in nodes)
-        return scenario.with_nodes(changed)
+        node = scenario.cluster.nodes.get(self.node)
+        return scenario.change_nodes([self.change(node)]) if node else scenario
 
     @abstractmethod
     def change(self, node: Node) -> Node:
@@ -99,7 +98,7 @@ class AddNodes(ScenarioEdit, frozen=True):
         names = islice(_free_names(nodes), self.number)
         shared = shared_labels(nodes)
         added = (Node(name, {**shared, **self.labels, HOSTNAME: name}) for name in names)
-        return scenario.with_nodes((*nodes, *added), self.like)
+        return scenario.change_nodes(added, self.like)
 
 
 class RemoveNodes(ScenarioEdit, frozen=True, tag="without"):

@@ -75,14 +75,13 @@ class Scenario(msgspec.Struct, frozen=True):
         """
         return place.place_in_cluster(self.pod, self.spreads, self.cluster, known)
 
-    def with_nodes(self, nodes: Iterable[Node], like: str = "") -> "Scenario":
-        """
-        Return the scenario with other nodes.
+    def with_nodes(self, nodes: Iterable[Node]) -> "Scenario":
+        """Return the scenario with these nodes alone."""
+        return replace(self, cluster=self.cluster.with_nodes(nodes))
 
-        Args:
-            like: The node that new ones are like, as for ``SchedulingCluster.with_nodes``.
-        """
-        return replace(self, cluster=self.cluster.with_nodes(nodes, like))
+    def change_nodes(self, nodes: Iterable[Node], like: str = "") -> "Scenario":
+        """Return the scenario with changed nodes, as ``SchedulingCluster.change_nodes``."""
+        return replace(self, cluster=self.cluster.change_nodes(nodes, like))
 
     def change_pod(self, **changes: Any) -> "Scenario":
         """Return the scenario with other values of attributes of the pod."""

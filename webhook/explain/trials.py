@@ -6,57 +6,59 @@ stays as it is keeps its rejection by a filter that the edits do not concern. So
 much as there are nodes that may be affected.
 """
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from webhook.explain.remedies import Edits
 from webhook.explain.scenario import Scenario, apply_all
-from webhook.policy.placement.filters.run import LAST, FilterResult, NodeResults, filter_nodes
+from webhook.policy.placement.filters.run import LAST, NodeResults, filter_some
 from webhook.policy.placement.place import PodPlacement, find_passing
 
 
 class ChangeTrials:
-    """Trials in one scenario; each edit of the pod lets it pass filters, and never fail one."""
+    """
+    Trials in one scenario; each edit of the pod lets it pass filters, and never fail one.
+
+    Attributes:
+        names: The names of label keys in sentences.
+    """
 
     def __init__(self, scenario: Scenario, placement: PodPlacement) -> None:
         """Store the scenario and its placement."""
         self._scenario = scenario
-        self._others = placement.others
+        self.names = scenario.names
+        self._rejections = placement.refused
+        self._passing = placement.others.passing
+        self._rejected = defaultdict[str, list[str]](list)  # plugin -> names of nodes
+        for name, rejection in self._rejections.items():
+            self._rejected[rejection.plugin].append(name)
 
     def find_passing(self, edits: Edits) -> tuple[str, ...]:
         """Find the names of the nodes that pass after edits, in order."""
         changed = apply_all(edits, self._scenario)
-        others = self._filter_again(edits, changed)
+        lifted = frozenset[str]().union(*(edit.lifts for edit in edits))
+        others = self._filter_again(self._list_affected(lifted, changed), changed)
         return find_passing(changed.pod, changed.spreads, changed.cluster, others)
 
-    def _filter_again(self, edits: Edits, changed: Scenario) -> FilterResult:
+    def _filter_again(self, affected: Iterable[str], changed: Scenario) -> NodeResults:
         """Run the filters besides PodTopologySpread for the nodes that may be affected."""
-        lifted = frozenset[str]().union(*(edit.lifts for edit in edits))
-        is_same = changed.cluster is self._scenario.cluster
-        if is_same and not lifted:
-            return self._others
-        known = self._keep(lifted) if is_same else self._keep_nodes(lifted, changed)
-        return filter_nodes(changed.pod, (), changed.cluster, known)
+        nodes = [node for name in set(affected) if (node := changed.cluster.nodes.get(name))]
+        if not nodes:
+            return self._rejections
+        return {**self._rejections, **filter_some(changed.pod, (), changed.cluster, nodes)}
 
-    def _keep(self, lifted: Collection[str]) -> NodeResults:
-        """Keep the results in the same cluster but for rejections that may be lifted."""
-        rejections = self._others.rejections
-        results = ((name, rejections.get(name)) for name in self._scenario.cluster.nodes)
-        return {
-            name: found for name, found in results if found is None or found.plugin not in lifted
-        }
-
-    def _keep_nodes(self, lifted: Collection[str], changed: Scenario) -> NodeResults:
+    def _list_affected(self, lifted: Iterable[str], changed: Scenario) -> Iterator[str]:
         """
-        Keep the rejections of nodes that are the same as before, likewise.
+        Yield the names of nodes whose results may be other ones; names may recur.
 
         Other nodes, or other labels of them, change where affinity to pods is satisfied.
         """
-        before, rejections = self._scenario.cluster.nodes, self._others.rejections
-        return {
-            node.name: found
-            for node in changed.topology.nodes
-            if node is before.get(node.name)
-            and (found := rejections.get(node.name)) is not None
-            and found.plugin not in lifted
-            and found.plugin != LAST
-        }
+        for plugin in lifted:
+            yield from self._rejected[plugin]
+        if changed.cluster is not self._scenario.cluster:
+            yield from self._rejected[LAST]
+            yield from self._passing
+            before = self._scenario.cluster.nodes
+            for name, node in changed.cluster.nodes.items():
+                if node is not before.get(name):
+                    yield name

@@ -7,7 +7,6 @@ Nodes of one machine type differ by some KiB, so that nodes with similar resourc
 from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
-from operator import itemgetter
 from typing import TypeAlias
 
 from webhook.explain.scenario import Scenario
@@ -71,14 +70,16 @@ def _fits_anew(name: str, scenario: Scenario) -> bool:
 def _list_kinds(names: Iterable[str], scenario: Scenario) -> list[list[str]]:
     """List the kinds of nodes, the most common first; each is the names, the smallest first."""
     allocatable = scenario.cluster.allocatable
+    alike: dict[_Amounts, list[str]] = {}
+    for name in names:
+        alike.setdefault(_list_amounts(allocatable[name]), []).append(name)
     kinds: list[tuple[_Amounts, list[str]]] = []
-    amounts_of = ((_list_amounts(allocatable[name]), name) for name in names)
-    for amounts, name in sorted(amounts_of, key=itemgetter(0)):
+    for amounts, some in sorted(alike.items()):
         kind = next((kind for least, kind in kinds if _are_similar(least, amounts)), None)
         if kind is None:
-            kinds.append((amounts, [name]))
+            kinds.append((amounts, some))
         else:
-            kind.append(name)
+            kind += some
     return sorted((kind for _, kind in kinds), key=len, reverse=True)
 
 

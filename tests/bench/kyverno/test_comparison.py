@@ -1,6 +1,5 @@
 """The policies of the comparison."""
 
-
 import pytest
 import yaml
 

@@ -405,7 +405,7 @@ def test_all_filters_place_a_pod_in_their_order() -> None:
     assert found.refused == {"n1": ANTI_AFFINITY, "n2": CORDON, "n4": ANTI_AFFINITY}
     assert found.result.rejections == {"n1": EXCEEDED_SKEW, "n2": CORDON, "n4": ANTI_AFFINITY}
     assert found.result == filter_nodes(incoming, spreads.hard, scene)
-    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+    assert find_passing(incoming, spreads, scene, found.refused) == found.passing
 
 
 def test_pods_that_are_nominated_for_a_node_count_there() -> None:
@@ -425,7 +425,7 @@ def test_pods_that_are_nominated_for_a_node_count_there() -> None:
     assert found.passing == ("n2", "n3")
     assert found.statuses["n1"].skew == 2
     assert found.result == filter_nodes(incoming, spreads.hard, scene)
-    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+    assert find_passing(incoming, spreads, scene, found.refused) == found.passing
 
 
 @pytest.mark.parametrize("nominated", [0, 1])
@@ -439,7 +439,7 @@ def test_only_nodes_that_keep_the_constraints_pass(nominated: int) -> None:
     found = place_in_cluster(incoming, spreads, scene)
 
     assert found.passing == ("n2",)
-    assert find_passing(incoming, spreads, scene, found.others) == found.passing
+    assert find_passing(incoming, spreads, scene, found.refused) == found.passing
 
 
 def test_without_a_node_for_the_other_filters_nothing_passes() -> None:
@@ -449,6 +449,4 @@ def test_without_a_node_for_the_other_filters_nothing_passes() -> None:
     scene = SchedulingCluster(topology, placed=placed_pods)
     spreads = resolve_constraints((HARD_1,), WEB, IN_FORCE)
 
-    others = FilterResult((), {"1": TAINT})
-
-    assert find_passing(FilterPod("shop", WEB), spreads, scene, others) == ()
+    assert find_passing(FilterPod("shop", WEB), spreads, scene, {"1": TAINT}) == ()

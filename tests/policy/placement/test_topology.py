@@ -86,3 +86,33 @@ def test_the_order_of_nodes_does_not_matter(nodes: list[Node], random: Random) -
     answers = [Topology(order).domains(ZONE, (ZONE,), Demands()) for order in (nodes, shuffled)]
 
     assert answers[0] == answers[1]
+
+
+def in_order(domains: Domains) -> list[object]:
+    return [domains.key, *(list(part.items()) for part in (domains.values, domains.sizes)), domains]
+
+
+@given(node_lists(), node_lists(), node_lists(), st.sampled_from(KEYS), demands)
+def test_changed_nodes_form_the_domains_that_they_form_by_themselves(
+    nodes: list[Node], some: list[Node], more: list[Node], key: str, required: Demands
+) -> None:
+    before = Topology(nodes)
+    by_name = {one.name: one for one in (*nodes, *some, *more)}
+
+    changed = before.change(some).change(more)
+
+    assert changed.nodes == Topology(by_name.values()).nodes
+    assert changed.by_name == by_name
+    for keys in ((key,), (), (key, ZONE)):
+        anew = Topology(by_name.values()).domains(key, keys, required)
+        assert in_order(changed.domains(key, keys, required)) == in_order(anew)
+    assert before.nodes == tuple(nodes)
+
+
+def test_a_changed_node_stays_in_its_place() -> None:
+    changed = Topology(NODES).change([node("n1", "a", rack="r1"), node("n5", "b")])
+
+    domains = changed.domains(ZONE, (ZONE,), Demands(tolerations=None))
+
+    assert list(domains.values) == ["n1", "n2", "n4", "n5"]
+    assert domains.sizes == {"a": 2, "b": 2}

@@ -91,6 +91,8 @@ def find_untolerated(
 
     Source: helpers.go ``FindMatchingUntoleratedTaint``.
     """
+    if not taints:  # as most nodes
+        return None
     excluding = (taint for taint in taints if taint.effect in EXCLUDING)
     untolerated = (
         taint for taint in excluding if not any(tolerates(t, taint) for t in tolerations)

@@ -158,15 +158,15 @@ def place_pod(
 
 
 def find_passing(
-    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster, others: FilterResult
+    pod: FilterPod, spreads: SpreadConstraints, cluster: SchedulingCluster, others: NodeResults
 ) -> tuple[str, ...]:
     """
     Find the names of the nodes that pass all filters, in order.
 
     Args:
-        others: The result of the filters other than PodTopologySpread.
+        others: The results of the filters other than PodTopologySpread; nodes without one pass.
     """
-    left = [node for node in cluster.topology.nodes if node.name not in others.rejections]
+    left = [node for node in cluster.topology.nodes if others.get(node.name) is None]
     tallies = tally_pods(pod, spreads.hard, cluster.topology, cluster.placed.census) if left else ()
     passing = [node for node in left if filter_node(node, tallies).passes]
     known = _filter_with_nominated(pod, spreads.hard, cluster, passing)

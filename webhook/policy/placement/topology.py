@@ -48,13 +48,30 @@ class Topology:
     """
     The nodes of a cluster at one moment, with a cache of the domains they form.
 
-    The nodes never change. To try other nodes build another Topology, which costs nothing.
+    The nodes never change. To try other nodes build another Topology, which costs nothing; with
+    ``change`` it uses what is known of these nodes.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes = tuple(nodes)
         self.domains = lru_cache(maxsize=CACHED_DOMAINS)(self._find_domains)
         self._split = lru_cache(maxsize=CACHED_DOMAINS)(self._split_nodes)
+        self._before: Topology | None = None
+        self._changed: Mapping[str, Node] = {}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Node]:
+        """The nodes by name, in order."""
+        return {node.name: node for node in self.nodes}
+
+    def change(self, nodes: Iterable[Node]) -> "Topology":
+        """Return the topology with other nodes instead of those of the same names, and new ones."""
+        # Changes of changes refer to the first topology, so that none of them is a long way off.
+        before, changed = self._before or self, {node.name: node for node in nodes}
+        changed = {**self._changed, **changed}
+        topology = Topology({**before.by_name, **changed}.values())
+        topology._before, topology._changed = before, changed
+        return topology
 
     def schedulable(self, demands: Demands) -> "Topology":
         """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
@@ -83,9 +100,38 @@ class Topology:
 
         Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
         """
+        if self._before:
+            known = self._before.domains(key, required, demands)
+            if changed := self._change_domains(known, required, demands):
+                return changed
         eligible, left_out = self._split(required, demands)
         values = {node.name: node.labels.get(key, "") for node in eligible}
         return Domains(key, values, dict(Counter(values.values())), left_out)
+
+    def _change_domains(
+        self, known: Domains, required: tuple[str, ...], demands: Demands
+    ) -> Domains | None:
+        """
+        Find the domains by those of the nodes before the change.
+
+        Returns:
+            None if a node counts in another domain than before, or only before or after the change:
+            then nodes and domains may have another order.
+        """
+        added, left_out = dict[str, str](), dict(known.left_out)
+        for name, node in self._changed.items():
+            rejection = _find_ineligibility(node, required, demands)
+            value = node.labels.get(known.key, "") if rejection is None else None
+            if name in known.values or name in left_out:
+                if value != known.values.get(name):
+                    return None
+            elif value is not None:
+                added[name] = value
+            if rejection is not None:
+                left_out[name] = rejection
+        sizes = Counter(known.sizes)
+        sizes.update(added.values())
+        return Domains(known.key, {**known.values, **added}, dict(sizes), left_out)
 
     def _split_nodes(
         self, required: tuple[str, ...], demands: Demands
@@ -98,9 +144,7 @@ class Topology:
         eligible: list[Node] = []
         left_out: dict[str, NodeRejection] = {}
         for node in self.nodes:
-            # A cordon is not looked at: kube-scheduler counts cordoned nodes, and a constraint
-            # leaves them out only by nodeTaintsPolicy Honor and the taint that comes with it.
-            rejection = _find_missing_key(node, required) or find_mismatch(node, demands)
+            rejection = _find_ineligibility(node, required, demands)
             if rejection is None:
                 eligible.append(node)
             else:
@@ -111,6 +155,14 @@ class Topology:
 def carries_keys(node: Node, keys: tuple[str, ...]) -> bool:
     """Whether a node has every key among its labels."""
     return _find_missing_key(node, keys) is None
+
+
+def _find_ineligibility(
+    node: Node, required: tuple[str, ...], demands: Demands
+) -> NodeRejection | None:
+    # A cordon is not looked at: kube-scheduler counts cordoned nodes, and a constraint leaves them
+    # out only by nodeTaintsPolicy Honor and the taint that comes with it.
+    return _find_missing_key(node, required) or find_mismatch(node, demands)
 
 
 def _find_missing_key(node: Node, keys: tuple[str, ...]) -> NodeRejection | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 
 from webhook.policy.api.versions import NEWEST_VERSION, Version
 from webhook.policy.model import Node
@@ -45,26 +45,31 @@ class SchedulingCluster:
         default_factory=dict[str, Sequence[FilterPod]]
     )
 
-    @cached_property
+    @property
     def nodes(self) -> Mapping[str, Node]:
         """The nodes by name."""
-        return {node.name: node for node in self.topology.nodes}
+        return self.topology.by_name
 
     def usage(self, node: str) -> NodeUsage:
         """Return what the pods of a node take, with those that are nominated for it."""
         nominated = self.nominated.get(node, ())
         return reduce(lambda usage, pod: usage.plus(pod, 1), nominated, self.placed.usage(node))
 
-    def with_nodes(self, nodes: Iterable[Node], like: str = "") -> "SchedulingCluster":
+    def with_nodes(self, nodes: Iterable[Node]) -> "SchedulingCluster":
+        """Return the cluster with these nodes alone; new ones have room for any pod."""
+        return replace(self, topology=Topology(nodes))
+
+    def change_nodes(self, nodes: Iterable[Node], like: str = "") -> "SchedulingCluster":
         """
-        Return the cluster with other nodes.
+        Return the cluster with other nodes instead of those of the same names, and with new ones.
 
         Args:
             like: The node whose resources new ones have, and whose DaemonSets have pods on them.
                 If its resources are not known, new nodes have room for any pod.
         """
-        topology = Topology(nodes)
-        new = [node.name for node in topology.nodes if node.name not in self.nodes]
+        changed = {node.name: node for node in nodes}
+        topology = self.topology.change(changed.values())
+        new = [name for name in changed if name not in self.nodes]
         if not new or like not in self.allocatable:
             return replace(self, topology=topology)
         allocatable = {**self.allocatable, **dict.fromkeys(new, self.allocatable[like])}

@@ -30,12 +30,12 @@ class Resources(msgspec.Struct, frozen=True, gc=False):
     @property
     def amounts(self) -> dict[str, int]:
         """The name of a resource -> its amount, without the number of pods."""
-        return {
+        amounts = {
             "cpu": self.milli_cpu,
             "memory": self.memory,
             "ephemeral-storage": self.ephemeral_storage,
-            **dict(sorted(self.scalars.items())),
         }
+        return amounts | dict(sorted(self.scalars.items())) if self.scalars else amounts
 
     def plus(self, other: "Resources", times: int = 1) -> "Resources":
         """Add other resources some times; -1 subtracts them."""

@@ -8,7 +8,7 @@ Source: pkg/scheduler/schedule_one.go ``findNodesThatFitPod``; framework/runtime
 ``RunPreFilterPlugins``, ``RunFilterPlugins``; apis/config/v1/default_plugins.go.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -211,14 +211,7 @@ def filter_nodes(
     """
     filters = prepare_filters(pod, hard, cluster)
     known = NOTHING_KNOWN if filters.rejection else known
-
-    def reject(node: Node) -> FilterRejection | None:
-        if node.name not in cluster.nominated or filters.rejection:
-            return filters.reject(node)
-        beside_nominated = add_nominated(cluster, node.name)
-        fuller = prepare_filters(pod, hard, beside_nominated, cluster)
-        return fuller.reject(node) or filters.reject(node)
-
+    reject = _reject_beside_nominated(filters, pod, hard, cluster)
     results = {
         node.name: known[node.name] if node.name in known else reject(node)
         for node in cluster.topology.nodes
@@ -228,3 +221,35 @@ def filter_nodes(
         {name: rejection for name, rejection in results.items() if rejection is not None},
         filters.rejection,
     )
+
+
+def filter_some(
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+    nodes: Iterable[Node],
+) -> NodeResults:
+    """Filter some nodes of a cluster, as ``filter_nodes`` filters all."""
+    filters = prepare_filters(pod, hard, cluster)
+    reject = _reject_beside_nominated(filters, pod, hard, cluster)
+    return {node.name: reject(node) for node in nodes}
+
+
+def _reject_beside_nominated(
+    filters: PodFilters,
+    pod: FilterPod,
+    hard: tuple[SpreadConstraint, ...],
+    cluster: SchedulingCluster,
+) -> Check:
+    """Let a node be filtered with the pods that are nominated for it, and without them."""
+    if not cluster.nominated or filters.rejection:
+        return filters.reject
+
+    def reject(node: Node) -> FilterRejection | None:
+        if node.name not in cluster.nominated:
+            return filters.reject(node)
+        beside_nominated = add_nominated(cluster, node.name)
+        fuller = prepare_filters(pod, hard, beside_nominated, cluster)
+        return fuller.reject(node) or filters.reject(node)
+
+    return reject
