@@ -190,6 +190,13 @@ NEAREST: dict[str, tuple[str, list[str], str]] = {
     "nothing like it": ("shelf", CLOUD, ""),
     "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
     "no keys": ("zone", [], ""),
+    "a dot instead of the slash": ("kubernetes.io.hostname", CLOUD, HOSTNAME),
+    "a dot instead of the slash of a well-known key": ("topology.kubernetes.io.zone", CLOUD, ZONE),
+    "a dot and a letter too much": ("topology.kubernetes.io.zones", CLOUD, ZONE),
+    "a slash at the end": ("topology.kubernetes.io/zone/", CLOUD, ZONE),
+    "a slash at the start": ("/zone", CLOUD, ZONE),
+    "a slash instead of a dot": ("topology/kubernetes.io/zone", CLOUD, ZONE),
+    "another name with the same prefix": ("topology.kubernetes.io.rack", CLOUD[:3], ""),
     "a key that is too long for one": ("zone" * 100, CLOUD, ""),
 }  # fmt: skip
 

@@ -46,7 +46,8 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     ),
     "on no node, and none like it": (
         judged(spread(topologyKey="rack")), THREE,
-        'topologyKey "rack" is on no node', 'topologyKey "rack" is on no node',
+        'topologyKey "rack" is on no node, and is like none of their labels',
+        'topologyKey "rack" is on no node, and is like none of their labels',
     ),
     "not on all, and hard": (
         judged(spread()), UNZONED,
@@ -86,7 +87,8 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
     ),
     "on no node, and the pods bypass the scheduler": (
         judged(spread(topologyKey="rack"), nodeName="a1"), THREE,
-        'topologyKey "rack" is on no node', 'topologyKey "rack" is on no node',
+        'topologyKey "rack" is on no node, and is like none of their labels',
+        'topologyKey "rack" is on no node, and is like none of their labels',
     ),
     "the one zone of a cluster": (judged(spread()), ONE_ZONE, "", ""),
     "no key": (judged(spread(topologyKey="")), THREE, "", ""),

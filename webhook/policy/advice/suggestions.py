@@ -5,7 +5,7 @@ Selectors for the pods of a subject and no others, and the topology key that a m
 resembles. How to replace running pods is the subject of ``restarts``.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 
@@ -137,6 +137,7 @@ WELL_KNOWN = (ZONE, REGION, HOSTNAME)
 KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
 MOST_KEYS = 200  # label keys of nodes that a misspelled one is compared with, some 5 us each
 KEY_SIMILARITY = 0.75  # of a name and one that it was misspelled from, 0 to 1
+WHOLE_SIMILARITY = 0.9  # of whole keys, which share their prefixes
 
 
 def nearest_key(key: str, keys: Collection[str]) -> str:
@@ -144,18 +145,30 @@ def nearest_key(key: str, keys: Collection[str]) -> str:
     Find the label that a topology key, which no node has, was probably meant to be.
 
     Returns:
-        The label whose name, after the prefix, is equal or differs in few letters; empty if there
-        is none.
+        The label whose name, after the prefix, is equal or differs in few letters; else one that
+        differs in few letters as a whole, a slash being as good as a dot; empty if there is none.
     """
     if len(key) > KEY_CHARACTERS:
         return ""
     known = [label for label in WELL_KNOWN if label in keys]
     known += [label for label in islice(keys, MOST_KEYS) if label not in known]
-    names = get_close_matches(_name_of(key), map(_name_of, known), 1, KEY_SIMILARITY)
-    meant = [label for label in known if _name_of(label) in names]
+    key = key.strip("/")
+    meant = _list_near(key, known, _name_of, KEY_SIMILARITY)
+    meant = meant or _list_near(key, known, _join_parts, WHOLE_SIMILARITY)
     if "/" in key:  # the prefix distinguishes labels of the same name
         return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
     return meant[0] if meant else ""
+
+
+def _list_near(
+    key: str, known: Sequence[str], shorten: Callable[[str], str], similarity: float
+) -> list[str]:
+    nearest = get_close_matches(shorten(key), map(shorten, known), 1, similarity)
+    return [label for label in known if shorten(label) in nearest]
+
+
+def _join_parts(key: str) -> str:
+    return key.replace("/", ".")
 
 
 def _name_of(key: str) -> str:

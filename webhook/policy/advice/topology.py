@@ -73,7 +73,7 @@ def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[s
         return f"is on no node; {meant} is", member("topologyKey", meant)
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and repeated is None
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
-    return "is on no node", instead
+    return "is on no node, and is like none of their labels", instead
 
 
 def _find_repeated(key: str, index: int, subject: Subject) -> int | None:
