@@ -40,7 +40,18 @@ EXHAUSTED = budget(1, 4, is_exhausted=True)
 NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
     "none": (Situation(UNEVEN), {}),
     "pending": (Situation([*UNEVEN, pending()]), {NoteKind.PENDING: ("shop/web-9",)}),
-    "pending, but all hold": (Situation([*EVEN, pending()]), {}),
+    "pending, but all hold": (
+        Situation([*EVEN, pending()]),
+        {NoteKind.PENDING: ("shop/web-9",)},
+    ),
+    "pending without constraints": (
+        Situation([*EVEN, workload_pod("api-1", "", labels={"app": "api"})]),
+        {},
+    ),
+    "fewer pods than replicas, but all hold": (
+        Situation([replace(one, missing=1) for one in EVEN]),
+        {NoteKind.MISSING: ("Deployment/web in shop",)},
+    ),
     "counts other pods": (
         Situation([*web_pods({"a1": 1, "b1": 1}, spread_over(), FOREIGN), *API]),
         {NoteKind.FOREIGN: ("Deployment/web in shop",)},

@@ -62,8 +62,10 @@ def find_notes(
     counted = [one for one in pods if any(goal.counts(one.pod) for goal in uneven)]
     families = list(find_families(pods, find_label_keys(pods, cluster)))
     names = {
-        NoteKind.PENDING: tuple(_name(one) for one in counted if not one.pod.node_name),
-        NoteKind.MISSING: tuple(_list_workloads(one for one in counted if one.missing > 0)),
+        NoteKind.PENDING: tuple(_name(one) for one in pods if _is_waiting(one, uneven)),
+        NoteKind.MISSING: tuple(
+            _list_workloads(one for one in pods if one.missing > 0 and one.spreads.by_index)
+        ),
         NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
@@ -73,6 +75,14 @@ def find_notes(
         NoteKind.BUDGET_STATUS: tuple(_find_refusing(counted, budgets)),
     }
     return tuple(PlanNote(kind, found) for kind, found in names.items() if found)
+
+
+def _is_waiting(one: WorkloadPod, uneven: Sequence[SpreadGoal]) -> bool:
+    """Whether a pod without a node has constraints, or counts for one that does not hold."""
+    has_constraints = one.is_spread and bool(one.spreads.by_index)
+    return not one.pod.node_name and (
+        has_constraints or any(goal.counts(one.pod) for goal in uneven)
+    )
 
 
 def _name(one: WorkloadPod) -> str:

@@ -136,7 +136,8 @@ def summarize_plan(plan: RebalancePlan) -> str:
         return "no pod has constraints that a rebalancing can restore"
     left = "; ".join(_count_missed(plan))
     if not plan.steps:
-        rest = "every other constraint holds" if plan.notes else "every constraint holds"
+        is_uneven = any(note.kind is NoteKind.FOREIGN for note in plan.notes)
+        rest = "every other constraint holds" if is_uneven else "every constraint holds"
         return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"
     most = "" if plan.is_certain else "more may be necessary"
