@@ -417,7 +417,21 @@ LEFT = {
         cluster=OTHER,
     ),
     "TSC101: other labels": LeftCase(
-        "TSC101", listed(entry(labelSelector="{matchLabels: {run: web}}")), "other labels"
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {run: web}}")),
+        "its pods have no label run: add it to them, or select others",
+    ),
+    "TSC101: a label that identifies the pods is not named": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {tier: back}}")),
+        "it does not name app, which identifies its pods",
+        labels="{app: web, tier: front}",
+    ),
+    "TSC101: another value of another label": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {app: web, tier: back}}")),
+        "its pods have another tier: which is meant cannot be known",
+        labels="{app: web, tier: front}",
     ),
     "TSC101: expressions": LeftCase(
         "TSC101",

@@ -4,6 +4,7 @@ Remedies for the pods that a constraint counts: its label selector, and matchLab
 Every selector that these remedies write selects the object's own pods.
 """
 
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
@@ -11,6 +12,7 @@ from webhook.fix.finding import FindingContext
 from webhook.policy.advice.counting import may_add, other_workloads, values_of
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
+from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
@@ -82,10 +84,20 @@ def correct_selector(context: FindingContext) -> Solution:
     others = {key: value for key, value in pairs.items() if key not in naming}
     required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     if not required <= pairs.keys() or not has_pairs(context.subject.labels, others):
-        return FixObstacle("it uses other labels than those that identify the pods")
+        return FixObstacle(_compare_keys(context.subject, pairs, required))
     if survey and (counted := other_workloads(context.subject, selector, survey)):
         return FixObstacle(f"it selects the pods of {min(counted)}, which may be intended")
     return (_put_pairs(context, {**pairs, **naming}),)
+
+
+def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:
+    """Say why it cannot be known which pods a selector of other labels should select."""
+    if absent := [key for key in pairs if key not in subject.labels]:
+        return f"its pods have no label {join_names(absent)}: add it to them, or select others"
+    if lacking := [key for key in required if key not in pairs]:
+        return f"it does not name {join_names(lacking)}, which identifies its pods"
+    wrong = [key for key in pairs if pairs[key] != subject.labels[key]]
+    return f"its pods have another {join_names(wrong)}: which is meant cannot be known"
 
 
 def correct_operator(context: FindingContext) -> Solution:
