@@ -110,10 +110,13 @@ def test_a_revision_that_the_selector_has_without_a_value_is_to_be_moved() -> No
     assert violation.instead == f"# move {HASH} from labelSelector to matchLabelKeys"
 
 
-def test_the_hash_is_added_to_the_keys_there_are() -> None:
-    (violation,) = check_rule("TSC107", deployed(spread(matchLabelKeys=["app"])), admission())
+def test_the_hash_is_added_to_the_keys_there_are_but_for_those_that_are_refused() -> None:
+    keys = ["tier", "app", "tier"]  # by TSC008, as the selector has app
+    judged = deployed(spread(matchLabelKeys=keys), labels={"app": "web", "tier": "front"})
 
-    assert violation.instead == f"matchLabelKeys: [app, {HASH}]"
+    (violation,) = check_rule("TSC107", judged, admission())
+
+    assert violation.instead == f"matchLabelKeys: [tier, {HASH}]"
 
 
 @pytest.mark.parametrize("keys", [[], [HASH]], ids=str)

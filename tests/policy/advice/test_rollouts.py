@@ -53,9 +53,9 @@ def argo(**strategy: Any) -> Subject:
 STOPPING: dict[str, tuple[Subject, list[Node], str]] = {
     "uneven zones and nodes": (web(), UNEVEN, f"matchLabelKeys: [{HASH}]"),
     "the other way round": (web(HOST, spread()), UNEVEN, f"matchLabelKeys: [{HASH}]"),
-    "further keys": (
+    "further keys, which the selector has": (
         web(spread(), {**HOST, "matchLabelKeys": ["app"]}), UNEVEN,
-        f"matchLabelKeys: [app, {HASH}]",
+        f"matchLabelKeys: [{HASH}]",
     ),
     "as many pods more as there are": (
         web(strategy=limits(maxSurge="100%", maxUnavailable=0)), UNEVEN,

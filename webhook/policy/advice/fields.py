@@ -70,9 +70,10 @@ def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[
 
 def suggest_revision(constraint: Constraint, subject: Subject) -> str:
     """Suggest matchLabelKeys that count each revision apart; labelSelector must not have them."""
-    keys = [key for key in correct_keys(constraint, subject) if key]
+    own, selecting = correct_keys(constraint, subject), selected_keys(constraint.label_selector)
+    keys = [key for key in dict.fromkeys(own) if key and key not in selecting]  # as TSC008 wants
     missing = [key for key in list_revision_keys(subject) if key not in keys]
-    selected = selected_keys(constraint.label_selector).intersection(missing)
+    selected = selecting.intersection(missing)
     if selected:
         return f"# move {', '.join(sorted(selected))} from labelSelector to matchLabelKeys"
     return member("matchLabelKeys", [*keys, *missing])
