@@ -10,13 +10,16 @@ from msgspec.structs import replace
 
 from tests.build import NAMESPACE, Json, policy, profile, spread
 from tests.policy.advice.subjects import (
+    GPU,
     ONE_ZONE,
     ROLLOUT,
+    TAINTED_C,
     THREE,
     admission,
     audit,
     check_rule,
     deployed,
+    node,
     subject,
     workload,
     zones,
@@ -53,6 +56,12 @@ def test_a_scale_down_that_can_break_a_hard_constraint() -> None:
     assert violation.instead == "# in the profile of these pods: scaleDown: KeepSpread"
 
 
+def test_tainted_domains_have_no_pods_to_remove() -> None:
+    (violation,) = check_rule("TSC118", scaled(spread()), audit(TAINTED_C))
+
+    assert "the skew can become 6, maxSkew is 1" in violation.problem
+
+
 SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "no autoscaler": (scaled(spread(), scaling=None), THREE),
     "one that never scales down": (scaled(spread(), scaling=ReplicaRange(6, 6, HPA)), THREE),
@@ -65,6 +74,9 @@ SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "a soft constraint": (scaled(spread(whenUnsatisfiable="ScheduleAnyway")), THREE),
     "no constraint": (scaled(), THREE),
     "one domain": (scaled(spread()), ONE_ZONE),
+    "one domain that its pods can go to": (
+        scaled(spread()), [*ONE_ZONE, node("c1", "zone-c", GPU)]
+    ),
     "fewer domains than minDomains": (scaled(spread(minDomains=5)), THREE),
     "a node for each pod": (
         scaled(spread(topologyKey=HOSTNAME), scaling=ReplicaRange(1, 6, HPA)), THREE

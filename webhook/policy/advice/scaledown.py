@@ -93,13 +93,18 @@ def _needs_ranks(subject: Subject, context: AdviceContext) -> bool:
 
 
 def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceContext) -> int:
-    """Count the domains; where no Node is known, suppose a usual number, but one node for a pod."""
-    cluster = context.cluster
+    """
+    Count the domains that pods can go to.
+
+    Where no Node is known, suppose a usual number, but one node for a pod.
+    """
+    cluster, key = context.cluster, spread.topology_key
     if cluster is None or not cluster.topology.nodes:
-        return 0 if spread.topology_key == HOSTNAME else max(USUAL_DOMAINS, spread.min_domains)
+        return 0 if key == HOSTNAME else max(USUAL_DOMAINS, spread.min_domains)
+    reached = cluster.lasting_domains(key, (key,), subject.demands).sizes
     tallies = cluster.tallies(next_pod(subject), subject.constraints, context.gates)
     found = (tally for tally in tallies if tally.spread.index == spread.index)
-    return max((len(tally.domains.sizes) for tally in found), default=0)
+    return max((len(tally.domains.sizes.keys() & reached) for tally in found), default=0)
 
 
 def _describe(
