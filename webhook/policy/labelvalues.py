@@ -99,6 +99,8 @@ def renew_labels(
         The labels with the smallest number that no pod has in its value, at the end of the value.
     """
     own = {key: labels[key] for key in unique if key in labels}
+    if not own:
+        return {**labels}
     taken = {_split(pod.get(key, ""))[1] for pod in others for key in own}
     number = next(one for one in count() if one not in taken)
     return {**labels, **{key: f"{_split(value)[0]}{number}" for key, value in own.items()}}

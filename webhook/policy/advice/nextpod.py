@@ -61,13 +61,14 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         yield from _report_no_node(subject, cluster)
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
-    nodes = [node for node in cluster.topology.nodes if find_rejection(node, pod.demands) is None]
-    if subject.constraints and not nodes:
+    reached = cluster.topology.reachable("", (), pod.demands).values
+    if subject.constraints and not reached:
         yield from report_unready(subject, context)
         return
     if not tallies or accepts_pod(tallies, pod.demands, cluster):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
+    nodes = [node for node in cluster.topology.nodes if node.name in reached]
     rejected = Counter(
         tally.spread.topology_key for node in nodes for tally in tallies if _rejects(tally, node)
     )

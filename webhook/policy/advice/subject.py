@@ -332,7 +332,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
         The labels of its pods, and possibly more constraints, are in the object it is merged into.
         """
-        return self.kind in SELECTOR_REQUIRED and not self.next_labels
+        return self.kind in SELECTOR_REQUIRED and not (self.labels or self.next_labels)
 
     @property
     def is_bare(self) -> bool:
