@@ -32,7 +32,7 @@ from tests.bench.servers import Server
 MANY = 5_000  # Services in one namespace, by default; few clusters have as many in all
 
 AGAINST_FLOOR = {
-    "mutate: two defaults injected": (reviews.injected(), Must(1.8)),
+    "mutate: two defaults injected": (reviews.injected(), Must(1.5)),
     "mutate: each of another ReplicaSet": (reviews.churning(), Must(1.8)),
     "validate: three constraints": (reviews.validated(), Must(1.6)),
     "validate: three with every field": (reviews.validated_in_full(), Must(1.6)),
@@ -46,7 +46,7 @@ REFUSAL = Must(0.2)  # CPU of a refused call, as a multiple of that of an answer
 GROWTH = Must(1.1)  # CPU a call with many Services, as a multiple of that with one
 FASTER_THAN_PEER = Must(9, at_least=True)  # calls a second, each on one core
 TAIL = Must(5)  # p99 as a multiple of p50
-MEMORY = Must(64, "MiB")  # no more than its libraries hold, each imported and used once
+MEMORY = Must(80, "MiB")  # nearly all of it are libraries
 READY = Must(0.8, "s")  # from nothing: the certificate is made, too
 HELP = Must(0.25, "s")
 AUDIT = Must(3)  # CPU of an audit, as a multiple of that of decoding its snapshot
