@@ -20,7 +20,7 @@ from webhook.doctor.installation import (
     Lookup,
     Replica,
 )
-from webhook.doctor.probes import OWN_CONSTRAINT, ProbeResult, ReplicaIdentity
+from webhook.doctor.probes import OWN_CONSTRAINT, ProbeNamespace, ProbeResult, ReplicaIdentity
 from webhook.doctor.rights import list_needed_rights
 from webhook.doctor.table import run_checks
 from webhook.policy.model import Constraint
@@ -164,6 +164,7 @@ def build_installation(**changes: Any) -> Installation:
         "rights": {right: Lookup(True) for right in list_needed_rights("evenspread", "self")},
         "features": Lookup({"NodeInclusionPolicyInPodTopologySpread": True}),
         "replicas": (replica(),),
+        "probe_namespace": ProbeNamespace("default", {}),
         "probes": answered("0.1.0", "0.1.0"),
         "dry_run_pods": Lookup((DryRunPod(None, (), ()), DryRunPod(None, (OWN,), (OWN,)))),
         "conflicts": Lookup(()),

@@ -12,7 +12,13 @@ from webhook.doctor.client import DoctorClient
 from webhook.doctor.dryrun import choose_probe_namespace, dry_run_pods, send_probes
 from webhook.doctor.installation import DryRunPod, Lookup
 from webhook.doctor.objects import WebhookConfiguration
-from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
+from webhook.doctor.probes import (
+    OWN_CONSTRAINT,
+    PROBES_PER_HOOK,
+    ProbeNamespace,
+    ProbeResult,
+    ReplicaIdentity,
+)
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import Constraint
 from webhook.policy.request import Hook
@@ -76,17 +82,18 @@ def configuration(*names: str) -> Lookup[WebhookConfiguration]:
     return Lookup(msgspec.convert({"webhooks": [webhook]}, WebhookConfiguration))
 
 
-NAMESPACES: dict[str, tuple[Lookup[WebhookConfiguration], str]] = {
-    "default is one of them": (configuration("shop", "default"), "default"),
-    "default is none of them": (configuration("shop", "zoo"), "shop"),
-    "none fits": (configuration("other"), "default"),
-    "the configuration is unreadable": (Lookup(problem="needs a right"), "default"),
+NAMESPACES: dict[str, tuple[Lookup[WebhookConfiguration], str, str]] = {
+    "default is one of them": (configuration("shop", "default"), "", "default"),
+    "default is none of them": (configuration("shop", "zoo"), "", "shop"),
+    "none fits": (configuration("other"), "", "default"),
+    "the configuration is unreadable": (Lookup(problem="needs a right"), "", "default"),
+    "one is wanted": (configuration("shop", "default"), "zoo", "zoo"),
 }
 
 
-@pytest.mark.parametrize(("lookup", "name"), NAMESPACES.values(), ids=NAMESPACES)
+@pytest.mark.parametrize(("lookup", "wanted", "name"), NAMESPACES.values(), ids=NAMESPACES)
 async def test_the_namespace_is_one_that_the_webhooks_are_called_for(
-    lookup: Lookup[WebhookConfiguration], name: str
+    lookup: Lookup[WebhookConfiguration], wanted: str, name: str
 ) -> None:
     items: list[Any] = [
         {"metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}}}
@@ -94,4 +101,12 @@ async def test_the_namespace_is_one_that_the_webhooks_are_called_for(
     ]
     client = client_of({"GET /api/v1/namespaces": respond({"items": items})})
 
-    assert await choose_probe_namespace(client, {Hook.MUTATE: lookup}) == name
+    chosen = await choose_probe_namespace(client, {Hook.MUTATE: lookup}, wanted)
+
+    assert chosen == ProbeNamespace(name, {"kubernetes.io/metadata.name": name})
+
+
+async def test_the_labels_of_a_namespace_that_is_not_listed_are_unknown() -> None:
+    chosen = await choose_probe_namespace(client_of({}), {}, "zoo")
+
+    assert chosen == ProbeNamespace("zoo")

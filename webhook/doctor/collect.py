@@ -98,7 +98,7 @@ async def collect_installation(
     )
     policies = await client.list_custom(_POLICIES, partial(decode_nested, decode_policy))
     page = await client.get_text("/metrics", "get on the path /metrics")
-    probe_namespace = target.probe_namespace or await choose_probe_namespace(client, configurations)
+    probed = await choose_probe_namespace(client, configurations, target.probe_namespace)
     return Installation(
         namespace=namespace,
         name=name,
@@ -136,8 +136,9 @@ async def collect_installation(
         features=Lookup(read_feature_gates(page.or_none or ""), problem=page.problem),
         replicas=target.replicas
         or await _collect_replicas(client, namespace, found.settings, pods),
-        probes={hook: await send_probes(client, hook, probe_namespace) for hook in Hook},
-        dry_run_pods=await dry_run_pods(client, probe_namespace),
+        probe_namespace=probed,
+        probes={hook: await send_probes(client, hook, probed.name) for hook in Hook},
+        dry_run_pods=await dry_run_pods(client, probed.name),
         conflicts=await _find_conflicting_policies(client),
         served=target.served,
     )

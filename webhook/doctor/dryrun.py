@@ -16,7 +16,13 @@ from webhook.doctor import probes
 from webhook.doctor.client import DoctorClient, DoctorResponse, describe_right
 from webhook.doctor.installation import DryRunPod, Lookup
 from webhook.doctor.objects import DoctorNamedObject, WebhookConfiguration
-from webhook.doctor.probes import OWN_CONSTRAINT, PROBES_PER_HOOK, ProbeResult, ReplicaIdentity
+from webhook.doctor.probes import (
+    OWN_CONSTRAINT,
+    PROBES_PER_HOOK,
+    ProbeNamespace,
+    ProbeResult,
+    ReplicaIdentity,
+)
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import Constraint, PodTemplate
 from webhook.policy.request import Hook
@@ -27,18 +33,22 @@ _POD_TEMPLATES = ResourcePath("/api/v1", "podtemplates")
 
 
 async def choose_probe_namespace(
-    client: DoctorClient, configurations: Mapping[Hook, Lookup[WebhookConfiguration]]
-) -> str:
-    """Choose a namespace that both webhooks are called for; prefer ``default``."""
+    client: DoctorClient,
+    configurations: Mapping[Hook, Lookup[WebhookConfiguration]],
+    wanted: str = "",
+) -> ProbeNamespace:
+    """Choose the wanted namespace, else one that both webhooks are called for, if possible."""
     listed = await client.list_objects(_NAMESPACES, DoctorNamedObject)
+    labels = {item.metadata.name: item.metadata.labels for item in listed.or_none or ()}
     found = [lookup.or_none for lookup in configurations.values()]
     webhooks = [webhook for item in found if item for webhook in item.webhooks]
     fitting = [
-        namespace.metadata.name
-        for namespace in listed.or_none or ()
-        if all(webhook.selects_namespace(namespace.metadata.labels) for webhook in webhooks)
+        name
+        for name, carried in labels.items()
+        if all(webhook.selects_namespace(carried) for webhook in webhooks)
     ]
-    return min(fitting, key=DEFAULT_PROBE_NAMESPACE.__ne__, default=DEFAULT_PROBE_NAMESPACE)
+    usual = min(fitting, key=DEFAULT_PROBE_NAMESPACE.__ne__, default=DEFAULT_PROBE_NAMESPACE)
+    return ProbeNamespace(wanted or usual, labels.get(wanted or usual))
 
 
 DEFAULT_PROBE_NAMESPACE = "default"

@@ -17,7 +17,7 @@ from webhook.config.spreadpolicies import MergedProfiles, merge_profiles
 from webhook.doctor import workload
 from webhook.doctor.configmap import InstalledConfiguration, read_if_valid
 from webhook.doctor.objects import ConfigMap, Secret, Webhook, WebhookConfiguration
-from webhook.doctor.probes import ProbeResult
+from webhook.doctor.probes import ProbeNamespace, ProbeResult
 from webhook.doctor.rights import Right, certificate_mode
 from webhook.errors import SourceError
 from webhook.policy.defaulting.profiles import Profile
@@ -127,6 +127,7 @@ class Installation:
         serving: Secret of certificate mode ``files``; None if the Deployment mounts none.
         rights: Needed right -> whether the ServiceAccount has it.
         features: Feature gates of the API server.
+        probe_namespace: Where the probes are sent.
         probes: Webhook -> result of its probes.
         dry_run_pods: Results of dry runs of ordinary pods.
         conflicts: Kind and name of policies of other engines that write the same field.
@@ -152,6 +153,7 @@ class Installation:
     serving: Lookup[Secret]
     rights: Mapping[Right, Lookup[bool]]
     features: Lookup[Mapping[str, bool]]
+    probe_namespace: ProbeNamespace
     probes: Mapping[Hook, ProbeResult]
     dry_run_pods: Lookup[tuple[DryRunPod, ...]]
     conflicts: Lookup[tuple[str, ...]]

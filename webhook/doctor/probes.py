@@ -6,7 +6,7 @@ responses. ``dryrun`` sends them; the API server stores nothing.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,19 @@ OWN_CONSTRAINT: Json = {
 }
 
 _answered = re.compile(r"evenspread (?P<version>\S+) (?P<replica>\S.*) answered").fullmatch
+
+
+@dataclass(frozen=True)
+class ProbeNamespace:
+    """
+    The namespace of probes.
+
+    Attributes:
+        labels: None if they could not be read.
+    """
+
+    name: str
+    labels: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ async def wait_answered(
             return [replica for replicas, _ in results for replica in replicas]
         if clock() >= deadline:
             problem = f"no replica answered within {timeout_s:g} s for {'; '.join(missing)}"
-            raise SourceError("evenspread", problem)
+            hint = f"if they are not called for namespace {namespace}, set --probe-namespace"
+            raise SourceError("evenspread", f"{problem}; {hint}")
         await sleep(PAUSE_S)
 
 

@@ -20,7 +20,7 @@ from tests.doctor.installations import (
     slices,
 )
 from webhook.doctor.installation import Lookup
-from webhook.doctor.probes import ProbeResult
+from webhook.doctor.probes import ProbeNamespace, ProbeResult
 from webhook.doctor.workload import ServerPod
 from webhook.policy.request import Hook
 
@@ -193,6 +193,38 @@ FAILURES = {
     'Post "https://a/?timeout=3s": context deadline exceeded': "no response in time",
     "dial tcp 10.0.0.1:443: i/o timeout": "no response in time",
 }
+
+
+def test_a_webhook_that_is_not_called_for_the_namespace_of_the_probes_is_not_checked() -> None:
+    selector = {"matchLabels": {"evenspread.io/inject": "true"}}
+
+    assert_reported(
+        {
+            "probes": {hook: ProbeResult() for hook in Hook},
+            "configurations": hooks({"namespaceSelector": selector}),
+            "probe_namespace": ProbeNamespace("default", {}),
+        },
+        {
+            "reached": "not checked: mutate.evenspread.io is not called for namespace default, but "
+            "for namespaces with evenspread.io/inject=true"
+        },
+        is_note=True,
+    )
+
+
+@pytest.mark.parametrize("labels", [None, {"evenspread.io/inject": "true"}], ids=str)
+def test_silence_where_the_webhooks_are_called_is_a_problem(labels: dict[str, str] | None) -> None:
+    selector = {"matchLabels": {"evenspread.io/inject": "true"}}
+
+    assert_reported(
+        {
+            "probes": {hook: ProbeResult() for hook in Hook},
+            "configurations": hooks({"namespaceSelector": selector}),
+            "probe_namespace": ProbeNamespace("shop", labels),
+        },
+        {"reached": "no replica answered for mutate.evenspread.io"},
+        is_note=False,
+    )
 
 
 @pytest.mark.parametrize(("message", "means"), FAILURES.items(), ids=FAILURES)

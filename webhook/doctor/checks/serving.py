@@ -9,9 +9,11 @@ from webhook.doctor.checks.registration import APPLY
 from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import Installation, NotReadableError, Replica
 from webhook.doctor.metrics import read_failed_conditions, read_samples
+from webhook.doctor.objects import Webhook
 from webhook.doctor.probes import OTHER_FAILURE, ProbeResult, interpret
+from webhook.policy.model import LabelSelector
 from webhook.policy.request import Hook
-from webhook.policy.selectors import matches
+from webhook.policy.selectors import matches, render
 
 OLDEST_CACHE_S = 120
 """The API server sends a bookmark each minute; after two minutes the connection is lost."""
@@ -124,8 +126,21 @@ def check_reached(installation: Installation) -> Iterator[DoctorFinding]:
         result = installation.probes[hook]
         if result.problem:
             raise NotReadableError("not checked", result.problem)
-        if not result.replicas:
+        labels = installation.probe_namespace.labels
+        if not result.replicas and labels is not None and not webhook.selects_namespace(labels):
+            yield _explain_unselected(webhook, installation.probe_namespace.name)
+        elif not result.replicas:
             yield _explain_no_answer(installation, hook, webhook.failure_policy, result)
+
+
+def _explain_unselected(webhook: Webhook, namespace: str) -> DoctorFinding:
+    selector = render(webhook.namespace_selector or LabelSelector())
+    return DoctorFinding(
+        f"not checked: {webhook.name} is not called for namespace {namespace}, but for namespaces "
+        f"with {selector}",
+        "label a namespace that it is to serve, or name such a namespace: --probe-namespace",
+        CheckState.NOTE,
+    )
 
 
 def _explain_no_answer(
