@@ -21,13 +21,15 @@ from tests.build import (
     workload,
 )
 from tests.policy.mutated import BAD
-from webhook.policy.api.fielderrors import MOST_CAUSES
+from webhook.policy.api.fielderrors import FORBIDDEN, MOST_CAUSES, FieldError
+from webhook.policy.api.rules import ApiViolation
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import inject
 from webhook.policy.defaulting.profiles import Merge, Mode
 from webhook.policy.kinds import REPLICA_SET
 from webhook.policy.request import AdmissionRequest, Hook
 from webhook.policy.violations import (
+    describe_cause,
     describe_denial,
     find_refused_pods,
     find_stored_constraints,
@@ -156,3 +158,10 @@ def test_the_constraints_of_a_new_pod_are_stored(
     selector = stored[0].label_selector
     assert selector is not None
     assert [one.key for one in selector.match_expressions] == ["app"]
+
+
+@pytest.mark.parametrize(("rule", "suffix"), [("TSC001", ""), ("TSC101", " [evenspread TSC101]")])
+def test_the_cause_of_a_denial_names_a_policy_rule(rule: str, suffix: str) -> None:
+    error = FieldError("spec", FORBIDDEN, "no pod matches")
+
+    assert describe_cause(ApiViolation(rule, error)) == f"Forbidden: no pod matches{suffix}"

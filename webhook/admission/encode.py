@@ -9,12 +9,13 @@ from functools import lru_cache
 
 import msgspec
 
-from webhook.policy.api.fielderrors import BAD_REQUEST, LONGEST_VALUE, MOST_CAUSES
+from webhook.policy.api.fielderrors import BAD_REQUEST, MOST_CAUSES
 from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.defaulting.profiles import Mode
 from webhook.policy.request import AdmissionRequest
 from webhook.policy.scaledown.ranks import KEEP_SPREAD
 from webhook.policy.verdict import Verdict
+from webhook.policy.violations import describe_cause
 
 REVIEW_API_VERSION = "admission.k8s.io/v1"
 REVIEW_KIND = "AdmissionReview"
@@ -120,8 +121,10 @@ def _list_exempted(verdict: Verdict) -> list[str]:
 
 
 def _status(request: AdmissionRequest, verdict: Verdict) -> _Status:
-    errors = [finding.error for finding in verdict.findings[:MOST_CAUSES]]
-    causes = [_Cause(error.reason, error.words(LONGEST_VALUE), error.field) for error in errors]
+    causes = [
+        _Cause(finding.error.reason, describe_cause(finding), finding.error.field)
+        for finding in verdict.findings[:MOST_CAUSES]
+    ]
     details = _Details(request.shown_name, request.kind.group, request.kind.kind, causes)
     reason = "BadRequest" if verdict.code == BAD_REQUEST else "Invalid"
     return _Status(verdict.code, reason, verdict.message, details)

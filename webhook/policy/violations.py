@@ -12,7 +12,7 @@ from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fielderrors import LONGEST_VALUE, MOST_CAUSES, summarize
 from webhook.policy.api.gates import Gate
 from webhook.policy.api.rules import ApiViolation
-from webhook.policy.catalogue import explain_command
+from webhook.policy.catalogue import DEFAULT_ACTIONS, explain_command
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.escape import shorten_warning
@@ -103,6 +103,17 @@ def describe_denial(request: AdmissionRequest, violations: Sequence[ApiViolation
     summary = summarize([violation.error for violation in violations])
     invalid = f'{request.kind} "{request.shown_name}" is invalid: {summary}'
     return f"{invalid} ({ids}; to read more: {explain_command(ids)})"
+
+
+def describe_cause(violation: ApiViolation) -> str:
+    """
+    Describe a violation in a denial's list of causes; those of API rules in kube-apiserver's words.
+
+    kubectl prints the causes without the message of the denial, so those of policy rules name
+    the rule, and who has it.
+    """
+    words = violation.error.words(LONGEST_VALUE)
+    return f"{words} [evenspread {violation.rule}]" if violation.rule in DEFAULT_ACTIONS else words
 
 
 def warn_of_violations(violations: Sequence[ApiViolation]) -> tuple[str, ...]:
