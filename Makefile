@@ -171,7 +171,7 @@ cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module b
 	@$(if $(PYTHON),.venv-$(PYTHON)/bin,$(BIN))/python -m tests.coverage_by_module
 
 .PHONY: bench
-bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 15 minutes
+bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 25 minutes
 	@$(BIN)/python -m tests.bench --peer --control-plane
 
 .PHONY: bench-kyverno

@@ -1,8 +1,8 @@
 """
 Measure evenspread: python -m tests.bench
 
-One table of ratios, each from turns that the two compared took on the same core. Three minutes, one
-more with the peer, and ten more with a real control plane that is filled meanwhile. Nothing here is
+One table of ratios, each from turns that the two compared took on the same core. Eight minutes, one
+more with the peer, and 15 more with a real control plane that is filled meanwhile. Nothing here is
 a test: the exit code is 0 whatever the figures are, unless --strict.
 """
 
