@@ -433,6 +433,11 @@ LEFT = {
         "its pods have another tier: which is meant cannot be known",
         labels="{app: web, tier: front}",
     ),
+    "TSC101: a label that the controller sets": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {pod-template-hash: x}}")),
+        "its controller sets pod-template-hash to another value: leave it out",
+    ),
     "TSC101: expressions": LeftCase(
         "TSC101",
         listed(entry(labelSelector="{matchExpressions: [{key: app, operator: DoesNotExist}]}")),

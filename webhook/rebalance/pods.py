@@ -19,6 +19,7 @@ class EvictionObstacle(StrEnum):
     DAEMON_SET = "its controller chooses the node"
     JOB = "its Job counts a deleted pod as failed"
     STATIC = "a kubelet runs it from a file"
+    BOUND = "the template of its controller names the node"
     TERMINATING = "it is being deleted"
     MANY_BUDGETS = "several PodDisruptionBudgets select it"
     BUDGET = "a PodDisruptionBudget allows no disruption"

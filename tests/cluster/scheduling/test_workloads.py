@@ -88,6 +88,17 @@ def test_pods_that_are_not_evicted(one: Json, obstacle: EvictionObstacle | None)
     assert scope_of({"pods": [one]}, "").pods[0].obstacle is obstacle
 
 
+@pytest.mark.parametrize("node", ["", "a1"])
+def test_pods_whose_template_names_the_node_are_not_evicted(node: str) -> None:
+    template = {"metadata": {}, "spec": {"nodeName": node}}
+    keeper = controller("web-5d9c", 1)
+    keeper["spec"]["template"] = template
+
+    (one,) = scope_of({"pods": [REPLICA_SET], "replicaSets": [keeper]}).pods
+
+    assert one.obstacle is (EvictionObstacle.BOUND if node else None)
+
+
 def running(ready: str) -> Json:
     return {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
 

@@ -178,4 +178,7 @@ def test_volumes_are_moved_rather_than_pods() -> None:
 
 
 def test_pods_that_are_not_placed_are_explained() -> None:
+    job = subject(workload(kind=JOB))
+
     assert suggest_waiting(deployed()).endswith("see evenspread explain deployment/web -n shop")
+    assert suggest_waiting(job).endswith("see evenspread explain job/web -n shop")

@@ -256,6 +256,15 @@ def test_the_pods_of_a_daemon_set_are_where_they_must_be() -> None:
     assert check_rule("TSC114", judged, audit(THREE, [pods])) == []
 
 
+def test_pods_that_bypass_the_scheduler_cannot_be_moved() -> None:
+    pods = running("a1", "a1", constraints=(spread(),))
+    bound = deployed(spread(), template_spec={"nodeName": "a1"}, replicas=2)
+    judged = replace(bound, running=(pods,))
+
+    assert judged.is_bound
+    assert check_rule("TSC114", judged, audit(THREE, [pods])) == []
+
+
 def test_an_admission_knows_no_pods() -> None:
     assert check_rule("TSC114", deployed(spread()), admission()) == []
 
@@ -277,6 +286,16 @@ HELD_SKEWS: dict[str, tuple[Subject, list[str]]] = {
     "a constraint that only the template has": (partitioned(spread(), pods=[HELD]), []),
     "a constraint that only the pods have": (partitioned(pods=[HELD_UNEVEN]), [PATH]),
     "the same constraint": (partitioned(spread(), pods=[HELD_UNEVEN]), [f"{PATH}[0].maxSkew"]),
+    "pods of both revisions, with the same constraint": (
+        partitioned(
+            spread(),
+            pods=[
+                of_revision("old", "a1", "a2", constraints=(spread(),)),
+                of_revision("new", "a1", constraints=(spread(),)),
+            ],
+        ),
+        [f"{PATH}[0].maxSkew"],
+    ),
     "pods of both revisions": (
         partitioned(spread(), pods=[HELD, of_revision("new", "b1", constraints=(spread(),))]),
         [f"{PATH}[0].maxSkew"],

@@ -22,7 +22,7 @@ from webhook.cluster.scheduling.controllers import (
 )
 from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
-from webhook.cluster.scheduling.replacements import foresee_replacement
+from webhook.cluster.scheduling.replacements import ControllerTemplate, foresee_replacement
 from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.policy.api.gates import Gates
@@ -159,7 +159,8 @@ def read_workload_pods(
     missing = owners.count_missing(pods)
 
     def read(pod: ApiPod) -> WorkloadPod:
-        successor = foresee_replacement(pod, owners.find_template(pod), gates.version)
+        template = owners.find_template(pod)
+        successor = foresee_replacement(pod, template, gates.version)
         spreads = resolve_constraints(successor.constraints, pod.labels, gates, find_defaults(pod))
         return WorkloadPod(
             pod=read_pod(pod, gates.version),
@@ -167,7 +168,7 @@ def read_workload_pods(
             spreads=spreads,
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
-            obstacle=_find_obstacle(pod),
+            obstacle=_find_obstacle(pod, template),
             is_rolling=owners.is_rolling(pod),
             differences=successor.differences,
             has_preferences=successor.has_preferences,
@@ -205,7 +206,7 @@ def _meta(pod: ApiPod) -> UniqueMeta:
     return pod.metadata or UniqueMeta()
 
 
-def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
+def _find_obstacle(pod: ApiPod, template: ControllerTemplate | None) -> EvictionObstacle | None:
     owner = find_owner(_meta(pod))
     if _meta(pod).deletion_timestamp is not None:
         return EvictionObstacle.TERMINATING
@@ -213,6 +214,8 @@ def _find_obstacle(pod: ApiPod) -> EvictionObstacle | None:
         return EvictionObstacle.STATIC
     if owner is None:
         return EvictionObstacle.NO_CONTROLLER
+    if template is not None and template.pod.spec is not None and template.pod.spec.node_name:
+        return EvictionObstacle.BOUND
     return _OWNER_OBSTACLES.get(owner.kind)
 
 

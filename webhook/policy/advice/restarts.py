@@ -142,9 +142,10 @@ def _format_rollout(subject: Subject, action: str) -> str:
 
 
 def _format_command(subject: Subject, command: str) -> str:
-    """Format a command of evenspread about a workload, or about its namespace."""
+    """Format a command of evenspread about a workload; rebalance may need its namespace."""
     kind, _, name = str(subject).partition("/")
-    workload = f" {kind.lower()}/{name}" if subject.kind in _NAMED else ""
+    is_named = command == "explain" or subject.kind in _NAMED
+    workload = f" {kind.lower()}/{name}" if is_named else ""
     return f"evenspread {command}{workload}{_format_namespace(subject)}"
 
 

@@ -25,18 +25,22 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     While a rollout runs, the pods that it deletes do not count.
     """
     cluster = context.cluster
-    if cluster is None or subject.is_alone:
+    if cluster is None or subject.is_alone or (subject.path and subject.is_bound):
         return
     if any(group.unordered for group in subject.running):
         return  # which pods remain is unknown
     if subject.running and not any(group.placed for group in subject.running):
         return  # all its pods are Pending
-    for tally in _tally_revisions(subject, cluster, context.gates):
-        if not tally.matches_pod or tally.largest_skew <= tally.spread.max_skew:
-            continue
-        if evens_out(subject, tally):
-            continue
-        yield _report_skew(subject, tally, cluster, context.gates)
+    uneven = (
+        tally
+        for tally in _tally_revisions(subject, cluster, context.gates)
+        if tally.matches_pod
+        and tally.largest_skew > tally.spread.max_skew
+        and not evens_out(subject, tally)
+    )
+    # Revisions with the same constraints, such as those of a partition, are uneven alike.
+    reports = (_report_skew(subject, tally, cluster, context.gates) for tally in uneven)
+    yield from dict.fromkeys(reports)
 
 
 def _report_skew(
