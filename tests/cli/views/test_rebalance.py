@@ -9,6 +9,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
 from webhook.policy.model import HOSTNAME, LabelSelector
+from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle
@@ -91,6 +92,17 @@ def test_domains_whose_nodes_take_too_few_pods_are_named(
 
     reason = "  not reached: the nodes of a domain take too few pods: c; see evenspread explain "
     assert f"{reason}deployment/web -n shop\n" in out
+
+
+def test_volumes_may_keep_pods_in_their_domains(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Situation(web_pods({"a1": 5, "b1": 2}), slots={"c1": 0}).plan()
+    (result,) = plan.goals
+    pod = replace(result.goal.pod, volumes=(PodVolume(CLAIM, "data", "shop"),))
+    claiming = replace(result, goal=replace(result.goal, pod=pod))
+
+    out = show(replace(plan, goals=(claiming,)), capsys)
+
+    assert "too few pods: c; volumes of claims may keep its pods in their domains\n" in out
 
 
 def test_constraints_of_pods_that_no_plan_evicts_are_shown(

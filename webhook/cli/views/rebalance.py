@@ -8,6 +8,7 @@ from webhook.cli.views.explanation import bar
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.placement.filters.filterpods import CLAIM
 from webhook.policy.selectors import render
 from webhook.rebalance.goals import GoalObstacle, find_excess
 from webhook.rebalance.notes import NoteKind, PlanNote
@@ -88,12 +89,14 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
     if result.obstacle is not None:
         listed = [domain_name(name) for name in result.obstacle_domains]
         places = f": {join_names(listed, most=5)}" if listed else ""
-        hint = _suggest_explain(result) if result.obstacle is GoalObstacle.NO_NODES else ""
+        hint = _explain_nodes(result) if result.obstacle is GoalObstacle.NO_NODES else ""
         terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}{hint}")
 
 
-def _suggest_explain(result: GoalResult) -> str:
-    """Suggest the command that says why the nodes of a domain take no pod."""
+def _explain_nodes(result: GoalResult) -> str:
+    """Say why the nodes of a domain may take no pod, or name the command that says it."""
+    if any(volume.kind == CLAIM for volume in result.goal.pod.volumes):
+        return "; volumes of claims may keep its pods in their domains"
     kind, _, name = result.goal.workloads[0].partition("/")
     return f"; see evenspread explain {kind.lower()}/{name} -n {result.goal.pod.namespace}"
 
