@@ -151,8 +151,8 @@ CHECK_READS: Mapping[str, str] = MappingProxyType(
         "endpoints": "its EndpointSlices",
         "replicas": "the Deployment and its pods",
         "disruption-budget": "the PodDisruptionBudgets and the Deployment",
-        "reached": "dry runs of PodTemplates labelled `evenspread.io/probe`, in a namespace that the "
-        "webhooks are called for. Without such a namespace, as after an installation with "
+        "reached": "dry runs of PodTemplates labelled `evenspread.io/probe`, in a namespace that "
+        "the webhooks are called for. Without such a namespace, as after an installation with "
         "`scope: optIn`, this check is a note",
         "versions": "the answers to probes, the labels of pods, `/metrics` of each replica",
         "well": "`/readyz` and `/metrics` of each replica, through the proxy of the API server",

@@ -145,6 +145,22 @@ def test_the_domains_that_are_too_full_are_those_to_delete_pods_in() -> None:
     assert violation.instead.endswith("; or delete pods in zone-a, zone-b one after another")
 
 
+@pytest.mark.parametrize("is_cordoned", [True, False])
+def test_domains_that_are_closed_for_now_are_to_be_opened_first(is_cordoned: bool) -> None:
+    pods = running("a1", "a2", "a1", "b1", constraints=(spread(),))
+    judged = replace(deployed(spread(), replicas=4), running=(pods,))
+    nodes = [replace(one, unschedulable=is_cordoned and one.name.startswith("c")) for one in THREE]
+
+    (violation,) = check_rule("TSC114", judged, audit(nodes, [pods]))
+
+    assert violation.instead.startswith("# evenspread rebalance") is not is_cordoned
+    assert is_cordoned is (
+        violation.instead
+        == "# all nodes of zone-c are cordoned or not ready: uncordon them, or wait, and then run "
+        "evenspread rebalance deployment/web -n shop"
+    )
+
+
 # constraints of the running pods, whether they have the one of the template
 CARRIED: dict[str, tuple[tuple[Json, ...], bool]] = {
     "the same": ((HOST, spread()), True),

@@ -78,6 +78,20 @@ def suggest_waiting(subject: Subject) -> str:
     return f"# Pending or missing pods may make it even: see {_format_command(subject, 'explain')}"
 
 
+def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:
+    """
+    Suggest what to do if no pod can go to the emptiest domains for now; a YAML comment.
+
+    Args:
+        closed: These domains, all of whose nodes are cordoned or not ready.
+    """
+    then = _format_command(subject, "rebalance")
+    return (
+        f"# all nodes of {join_names(closed)} are cordoned or not ready: uncordon them, or wait, "
+        f"and then run {then}"
+    )
+
+
 def suggest_evening(
     subject: Subject, constraint: Constraint, full: Sequence[str], gates: Gates
 ) -> str:

@@ -10,7 +10,12 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
-from webhook.policy.advice.restarts import suggest_evening, suggest_moving, suggest_waiting
+from webhook.policy.advice.restarts import (
+    suggest_evening,
+    suggest_moving,
+    suggest_opening,
+    suggest_waiting,
+)
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gates
@@ -56,26 +61,40 @@ def _report_skew(
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        _suggest(subject, spread.constraint, full, cluster, gates),
+        _suggest(subject, tally, full, cluster, gates),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
 
 
 def _suggest(
     subject: Subject,
-    constraint: Constraint,
+    tally: PodTally,
     full: Sequence[str],
     cluster: ClusterState,
     gates: Gates,
 ) -> str:
     """Suggest how to end a skew; ``full`` are the domains with too many pods."""
+    constraint = tally.spread.constraint
     if subject.replicas is not None and not subject.has_all_pods:
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         return suggest_moving(is_hard=constraint.when_unsatisfiable == DO_NOT_SCHEDULE)
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
+    if closed := _list_closed(subject, tally, cluster):
+        return suggest_opening(subject, closed)
     return suggest_evening(subject, constraint, full, gates)
+
+
+def _list_closed(subject: Subject, tally: PodTally, cluster: ClusterState) -> list[str]:
+    """List the emptiest domains if no pod can go there for now, as all nodes are cordoned."""
+    key = tally.spread.topology_key
+    reached = cluster.topology.reachable(key, (key,), subject.demands).sizes
+    lasting = cluster.lasting_domains(key, (key,), subject.demands).sizes
+    least = min((tally.pods.get(value, 0) for value in tally.domains.sizes), default=0)
+    emptiest = [value for value in tally.domains.sizes if tally.pods.get(value, 0) == least]
+    is_closed = all(value in lasting and value not in reached for value in emptiest)
+    return emptiest if is_closed else []
 
 
 _AWAIT_ROLLOUT = (
