@@ -21,7 +21,7 @@ def changed() -> AuditComparison:
 
 
 STATES = {
-    "no pods": (None, "no pods"),
+    "none": (None, "not reported"),
     "a limit": (SpreadState(3, 1, 0), "skew 3 of 1"),
     "no limit": (SpreadState(3, None, 0), "skew 3"),
     "pods that are not counted": (SpreadState(0, 1, 2), "skew 0 of 1, 2 not counted"),

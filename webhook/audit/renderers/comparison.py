@@ -69,9 +69,9 @@ def format_counts(comparison: AuditComparison) -> str:
 
 
 def describe_state(state: SpreadState | None) -> str:
-    """Describe a spread, as ``skew 3 of 1, 2 not counted``; ``no pods`` without one."""
+    """Describe a spread, as ``skew 3 of 1, 2 not counted``; ``not reported`` without one."""
     if state is None:
-        return "no pods"
+        return "not reported"
     limit = "" if state.max_skew is None else f" of {state.max_skew}"
     uncounted = f", {state.uncounted} not counted" if state.uncounted else ""
     return f"skew {state.skew}{limit}{uncounted}"
