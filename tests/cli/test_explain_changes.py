@@ -204,3 +204,18 @@ def test_a_job_cannot_be_scaled(shop: Path, run: Run) -> None:
 
     assert (ran.code, ran.out) == (2, "")
     assert "--scale: a Job cannot be scaled: change spec.parallelism in its manifest" in ran.err
+
+
+def test_the_others_are_scaled(shop: Path, run: Run) -> None:
+    once = "{metadata: {labels: {app: once}}, spec: {containers: [{name: c, image: c}]}}"
+    (shop / "both.yaml").write_text(
+        "{apiVersion: batch/v1, kind: CronJob, metadata: {name: once, namespace: shop},"
+        f" spec: {{schedule: '0 0 * * *', jobTemplate: {{spec: {{template: {once}}}}}}}}}\n"
+        f"---\n{WEB}"
+    )
+
+    ran = run("explain", "-f", "both.yaml", "--facts", "shop.yaml", "--scale", "3")
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: CronJob shop/once: --scale: a CronJob cannot be scaled")
+    assert "if you scale to 3 replicas" in ran.out

@@ -273,6 +273,7 @@ def test_kinds_that_do_not_roll_out_are_errors(folder: Path, run: Run) -> None:
 
 
 STATEFUL_SET = """\
+---
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db, namespace: shop}
@@ -290,6 +291,36 @@ spec:
         whenUnsatisfiable: DoNotSchedule
         labelSelector: {matchLabels: {app: db}}
 """
+
+
+PROBE = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: probe, namespace: shop}
+spec: {containers: [{name: c, image: c}]}
+"""
+# a second object -> the beginning of the error about it
+BESIDE = {
+    "a Pod": (
+        PROBE,
+        "Pod shop/probe: --what-if rollout: the rollout of a Pod is not modelled",
+    ),
+    "too many replicas": (
+        STATEFUL_SET.replace("name: db, name", "name: many, name").replace("s: 2", "s: 501"),
+        "StatefulSet shop/many: --what-if rollout: 501 replicas are too many to simulate",
+    ),
+}
+
+
+@pytest.mark.parametrize(("other", "error"), BESIDE.values(), ids=BESIDE.keys())
+def test_the_others_are_rolled_out(other: str, error: str, folder: Path, run: Run) -> None:
+    (folder / "db.yaml").write_text(f"{NODES}{other}{STATEFUL_SET}")
+
+    ran = run("explain", "-f", "db.yaml", "--what-if", "rollout")
+
+    assert (ran.code, ran.err.startswith(f"error: {error}")) == (3, True)
+    assert ran.out.startswith("a rollout of 2 replicas")
 
 
 def test_a_stateful_set_is_placed_and_replaced(folder: Path, run: Run) -> None:

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
+from webhook.cli.commands.explain import ROLLOUT
 from webhook.cli.inputs.placementtargets import PlacementTarget
-from webhook.cli.whatif import WhatIfOptions, check_edits, parse_edits
+from webhook.cli.whatif import WhatIfOptions, check_edits, keep_supported, parse_edits
 from webhook.errors import ConfigError
 from webhook.explain.keynames import KeyNames
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
@@ -232,3 +233,20 @@ def test_some_kinds_cannot_be_scaled(kind: GroupKind, message: str) -> None:
 
 def test_pods_like_a_pod_can_be_added() -> None:
     check_edits([], [target(kind=POD)], 3)
+
+
+def test_targets_that_the_options_cannot_be_applied_to_are_problems() -> None:
+    web, once = replace(target(), name="web"), replace(target(kind=CRON_JOB), name="once")
+    scaled, rolled = WhatIfOptions("", (), (), (), 3), WhatIfOptions(ROLLOUT, (), (), (), None)
+
+    kept, problems = keep_supported([once, web], scaled)
+
+    assert (kept, list(map(str, problems))) == (
+        [web],
+        ["once: --scale: a CronJob cannot be scaled: change spec.parallelism in its manifest"],
+    )
+    assert keep_supported([], scaled) == ([], [])
+    with pytest.raises(ConfigError, match="a CronJob cannot be scaled"):
+        keep_supported([once], scaled)
+    with pytest.raises(ConfigError, match="the rollout of a CronJob is not modelled"):
+        keep_supported([once], rolled)

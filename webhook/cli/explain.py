@@ -26,7 +26,7 @@ from webhook.cli.inputs.manifestcluster import ManifestCluster
 from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
-from webhook.cli.inputs.rollingpods import check_rollouts, prepare_rollout
+from webhook.cli.inputs.rollingpods import prepare_rollout
 from webhook.cli.inputs.selection import SubjectSelector
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.targets import TargetBuilder
@@ -35,7 +35,7 @@ from webhook.cli.terminal import Terminal
 from webhook.cli.views.explanation import SHORT_TABLES, WIDE_TABLES, TableLayout, show
 from webhook.cli.views.explanationpage import render_page
 from webhook.cli.views.rollout import show_forecast
-from webhook.cli.whatif import WhatIfOptions, check_edits, takes_what_if
+from webhook.cli.whatif import WhatIfOptions, keep_supported, takes_what_if
 from webhook.config.project import Project
 from webhook.errors import ConfigError, SourceError
 from webhook.explain.awaited import judge_for_all, note_untried
@@ -129,10 +129,8 @@ def explain(
                 replaces_defaults=bool(scheduler_config),
                 options=options,
             )
-        for target in targets:
-            check_edits(options.parse(target.situation.names), [target], options.scale)
-        if options.rolls_out:
-            check_rollouts(targets)
+        targets, unsupported = keep_supported(targets, options)
+        inputs.problems += unsupported
         inputs.problems += _list_unknown(targets, simulate=options.simulates)
         results = [_explain_target(target, options) for target in targets]
         if results:

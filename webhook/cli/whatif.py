@@ -1,7 +1,7 @@
 """
 Values of what-if options, parsed as edits of a scenario and checked against the cluster.
 
-Entry points: ``parse_edits`` and ``check_edits``. This module applies no edit.
+Entry points: ``parse_edits``, ``check_edits`` and ``keep_supported``. This module applies no edit.
 """
 
 import re
@@ -15,7 +15,8 @@ import msgspec
 from webhook.cli.commands.explain import ROLLOUT
 from webhook.cli.inputs.combining import combine_options
 from webhook.cli.inputs.placementtargets import PlacementTarget
-from webhook.errors import ConfigError
+from webhook.cli.inputs.rollingpods import check_rollout
+from webhook.errors import ConfigError, SourceError
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scenario, ScenarioEdit, list_used_keys
@@ -118,6 +119,33 @@ def _parse_label(written: str, option: str, names: KeyNames) -> tuple[str, str]:
     if not value or key_problems(key) or value_problems(value):
         raise ConfigError(f"{written!r} is not a label: write one as in zone=us-1c", option)
     return key, value
+
+
+def keep_supported(
+    targets: Iterable[PlacementTarget], options: WhatIfOptions
+) -> tuple[list[PlacementTarget], list[SourceError]]:
+    """
+    Keep the targets that the options can be applied to.
+
+    Returns:
+        Those targets, and a problem for each of the others.
+
+    Raises:
+        ConfigError: The options can be applied to no target; the error of the first.
+    """
+    kept: list[PlacementTarget] = []
+    errors: list[tuple[PlacementTarget, ConfigError]] = []
+    for target in targets:
+        try:
+            check_edits(options.parse(target.situation.names), [target], options.scale)
+            if options.rolls_out:
+                check_rollout(target, options.scale)
+            kept.append(target)
+        except ConfigError as error:
+            errors.append((target, error))
+    if errors and not kept:
+        raise errors[0][1]
+    return kept, [SourceError(target.name, str(error)) for target, error in errors]
 
 
 def check_edits(

@@ -7,7 +7,7 @@ import pytest
 from tests.explain.rollingupdate.rollouts import both, cluster, observe, rolling, workload
 from tests.policy.placement.clusters import SELECTS_WEB, node, spread_over
 from webhook.cli.inputs.placementtargets import PlacementTarget
-from webhook.cli.inputs.rollingpods import MOST_REPLICAS, check_rollouts, prepare_rollout
+from webhook.cli.inputs.rollingpods import MOST_REPLICAS, check_rollout, prepare_rollout
 from webhook.cli.inputs.rollouts import RolloutPlan
 from webhook.errors import ConfigError
 from webhook.explain.nodeedits import RemoveNodes
@@ -42,12 +42,12 @@ def target(plan: RolloutPlan | None = PLAN, **changes: Any) -> PlacementTarget:
 
 
 def test_rollouts_that_are_not_modelled_are_errors() -> None:
-    check_rollouts([target()])
+    check_rollout(target(), None)
 
     with pytest.raises(ConfigError, match="the rollout of a DaemonSet is not modelled"):
-        check_rollouts([target(), target(None, kind=DAEMON_SET)])
-    with pytest.raises(ConfigError, match="Deployment shop/web cannot be simulated: for a reason"):
-        check_rollouts([target(RolloutPlan(rolling, REVISIONS, obstacle="for a reason"))])
+        check_rollout(target(None, kind=DAEMON_SET), None)
+    with pytest.raises(ConfigError, match="the rollout cannot be simulated: for a reason"):
+        check_rollout(target(RolloutPlan(rolling, REVISIONS, obstacle="for a reason")), None)
 
 
 def test_the_cluster_is_edited_before() -> None:
@@ -96,5 +96,9 @@ def test_notes_of_the_plan_come_before_those_of_the_setup() -> None:
 
 
 def test_replicas_have_a_bound() -> None:
+    check_rollout(target(), MOST_REPLICAS)
+
     with pytest.raises(ConfigError, match="501 replicas are too many to simulate"):
-        prepare_rollout(target(), (), MOST_REPLICAS + 1)
+        check_rollout(target(), MOST_REPLICAS + 1)
+    with pytest.raises(ConfigError, match="501 replicas are too many to simulate"):
+        check_rollout(target(replicas=MOST_REPLICAS + 1), None)

@@ -4,8 +4,6 @@ The rolling update of a target, as a setup to simulate: ``prepare_rollout``.
 Edits of the cluster and of the number of replicas are applied before it.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from webhook.cli.inputs.placementtargets import PlacementTarget
@@ -26,47 +24,51 @@ MOST_REPLICAS = 500  # of a simulated rollout; more take seconds
 _OPTION = "--what-if rollout"
 
 
-def check_rollouts(targets: Sequence[PlacementTarget]) -> None:
+def check_rollout(target: PlacementTarget, scale: int | None) -> None:
     """
-    Check that the rollouts of all targets are modelled.
+    Check that the rollout of a target is modelled, and that it is not too large.
+
+    Args:
+        scale: The number of replicas to set before it; None to keep it.
 
     Raises:
-        ConfigError: One is not.
+        ConfigError: It is not modelled, or there are too many replicas.
     """
-    for target in targets:
-        if target.rollout is None:
-            problem = (
-                f"the rollout of a {target.kind.kind} is not modelled: name a Deployment, a "
-                "StatefulSet or an Argo Rollout"
-            )
-            raise ConfigError(problem, _OPTION)
-        if target.rollout.obstacle:
-            problem = f"{target.name} cannot be simulated: {target.rollout.obstacle}"
-            raise ConfigError(problem, _OPTION)
+    if target.rollout is None:
+        problem = (
+            f"the rollout of a {target.kind.kind} is not modelled: name a Deployment, a "
+            "StatefulSet or an Argo Rollout"
+        )
+        raise ConfigError(problem, _OPTION)
+    if target.rollout.obstacle:
+        problem = f"the rollout cannot be simulated: {target.rollout.obstacle}"
+        raise ConfigError(problem, _OPTION)
+    replicas = _count_replicas(target, scale)
+    if replicas > MOST_REPLICAS:
+        problem = f"{replicas} replicas are too many to simulate: at most {MOST_REPLICAS}"
+        raise ConfigError(problem, _OPTION)
+
+
+def _count_replicas(target: PlacementTarget, scale: int | None) -> int:
+    return target.replicas if scale is None else scale
 
 
 def prepare_rollout(
     target: PlacementTarget, edits: tuple[ScenarioEdit, ...], scale: int | None
 ) -> tuple[RolloutSetup, tuple[ScenarioEdit, ...]]:
     """
-    Prepare the rolling update of a target whose rollout is modelled.
+    Prepare the rolling update of a target, which ``check_rollout`` has accepted.
 
     Args:
         scale: The number of replicas to set before it; None to keep it.
 
     Returns:
         The setup, and all edits that it contains.
-
-    Raises:
-        ConfigError: There are too many replicas.
     """
     plan, pods = target.rollout, target.pods
-    assert plan is not None, "check_rollouts is called before"
+    assert plan is not None, "check_rollout is called before"
     assert pods is not None, "all kinds with a plan have pods that can be removed"
-    replicas = target.replicas if scale is None else scale
-    if replicas > MOST_REPLICAS:
-        problem = f"{replicas} replicas are too many to simulate: at most {MOST_REPLICAS}"
-        raise ConfigError(problem, _OPTION)
+    replicas = _count_replicas(target, scale)
     changed = apply_all(edits, target.present)
     pods, surplus = pods.lose_nodes(find_lost(target.present, changed)), Surplus()
     if scale is not None or isinstance(plan.choose(replicas), StatefulSetPlan):
