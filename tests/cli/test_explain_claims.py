@@ -167,6 +167,16 @@ def test_the_next_pod_has_the_claims_of_its_ordinal(
     assert (UNKNOWN_CLAIMS in explanation["notModelled"]) is is_named
 
 
+def test_a_new_node_in_the_zone_of_the_volume_is_suggested(folder: Path, run: Run) -> None:
+    (folder / "db.yaml").write_text(NODES + SET + RUNNING + claims("a", "b"))
+    options = ("--facts", "db.yaml", "--without", "zone=a", "-o", "json")
+
+    (answer,) = run("explain", "sts/db", "-n", "shop", *options).documents
+
+    changes = answer["explanation"]["changes"]
+    assert [change["sentence"] for change in changes] == ["add 1 node like nb with zone=a"]
+
+
 @pytest.mark.parametrize(("may_list", "code"), [(True, 1), (False, 0)], ids=["listed", "forbidden"])
 def test_claims_are_read_from_a_live_cluster(
     may_list: bool, code: int, folder: Path, run: Run, api: ApiServer

@@ -20,6 +20,7 @@ from tests.policy.placement.filters.objects import (
     pod_object,
     term,
 )
+from tests.policy.placement.filters.volumes import bound_claim, uses
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.cluster.scheduling.pods import read_pod
 from webhook.explain.scenario import Scenario
@@ -41,6 +42,15 @@ def filter_scenario(nodes: Sequence[Json], pods: Sequence[Json] = (), **spec: An
     written = msgspec.convert(pod_object("web-9", labels=WEB, **spec), ApiPod)
     spreads = resolve_constraints(written.constraints, written.labels, gates())
     return Scenario(read_pod(written, Version(1, 36)), spreads, cluster(nodes, pods))
+
+
+def storage_scenario(nodes: Sequence[Json], *volumes: Json) -> Scenario:
+    """Make that of a pod with a constraint, whose claims are bound to these volumes."""
+    names = [volume["metadata"]["name"] for volume in volumes]
+    spec = {"volumes": list(map(uses, names)), "topologySpreadConstraints": [SPREAD]}
+    claims = [bound_claim(name, name) for name in names]
+    found = cluster(nodes, persistentVolumeClaims=claims, persistentVolumes=volumes)
+    return replace(filter_scenario(nodes, **spec), cluster=found)
 
 
 def node(name: str, zone: str, cpu: str = "4", pods: str = "10") -> Json:

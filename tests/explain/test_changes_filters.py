@@ -12,6 +12,7 @@ from tests.explain.filterscenarios import (
     filter_scenarios,
     node,
     running,
+    storage_scenario,
     taking,
 )
 from tests.policy.placement.filters.objects import (
@@ -19,6 +20,7 @@ from tests.policy.placement.filters.objects import (
     pod_affinity,
     term,
 )
+from tests.policy.placement.filters.volumes import in_zones, volume_object
 from webhook.explain.changes import find_changes
 from webhook.explain.explanation import explain
 from webhook.explain.newpods import place_pods
@@ -94,6 +96,11 @@ FAILURES: dict[str, tuple[Scenario, str, list[str]]] = {
             "add 1 node like n1 with zone=b",
             "make constraint 0 (zone) ScheduleAnyway",
         ],
+    ),
+    "a volume in a zone without nodes": (
+        storage_scenario(TWO, volume_object(**in_zones("c", key=ZONE))),
+        "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.",
+        ["add 1 node like n1 with zone=c"],
     ),
     "a volume that does not exist": (
         filter_scenario(TWO, volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]),

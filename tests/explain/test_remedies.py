@@ -1,5 +1,4 @@
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 import pytest
 from msgspec.structs import replace
@@ -13,7 +12,6 @@ from tests.policy.placement.filters.objects import anti_affinity, pod_affinity, 
 from webhook.explain.remedies import (
     MOST_TOGETHER,
     Edits,
-    add_nodes,
     alone_and_together,
     combine_changes,
     drop_ports,
@@ -53,15 +51,6 @@ Search = Callable[[Scenario, PodPlacement], Iterator[Edits]]
 
 # way, scenario, what is tried
 TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
-    "a new node is away from pods that avoid the pod, or that it avoids": (
-        lambda pending, placed: islice(add_nodes(pending, placed), 1),
-        filter_scenario(
-            HIGH[:1],
-            [running("x", "n1", affinity=anti_affinity(term("rack", app="web")))],
-            affinity=anti_affinity(term(ZONE, app="web"), term(HOSTNAME, app="web")),
-        ),
-        [["add 1 node like n1 with zone=new-zone-1, rack=new-rack-1"]],
-    ),
     "requests are lowered to what is free, by little first": (
         lower_requests,
         filter_scenario(
@@ -293,38 +282,6 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
         label_nodes, scenario([node("n1", taints=[GPU])], spread_over()), []
     ),
     "no node lacks the key": (label_nodes, scenario(TWO, spread_over()), []),
-    "a node in the emptiest domain, then where it fits, then in new domains": (
-        add_nodes,
-        scenario(TWO, spread_over(), pods={"n1": 1}),
-        [
-            ["add 1 node with zone=b"],
-            ["add 1 node with zone=b"],
-            ["add 1 node with zone=new-zone-1"],
-            ["add 1 node with zone=new-zone-1"],
-            ["add 1 node with zone=new-zone-1", "add 1 node with zone=new-zone-2"],
-        ],
-    ),
-    "a node that the pod requires, in the first domain of all": (
-        add_nodes,
-        scenario([], spread_over(), demands=SSD),
-        [
-            ["add 1 node with disk=ssd, zone=new-zone-1"],
-            ["add 1 node with disk=ssd, zone=new-zone-1"],
-        ],
-    ),
-    "the zone that the pod requires": (
-        add_nodes,
-        scenario([], spread_over(), HOST, demands=Demands(pairs=((ZONE, "x"),))),
-        [["add 1 node with zone=x"], ["add 1 node with zone=x"]],
-    ),
-    "a node without a zone stands for a new one": (
-        add_nodes,
-        scenario([node("n1", rack="r")], spread_over(), spread_over("rack")),
-        [
-            ["add 1 node with zone=new-zone-1, rack=new-rack-1"],
-            ["add 1 node with zone=new-zone-1, rack=r"],
-        ],
-    ),
     "all that one node requires, the least first": (
         combine_changes,
         scenario(
@@ -377,5 +334,5 @@ def test_only_so_many_nodes_are_changed_together() -> None:
     bare = scenario(many, spread_over(min_domains=MOST_TOGETHER + 1))
     shut = scenario([cordoned(node.name, node.name) for node in many], spread_over())
 
-    for search, question in ((label_nodes, bare), (add_nodes, bare), (uncordon, shut)):
+    for search, question in ((label_nodes, bare), (uncordon, shut)):
         assert max(map(len, search(question, question.placement()))) == MOST_TOGETHER

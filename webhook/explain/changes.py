@@ -16,6 +16,7 @@ import msgspec
 from webhook.explain import remedies
 from webhook.explain.correctedkeys import correct_keys
 from webhook.explain.keynames import KeyNames
+from webhook.explain.nodeadditions import add_nodes
 from webhook.explain.nodeedits import AddNodes, LabelNode
 from webhook.explain.podedits import LowerRequest
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit
@@ -68,7 +69,7 @@ CHANGE_SEARCHES: Searches = (
     (remedies.label_nodes, 1),
     (remedies.loosen_selector, 3),
     (remedies.loosen_pod_affinity, 1),
-    (remedies.add_nodes, 1),
+    (add_nodes, 1),
     (remedies.soften, 3),
 )
 """

@@ -6,11 +6,10 @@ node pass. ``combine_changes`` joins changes of the pod with changes of one node
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from webhook.explain.keynames import SHORT_NAMES
-from webhook.explain.nodeedits import AddNodes, LabelNode, Uncordon
+from webhook.explain.nodeedits import LabelNode, Uncordon
 from webhook.explain.podedits import (
     AffinityKind,
     DropHostPort,
@@ -31,7 +30,6 @@ from webhook.explain.scenario import (
     Tolerate,
     apply_all,
 )
-from webhook.explain.usualnodes import find_usual_node
 from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node, Taint
 from webhook.policy.placement.filters.nodefilters import CORDON, PORTS, RESOURCES, find_conflicts
 from webhook.policy.placement.filters.run import LAST
@@ -162,11 +160,12 @@ def drop_ports(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
 
 def loosen_pod_affinity(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     """Drop the required affinity to pods, the anti-affinity, then both, if they reject a node."""
-    if _rejects_by_pods(placement):
+    if rejects_by_pods(placement):
         yield from alone_and_together(_list_pod_affinity(scenario))
 
 
-def _rejects_by_pods(placement: PodPlacement) -> bool:
+def rejects_by_pods(placement: PodPlacement) -> bool:
+    """Whether affinity to pods rejects a node."""
     return any(rejection.plugin == LAST for rejection in placement.refused.values())
 
 
@@ -206,41 +205,13 @@ def label_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
         if node.name not in placement.refused and any(key not in node.labels for key in keys)
     ]
     for node in _distinct_nodes(lacking, placement):
-        for values in (_find_emptiest(hard), {}):
+        for values in (find_emptiest(hard), {}):
             yield (LabelNode(node.name, _missing_labels(node, keys, values)),)
     several = tuple(
         LabelNode(node.name, _missing_labels(node, keys, {}, number))
         for number, node in enumerate(lacking[:MOST_TOGETHER], start=1)
     )
     yield from (several[:number] for number in range(2, len(several) + 1))
-
-
-def add_nodes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
-    """Add a node in the emptiest domains or in new ones; then several, all in new ones."""
-    hard = placement.tallies.hard
-    demanded = dict(scenario.pod.demands.pairs)
-    avoided = _list_avoided_keys(scenario) if _rejects_by_pods(placement) else ()
-    used = (*(tally.spread.topology_key for tally in hard), *avoided)
-    keys = [key for key in dict.fromkeys(used) if key != HOSTNAME and key not in demanded]
-    add = partial(AddNodes, like=find_usual_node(scenario))
-    emptiest = _find_emptiest(hard)
-    yield (add(demanded | {key: emptiest.get(key) or _make_value(key, 1) for key in keys}),)
-    known = {tuple(node.labels.get(key, "") for key in keys) for node in scenario.topology.nodes}
-    for values in sorted(known, key=lambda values: (-_count_fitting(keys, values, hard), values)):
-        fitting = dict(zip(keys, values, strict=True))
-        yield (add({**demanded, **_replace_rejected(fitting, hard)}),)
-    several = tuple(
-        add(demanded | {key: _make_value(key, number) for key in keys})
-        for number in range(1, MOST_TOGETHER + 1)
-    )
-    yield from (several[:number] for number in range(1, len(several) + 1))
-
-
-def _list_avoided_keys(scenario: Scenario) -> Iterator[str]:
-    """Yield the topology keys of the anti-affinity of the pod, and of pods that run."""
-    pod = scenario.pod
-    placed = (one.term for one in scenario.cluster.placed.anti_affinity(pod.namespace))
-    yield from (term.topology_key for term in (*pod.anti_affinity, *placed))
 
 
 def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
@@ -253,7 +224,7 @@ def combine_changes(scenario: Scenario, placement: PodPlacement) -> Iterator[Edi
     needed = [
         (edits, node.name)
         for node in chosen
-        if (edits := _list_changes(node, scenario, keys, _find_emptiest(hard))) is not None
+        if (edits := _list_changes(node, scenario, keys, find_emptiest(hard))) is not None
     ]
     for edits, name in sorted(needed, key=lambda pair: len(pair[0])):
         # The edits change what counts, so the skew has to be calculated again before maxSkew is
@@ -303,7 +274,7 @@ def _missing_labels(
 ) -> dict[str, str]:
     """Choose labels for the keys that a node lacks: by known values, or numbered new ones."""
     lacking = (key for key in keys if key not in node.labels)
-    return {key: values.get(key) or _make_value(key, number) for key in lacking}
+    return {key: values.get(key) or make_value(key, number) for key in lacking}
 
 
 def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node]:
@@ -319,7 +290,8 @@ def _distinct_nodes(nodes: Iterable[Node], placement: PodPlacement) -> list[Node
     return [node for _, node in sorted(kinds.values(), key=lambda pair: pair[0])]
 
 
-def _find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
+def find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
+    """Find the domain with the fewest pods for each topology key but the hostname."""
     return {
         tally.spread.topology_key: min(sizes, key=lambda value: tally.pods.get(value, 0))
         for tally in hard
@@ -327,23 +299,6 @@ def _find_emptiest(hard: Iterable[PodTally]) -> dict[str, str]:
     }
 
 
-def _count_fitting(keys: Iterable[str], values: Iterable[str], hard: Iterable[PodTally]) -> int:
-    labels = dict(zip(keys, values, strict=True))
-    return sum(
-        tally.fits(value) for tally in hard if (value := labels.get(tally.spread.topology_key))
-    )
-
-
-def _replace_rejected(labels: Mapping[str, str], hard: Iterable[PodTally]) -> dict[str, str]:
-    """Return the labels with a new value for every key whose value a constraint rejects."""
-    rejected = {
-        key for tally in hard if not tally.fits(labels.get(key := tally.spread.topology_key, ""))
-    }
-    return {
-        key: _make_value(key, 1) if key in rejected or not value else value
-        for key, value in labels.items()
-    }
-
-
-def _make_value(key: str, number: int) -> str:
+def make_value(key: str, number: int) -> str:
+    """Make the value of a label for a new domain, as ``new-zone-1``."""
     return f"new-{SHORT_NAMES.short(key).rpartition('/')[2]}-{number}"

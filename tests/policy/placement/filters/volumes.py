@@ -41,9 +41,9 @@ def csi(driver: str, handle: str) -> Json:
     return {"csi": {"driver": driver, "volumeHandle": handle}}
 
 
-def in_zones(*zones: str) -> Json:
+def in_zones(*zones: str, key: str = "zone") -> Json:
     """The node affinity of a volume that some zones can access."""
-    expression = {"key": "zone", "operator": "In", "values": list(zones)}
+    expression = {"key": key, "operator": "In", "values": list(zones)}
     return {
         "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
     }

@@ -167,10 +167,10 @@ def _find_driver(claim: Claim, storage: Storage, node: Node) -> DriverVolume:
     return DriverVolume(driver, f"claim {claim.namespace}/{claim.name}")
 
 
-_BETA = MappingProxyType({BETA_ZONE: ZONE, BETA_REGION: REGION})
+SUCCESSORS = MappingProxyType({BETA_ZONE: ZONE, BETA_REGION: REGION})
 """Former label of a zone or region -> the label that has replaced it."""
 
-_ZONE_LABELS = (*_BETA, *_BETA.values())
+_ZONE_LABELS = (*SUCCESSORS, *SUCCESSORS.values())
 _ZONES_SEPARATOR = "__"  # between the zones of a volume
 
 
@@ -200,7 +200,7 @@ def prepare_zones(pod: FilterPod, cluster: SchedulingCluster) -> Check | FilterR
 
 
 def _find_zone(key: str, labels: Mapping[str, str]) -> str | None:
-    return labels[key] if key in labels else labels.get(_BETA.get(key, key))
+    return labels[key] if key in labels else labels.get(SUCCESSORS.get(key, key))
 
 
 def read_zones(volume: Volume) -> Iterator[tuple[str, set[str]]]:
