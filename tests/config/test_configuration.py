@@ -2,7 +2,16 @@ from datetime import timedelta
 
 import pytest
 
-from tests.config.configs import FILES, HARD, SOFT, check, check_scheduler, errors_of, one_profile
+from tests.config.configs import (
+    FILES,
+    HARD,
+    HEAD,
+    SOFT,
+    check,
+    check_scheduler,
+    errors_of,
+    one_profile,
+)
 from webhook.config.configuration import Configuration, list_denying_rules
 from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
@@ -231,3 +240,11 @@ def test_ignored_match_label_keys_are_noticed() -> None:
 
     (notice,) = configuration.notices
     assert notice.startswith("k.yaml:2: defaultConstraints[0].matchLabelKeys: ignored")
+
+
+def test_an_invalid_setting_hides_no_error_of_a_file() -> None:
+    text = one_profile("schedulerConfiguration: bad.yaml")
+
+    found = errors_of(f"{HEAD}mode: x\n{text}")
+
+    assert [error.partition(": ")[0] for error in found] == ["etc/spread.yaml:3", "etc/bad.yaml:3"]

@@ -170,3 +170,9 @@ def test_every_repeat_of_a_name_is_refused() -> None:
 
     problem = "'a' names an earlier profile too: write another name"
     assert found == [((2, "name"), problem), ((3, "name"), problem)]
+
+
+def test_unknown_names_are_no_repeats() -> None:
+    (found,) = find_repeated_names([None, "a", None, "a"], "profile")
+
+    assert found[0] == (3, "name")

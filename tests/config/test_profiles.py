@@ -1,6 +1,15 @@
 import pytest
 
-from tests.config.configs import FILES, HEAD, SOFT, check, check_scheduler, errors_of, one_profile
+from tests.config.configs import (
+    FILES,
+    HEAD,
+    SOFT,
+    check,
+    check_scheduler,
+    errors_of,
+    one_default,
+    one_profile,
+)
 from webhook.errors import CombinedConfigError
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Merge, Profile
 from webhook.policy.model import Constraint
@@ -28,6 +37,40 @@ ERRORS = {
 @pytest.mark.parametrize(("text", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_a_file_that_does_not_fit_its_profile_is_refused(text: str, message: str) -> None:
     assert errors_of(HEAD + text) == [f"etc/spread.yaml:{message}"]
+
+
+REPEATED = "profiles[1].name: 'a' names an earlier profile too: write another name"
+ABSENT = "'etc/none.yaml' cannot be read: No such file or directory"
+
+# members of a configuration, all errors in it
+STAGES: dict[str, tuple[str, list[str]]] = {
+    "a value, a name and a file": (
+        one_default("maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway")
+        + "\n- name: a\n  schedulerConfiguration: none.yaml\n",
+        ["6: profiles[0].defaultConstraints[0].maxSkew", f"8: {REPEATED}",
+         f"9: profiles[1].schedulerConfiguration: {ABSENT}"],
+    ),
+    "a key, a name and an error in a file": (
+        "mod: apply\n" + one_profile("defaultConstraints: []")
+        + "- {name: a, schedulerConfiguration: bad.yaml}\n",
+        ["3: mod: no such key", f"7: {REPEATED}", "3: defaultingType: Unsupported value"],
+    ),
+    "entries that cannot be read": (
+        "profiles:\n- 1\n- {name: 2, schedulerConfiguration: [x]}\n- {schedulerConfiguration: 3}\n",
+        ["4: profiles[0]: must be a mapping", "5: profiles[1].name: must be a text",
+         "5: profiles[1].schedulerConfiguration: must be a text",
+         "6: profiles[2].name: is missing",
+         "6: profiles[2].schedulerConfiguration: must be a text"],
+    ),
+    "no list": ("profiles: {name: a}\n", ["3: profiles: must be a list"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), STAGES.values(), ids=STAGES.keys())
+def test_names_and_files_are_checked_beside_other_errors(text: str, expected: list[str]) -> None:
+    found = [error.partition(".yaml:")[2] for error in errors_of(HEAD + text)]
+
+    assert [error[: len(part)] for error, part in zip(found, expected, strict=True)] == expected
 
 
 def test_a_profile_may_take_its_constraints_from_a_file_beside_it() -> None:

@@ -29,6 +29,11 @@ def test_a_text_that_is_no_single_document_is_refused(text: str, message: str) -
     assert errors_of(HEAD + text) == [f"etc/spread.yaml:{message}"]
 
 
+BAD_FILE = (
+    'etc/bad.yaml:3: defaultingType: Unsupported value: "list": supported values: '
+    '"System", "List"; write `defaultingType: List`, or leave out defaultConstraints'
+)
+
 FILE_ERRORS = {
     "an empty file": ("", ["etc/spread.yaml: is empty: write at least apiVersion and kind"]),
     "only a comment": ("# x", ["etc/spread.yaml: is empty: write at least apiVersion and kind"]),
@@ -61,6 +66,7 @@ FILE_ERRORS = {
         [
             "etc/spread.yaml:3: caOverlap: must be a duration, not 'x': write it as `10m`",
             "etc/spread.yaml:4: mode: cannot be 'x': write apply or recommend",
+            BAD_FILE,
             (
                 "etc/spread.yaml:10: rules.TSC001: is a rule of the API, "
                 "which kube-apiserver denies by as well: leave it out"
@@ -77,10 +83,7 @@ FILE_ERRORS = {
             "- name: b\n  schedulerConfiguration: bad.yaml"
         ),
         [
-            (
-                'etc/bad.yaml:3: defaultingType: Unsupported value: "list": supported values: '
-                '"System", "List"; write `defaultingType: List`, or leave out defaultConstraints'
-            )
+            BAD_FILE,
         ],
     ),
 }

@@ -95,7 +95,8 @@ def check(
         least_overlap: Shortest valid ``caOverlap``.
 
     Raises:
-        CombinedConfigError: All errors in it and in the files it names.
+        CombinedConfigError: The errors in it and in the files it names. What compares fields or
+            entries is checked if these are valid; the names and files of profiles always are.
     """
     reading = DocumentValidation(document)
     kind = document.kind
@@ -107,6 +108,8 @@ def check(
     maker = ProfileMaker(reading, read)
     entries = written.profiles if written else ()
     profiles = [profile for i, entry in enumerate(entries) for profile in maker.make(entry, i)]
+    if written is None:
+        maker.check_unread()
     reading.finish()
     assert written is not None, "an invalid document has errors"
     gates = {

@@ -135,10 +135,18 @@ def format_value(value: object) -> str:
             return _cut(f"{value}")
 
 
-def find_repeated_names(names: Iterable[str], kind: str) -> Iterator[tuple[FieldPath, str]]:
-    """Find entries of a list whose name an earlier entry has; ``kind`` is what they name."""
+def find_repeated_names(names: Iterable[str | None], kind: str) -> Iterator[tuple[FieldPath, str]]:
+    """
+    Find entries of a list whose name an earlier entry has.
+
+    Args:
+        names: Those of all entries; None for an entry without a readable name.
+        kind: What they name.
+    """
     seen = set[str]()
     for i, name in enumerate(names):
+        if name is None:
+            continue
         if name in seen:
             yield (
                 (i, "name"),

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
+from typing import Any
 
 from msgspec.structs import replace
 
 from webhook.config import scheduler, spread
 from webhook.config.constraints import DefaultConstraint
-from webhook.config.messages import suggest_choice
+from webhook.config.messages import find_repeated_names, suggest_choice
 from webhook.config.models import parse_selector
 from webhook.config.scheduler import SchedulerDefaults
 from webhook.config.spread import ProfileFields, ProfileModel
@@ -15,10 +16,13 @@ from webhook.config.validation import DocumentValidation, read_document
 from webhook.errors import CombinedConfigError, ConfigError
 from webhook.manifests import Document
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, Mode, Profile
-from webhook.policy.paths import FieldPath
+from webhook.policy.paths import FieldPath, find_value, is_array
 
 Read = Callable[[str], str]
 """Returns the text of a file that a configuration names; raises ``ConfigError``."""
+
+
+_PROFILES, _FILE = "profiles", "schedulerConfiguration"
 
 
 def read_defaults(document: Document) -> list[SchedulerDefaults]:
@@ -84,9 +88,21 @@ class ProfileMaker:
         profile = build_profile(written.name, written, written.default_constraints or ())
         if written.scheduler_configuration is None:
             return [profile]
-        path: FieldPath = ("profiles", index)
-        found = self._defaults(written.scheduler_configuration, (*path, "schedulerConfiguration"))
+        path: FieldPath = (_PROFILES, index)
+        found = self._defaults(written.scheduler_configuration, (*path, _FILE))
         return self._of_schedulers(profile, found, written.match.scheduler_names or (), path)
+
+    def check_unread(self) -> None:
+        """Record what is wrong with the names and files of profiles that were not read."""
+        written = find_value(self._reading.document.value, (_PROFILES,))
+        entries = written if is_array(written) else []
+        names = (_find_text(entry, "name") for entry in entries)
+        for path, problem in find_repeated_names(names, "profile"):
+            self._reading.refuse(problem, (_PROFILES, *path))
+        for index, entry in enumerate(entries):
+            named = _find_text(entry, _FILE)
+            if named is not None:
+                self._defaults(named, (_PROFILES, index, _FILE))
 
     def _defaults(self, named: str, path: FieldPath) -> list[SchedulerDefaults]:
         file = str(PurePath(self._reading.document.source).parent / named)
@@ -119,6 +135,11 @@ class ProfileMaker:
             return [complete_profile(profile, kept[0])]
         named = (replace(profile, name=f"{profile.name}/{one.scheduler}") for one in kept)
         return list(map(complete_profile, named, kept))
+
+
+def _find_text(entry: Any, key: str) -> str | None:
+    found = find_value(entry, (key,))
+    return found if isinstance(found, str) else None
 
 
 def complete_profile(profile: Profile, defaults: SchedulerDefaults) -> Profile:
