@@ -8,7 +8,7 @@ from webhook.cli.views.explanation import bar
 from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.sentences import domain_name
 from webhook.policy.advice.findings import count_of, join_names
-from webhook.policy.placement.filters.filterpods import CLAIM
+from webhook.policy.placement.filters.filterpods import CLAIM, FilterPod
 from webhook.policy.selectors import render
 from webhook.rebalance.goals import GoalObstacle, find_excess
 from webhook.rebalance.notes import NoteKind, PlanNote
@@ -95,7 +95,8 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
 
 def _explain_nodes(result: GoalResult) -> str:
     """Say why the nodes of a domain may take no pod, or name the command that says it."""
-    if any(volume.kind == CLAIM for volume in result.goal.pod.volumes):
+    pod = result.goal.pod
+    if isinstance(pod, FilterPod) and any(volume.kind == CLAIM for volume in pod.volumes):
         return "; volumes of claims may keep its pods in their domains"
     kind, _, name = result.goal.workloads[0].partition("/")
     return f"; see evenspread explain {kind.lower()}/{name} -n {result.goal.pod.namespace}"
