@@ -13,10 +13,21 @@ from tests.explain.observed import make_pod as pod
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.newpods import NewPod, PodSuccession
-from webhook.explain.removal import BURST, RemovalOrder, Surplus, WorkloadPods, find_owner
+from webhook.explain.removal import (
+    BURST,
+    RemovalOrder,
+    Surplus,
+    WorkloadPods,
+    find_owner,
+    remove_pods,
+    take_pod,
+)
 from webhook.explain.revisionsizes import RevisionSize
+from webhook.explain.runningupdate import RunningUpdate
+from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.podlabels import COMPLETION_INDEX
+from webhook.policy.rolloutlimits import RolloutLimits
 
 EMPTY = scenario((node("n1", "a"),), spread_over())
 
@@ -141,6 +152,23 @@ def test_each_replica_set_of_a_rollout_that_waits_keeps_its_size() -> None:
     ]
     assert web.find_new_pods(Surplus()).taken == frozenset()
     assert (web.count_desired(1), workload(*pods).count_desired(1)) == (3, 1)
+
+
+def test_pods_beyond_the_replicas_may_be_those_of_a_rolling_update() -> None:
+    pods = tuple(pod(name) for name in "abcd")
+    web = workload(*pods, update=RunningUpdate(3, RolloutLimits(1, 0)))
+
+    assert [web.is_updating(replicas) for replicas in (1, 2, 3, 4)] == [False, False, True, False]
+    assert not workload(*pods).is_updating(3)
+
+
+def test_removed_pods_leave_their_nodes() -> None:
+    labels = LabelSelector({"app": "web"})
+    before = scenario((node("n1", "a"),), spread_over(), pods={"n1": 2})
+
+    assert remove_pods(before, [pod("a", "")], {}) is before
+    assert remove_pods(before, [pod("a")], {}).census.count("shop", labels) == {"n1": 1}
+    assert take_pod(pod("a"), {"a": EMPTY.pod}) is EMPTY.pod
 
 
 def test_a_pod_without_a_replica_set_has_no_owner() -> None:

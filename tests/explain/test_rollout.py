@@ -7,17 +7,21 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from tests.explain.observed import make_pod
 from tests.explain.scenarios import scenario, scenarios, with_census
-from tests.policy.placement.clusters import node, spread_over
+from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.explain.newpods import TRIED_TWICE
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.rollout import count_lost, roll_out
+from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
 from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.tallies import PodTally
+from webhook.policy.rolloutlimits import RolloutLimits
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
 EVEN = {"n1": 2, "n2": 2, "n3": 2}
@@ -170,6 +174,21 @@ def test_pods_above_the_scale_are_removed() -> None:
     assert (rollout.running, rollout.removed) == (4, ("web-2", "web-1", "web-0"))
     assert (rollout.placed, rollout.pending, rollout.notes) == ({}, 0, ())
     assert end.placement().tallies.hard[0].pods == {"b": 2, "c": 2}
+
+
+def test_a_rolling_update_that_is_stuck_keeps_its_old_pods() -> None:
+    running = {"n1": 1, "n2": 1}
+    before = scenario((*THREE[:2], node("n3", "c", taints=[GPU])), spread_over(), pods=running)
+    pods = (make_pod("old-1"), make_pod("old-2", "n2"), make_pod("new-1", "", owner="web-2"))
+    update = RunningUpdate(2, RolloutLimits(1, 0))
+    updating = replace(workload(pods), newest="web-2", update=update)
+
+    stuck, *_ = roll_out(before, [], 2, running, updating)
+    moved, *_ = roll_out(before, [AddNodes({ZONE: "c"})], 2, running, updating)
+
+    assert stuck.sentence == "as it is: 1 of 3 replicas would stay Pending; skew of zone 1 -> 1"
+    assert (stuck.replicas, stuck.running, stuck.pending, stuck.removed) == (2, 2, 1, ())
+    assert (moved.running, moved.placed, moved.removed) == (1, {"new-1": 1}, ("old-1",))
 
 
 def test_a_stateful_set_fills_its_gaps() -> None:

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.rolloutlimits import DEFAULT_LIMITS, RolloutLimits, read_limits, scale
+from webhook.policy.rolloutlimits import (
+    DEFAULT_LIMITS,
+    PodLimits,
+    RolloutLimits,
+    read_limits,
+    scale,
+)
 
 # the limits as written, replicas, pods beyond them, and replicas that may be missing
 RESOLVED: dict[str, tuple[Any, int, tuple[int, int]]] = {
@@ -43,6 +49,10 @@ ADDING: dict[str, tuple[Any, bool]] = {
 @pytest.mark.parametrize(("written", "expected"), ADDING.values(), ids=ADDING.keys())
 def test_whether_pods_are_added(written: Any, expected: bool) -> None:
     assert read_limits(written).adds_pods is expected
+
+
+def test_numbers_in_words() -> None:
+    assert str(PodLimits(1, 0)) == "maxSurge 1, maxUnavailable 0"
 
 
 def test_a_percentage_of_argo_needs_no_sign() -> None:

@@ -20,6 +20,8 @@ from msgspec.structs import replace
 from webhook.explain.newpods import ALIKE, PodSuccession
 from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
 from webhook.explain.revisionsizes import RevisionSize, list_missing
+from webhook.explain.runningupdate import RunningUpdate
+from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
 from webhook.policy.completionindexes import read_index
 from webhook.policy.kinds import REPLICA_SET
@@ -75,6 +77,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         succession: Its new pods; of a Job, without the indexes that need none.
         placed: Name of a pod -> what it takes of its node.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
+        update: Its rolling update, if one runs; None otherwise.
     """
 
     name: str
@@ -87,6 +90,12 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     succession: PodSuccession = ALIKE
     placed: Mapping[str, FilterPod] = {}
     sets: tuple[RevisionSize, ...] = ()
+    update: RunningUpdate | None = None
+
+    def is_updating(self, replicas: int) -> bool:
+        """Whether pods beyond a number of replicas are those of a rolling update."""
+        number = len(self.pods)
+        return self.update is not None and replicas < number <= self.update.find_most(replicas)
 
     def count_desired(self, replicas: int) -> int:
         """Count the pods of a workload with a number of replicas; ReplicaSets may have more."""
@@ -106,7 +115,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         number = len(self.pods) - replicas
         if self.order is RemovalOrder.INDEX or number <= 0:
             return Surplus()  # a Job is not scaled down
-        return self._find_first_ranked(self.pods, number)
+        return self.find_first_ranked(self.pods, number)
 
     def _find_surplus_of_sets(self) -> Surplus:
         """Find the pods that each ReplicaSet removes of its own."""
@@ -174,8 +183,8 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         found = _ordinal(pod.metadata.name or "")
         return int(found["ordinal"]) if found and found["set"] == self.name else -1
 
-    def _find_first_ranked(self, left: Sequence[ObservedPod], number: int) -> Surplus:
-        """Find the first pods in the order of ReplicaSets, in bursts."""
+    def find_first_ranked(self, left: Sequence[ObservedPod], number: int) -> Surplus:
+        """Find the first pods in the order of ReplicaSets, in bursts; at least 1 of those left."""
         removed: list[ObservedPod] = []
         names: set[str | None] = set()
         while True:
@@ -208,6 +217,36 @@ def find_owner(pod: ObservedPod) -> str:
     """Find the name of the ReplicaSet that a pod belongs to; empty without one."""
     controller = pod.controller
     return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
+
+
+def remove_pods(
+    scenario: Scenario, pods: Sequence[ObservedPod], placed: Mapping[str, FilterPod]
+) -> Scenario:
+    """
+    Remove pods of a workload from the cluster of a scenario; pending ones are not in it.
+
+    Args:
+        placed: As for ``take_pod``.
+    """
+    bound = [pod for pod in pods if pod.counts]
+    if not bound:
+        return scenario
+    changed = scenario.copy_pods()
+    for pod in bound:
+        changed.cluster.placed.remove(take_pod(pod, placed), pod.spec.node_name or "")
+    return changed
+
+
+def take_pod(pod: ObservedPod, placed: Mapping[str, FilterPod]) -> FilterPod:
+    """
+    Return what a pod takes of its node.
+
+    Args:
+        placed: The name of a pod -> what it takes of its node; one that is absent takes nothing.
+    """
+    metadata = pod.metadata
+    known = placed.get(metadata.name or "")
+    return known or FilterPod(metadata.namespace or "", metadata.labels or {})
 
 
 def _describe_choice(group: RemovalGroup, number: int) -> str:

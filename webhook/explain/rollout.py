@@ -20,13 +20,12 @@ from webhook.explain.newpods import (
     describe_succession,
     place_pods,
 )
-from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.explain.surge import ReplacedPods, replace_surge
 from webhook.policy.advice.findings import all_of, count_of
-from webhook.policy.placement.census import ObservedPod
-from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.tallies import PodTally
 
 PLACED_REPLICAS = 10_000
@@ -151,42 +150,55 @@ def roll_out(
     changed = apply_all(edits, scenario)
     lost = find_lost(scenario, changed)
     left = {node: number for node, number in running.items() if node not in lost}
-    pods = pods and pods.lose_nodes(lost)
-    replicas = pods.count_desired(replicas) if pods else replicas
-    surplus = pods.find_surplus(replicas) if pods else Surplus()
-    bound = [pod for pod in surplus.pods if pod.spec.node_name]
-    changed = remove_pods(changed, bound, pods.placed if pods else {})
+    if pods and pods.update and pods.is_updating(replicas):
+        done = replace_surge(changed, pods, pods.update, lost, replicas)
+    else:
+        replicas = pods.count_desired(replicas) if pods else replicas
+        done = _replace_pods(changed, replicas, sum(left.values()), pods and pods.lose_nodes(lost))
+    end, placed, awaiting = done.placement
+    bound = [pod.spec.node_name for pod in done.surplus.pods if pod.spec.node_name]
     remaining = sum(left.values()) - len(bound)
-    missing = max(0, replicas - remaining)
-    new_pods = pods.find_new_pods(surplus) if pods else ALIKE
-    end, placed, awaiting = place_pods(changed, missing, new_pods)
-    pending = missing - placed.total()
     after = Counter(left) + placed
-    after.subtract(pod.spec.node_name or "" for pod in bound)
+    after.subtract(bound)
     before = msgspec.structs.replace(scenario, pod=end.pod, spreads=end.spreads)
     skews = compare_skews(before, end, running, after)
     rollout = Rollout(
         sentence=(
             f"{describe_edits(edits, scenario.names)}: "
-            f"{_summarize(replicas, len(surplus.pods), pending)}"
+            f"{_summarize(done.desired, len(done.surplus.pods), done.pending)}"
             f"{describe_skews(skews, scenario.names)}"
         ),
         edits=tuple(edits),
         replicas=replicas,
         running=remaining,
         placed={node.name: placed[node.name] for node in end.topology.nodes if placed[node.name]},
-        pending=pending,
+        pending=done.pending,
         skews=skews,
-        removed=tuple(pod.metadata.name or "" for pod in surplus.pods),
-        notes=(
-            *surplus.notes,
-            *describe_sizes(pods.sets if pods else ()),
-            *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
-            *describe_succession(changed, missing, new_pods),
-            *describe_choice(changed, missing, new_pods, placed),
-        ),
+        removed=tuple(pod.metadata.name or "" for pod in done.surplus.pods),
+        notes=done.surplus.notes,
     )
     return RolledOut(rollout, end, awaiting)
+
+
+def _replace_pods(
+    changed: Scenario, replicas: int, running: int, pods: WorkloadPods | None
+) -> ReplacedPods:
+    """Remove the pods beyond the desired number, or place those that are missing from it."""
+    surplus = pods.find_surplus(replicas) if pods else Surplus()
+    bound = [pod for pod in surplus.pods if pod.spec.node_name]
+    changed = remove_pods(changed, bound, pods.placed if pods else {})
+    missing = max(0, replicas - (running - len(bound)))
+    new_pods = pods.find_new_pods(surplus) if pods else ALIKE
+    placement = place_pods(changed, missing, new_pods)
+    notes = (
+        *surplus.notes,
+        *describe_sizes(pods.sets if pods else ()),
+        *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
+        *describe_succession(changed, missing, new_pods),
+        *describe_choice(changed, missing, new_pods, placement.placed),
+    )
+    pending = missing - placement.placed.total()
+    return ReplacedPods(Surplus(surplus.pods, notes), placement, pending, replicas)
 
 
 def count_lost(
@@ -205,36 +217,6 @@ def find_lost(before: Scenario, after: Scenario) -> frozenset[str]:
     """
     left = {node.name for node in after.topology.nodes}
     return frozenset(node.name for node in before.topology.nodes if node.name not in left)
-
-
-def remove_pods(
-    scenario: Scenario, pods: Sequence[ObservedPod], placed: Mapping[str, FilterPod]
-) -> Scenario:
-    """
-    Remove pods of a workload from the cluster of a scenario; pending ones are not in it.
-
-    Args:
-        placed: As for ``take_pod``.
-    """
-    bound = [pod for pod in pods if pod.counts]
-    if not bound:
-        return scenario
-    changed = scenario.copy_pods()
-    for pod in bound:
-        changed.cluster.placed.remove(take_pod(pod, placed), pod.spec.node_name or "")
-    return changed
-
-
-def take_pod(pod: ObservedPod, placed: Mapping[str, FilterPod]) -> FilterPod:
-    """
-    Return what a pod takes of its node.
-
-    Args:
-        placed: The name of a pod -> what it takes of its node; one that is absent takes nothing.
-    """
-    metadata = pod.metadata
-    known = placed.get(metadata.name or "")
-    return known or FilterPod(metadata.namespace or "", metadata.labels or {})
 
 
 def compare_skews(

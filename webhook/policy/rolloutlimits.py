@@ -30,6 +30,10 @@ class PodLimits(NamedTuple):
     surge: int
     unavailable: int
 
+    def __str__(self) -> str:
+        """Return ``maxSurge 1, maxUnavailable 0``, with these numbers."""
+        return f"maxSurge {self.surge}, maxUnavailable {self.unavailable}"
+
 
 class RolloutLimits(msgspec.Struct, frozen=True):
     """

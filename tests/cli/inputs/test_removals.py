@@ -10,8 +10,10 @@ from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.subjects import find
 from webhook.explain.removal import RemovalOrder, WorkloadPods
+from webhook.explain.runningupdate import RunningUpdate
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, ROLLOUT, SHIPPED_TEMPLATES
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.rolloutlimits import DEFAULT_LIMITS, RolloutLimits
 
 TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}
 
@@ -182,3 +184,45 @@ def test_without_a_selector_only_controlled_pods_are_gathered() -> None:
     assert of_other is not None
     assert (names(of_set.pods), names(of_set.related)) == (["own"], ["own"])
     assert of_other.pods == ()
+
+
+REVISION = "deployment.kubernetes.io/revision"
+LIMITS = {"maxSurge": 1, "maxUnavailable": 0}
+
+# fields of the Deployment, and its rolling update
+UPDATES: dict[str, tuple[dict[str, Any], RunningUpdate | None]] = {
+    "with limits": (
+        {"replicas": 3, "strategy": {"rollingUpdate": LIMITS}},
+        RunningUpdate(3, RolloutLimits(1, 0)),
+    ),
+    "with defaults": ({}, RunningUpdate(1, DEFAULT_LIMITS)),
+    "one that waits": ({"paused": True}, None),
+    "without surge": ({"strategy": {"type": "Recreate"}}, None),
+}
+
+
+@pytest.mark.parametrize(("fields", "update"), UPDATES.values(), ids=UPDATES)
+def test_pods_of_several_replica_sets_are_those_of_a_rolling_update(
+    fields: dict[str, Any], update: RunningUpdate | None
+) -> None:
+    sets = [replica_set(f"web-{one}", one, REVISION, "Deployment") for one in "12"]
+    deployment = workload("Deployment", **fields)
+    several = (pod("web-1-a", "web-1"), pod("web-2-a", "web-2"))
+
+    updating = gather("deploy/web", deployment, *sets, *several)
+    settled = gather("deploy/web", deployment, *sets, several[0])
+
+    assert updating is not None
+    assert settled is not None
+    assert (updating.update, settled.update) == (update, None)
+
+
+def test_the_rolling_update_of_a_rollout_is_not_known() -> None:
+    key = "rollout.argoproj.io/revision"
+    sets = [replica_set(f"web-{one}", one, key, ROLLOUT.kind) for one in "12"]
+    several = (pod("web-1-a", "web-1"), pod("web-2-a", "web-2"))
+
+    pods = gather("rollout/web", workload(ROLLOUT.kind, "argoproj.io/v1alpha1"), *sets, *several)
+
+    assert pods is not None
+    assert pods.update is None

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import both, cluster, observe, rolling, workload
 from tests.policy.placement.clusters import SELECTS_WEB, node, spread_over
@@ -13,9 +14,11 @@ from webhook.errors import ConfigError
 from webhook.explain.nodeedits import RemoveNodes
 from webhook.explain.removal import RemovalOrder
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
+from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT
 from webhook.policy.model import ZONE
+from webhook.policy.rolloutlimits import RolloutLimits
 
 NODES = (node("n1", "a"), node("n2", "b"))
 REVISIONS = both(spread_over())
@@ -73,6 +76,17 @@ def test_pods_of_a_rollout_that_runs_are_kept() -> None:
     pods = [*observe({"n1": 1, "n2": 1}), *observe({"n1": 1}, name="web-2", revision="2", first=9)]
 
     setup, _ = prepare_rollout(target(pods=pods), (), None)
+
+    assert setup.start.sizes == (2, 1, 0)
+
+
+def test_pods_of_a_rolling_update_that_runs_are_kept_beside_a_scale() -> None:
+    pods = [*observe({"n1": 1, "n2": 1}), *observe({"n1": 1}, name="web-2", revision="2", first=9)]
+    kept = target(pods=pods)
+    assert kept.pods is not None
+    update = RunningUpdate(2, RolloutLimits(1, 0))
+
+    setup, _ = prepare_rollout(replace(kept, pods=replace(kept.pods, update=update)), (), 2)
 
     assert setup.start.sizes == (2, 1, 0)
 

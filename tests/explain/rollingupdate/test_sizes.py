@@ -10,7 +10,6 @@ from webhook.explain.rollingupdate.sizes import (
     RollingUpdate,
     RolloutStrategy,
     SetSizes,
-    take,
 )
 from webhook.policy.rolloutlimits import PodLimits
 
@@ -97,7 +96,3 @@ def test_a_rolling_update_of_ready_pods_finishes(
         sizes = SetSizes(after.desired, after.desired)
 
     assert strategy.is_finished(sizes)
-
-
-def test_take() -> None:
-    assert take([3, 2, 4], [1, -1, 4], 3) == [2, 2, 2]

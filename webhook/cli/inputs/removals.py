@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Json
+from webhook.cli.inputs.revisions import find_stored, is_paused
 from webhook.explain.removal import RemovalOrder, WorkloadPods, find_owner
+from webhook.explain.runningupdate import RunningUpdate
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.kinds import (
     DAEMON_SET,
@@ -25,7 +27,9 @@ from webhook.policy.kinds import (
 )
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.nextrevision import read_start
+from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.rolloutlimits import read_limits
 from webhook.policy.selectors import matches
 
 _ORDERS: Mapping[GroupKind, RemovalOrder] = MappingProxyType(
@@ -82,14 +86,16 @@ def gather_pods(
     sets = _list_sets(subject, cluster)
     own = tuple(pod for pod in replicas if pod.is_active)
     known = bool(sets) or subject.kind in _CLAIMING
+    newest = _find_newest(subject, own, sets)
     return WorkloadPods(
         name=subject.name,
         pods=own,
         related=_find_related(subject, sets, observed) if known else own,
         order=_ORDERS.get(subject.kind, RemovalOrder.UNKNOWN),
-        newest=_find_newest(subject, own, sets),
+        newest=newest,
         start=read_start(subject.value),
         now=now,
+        update=_read_update(subject, cluster) if newest else None,
     )
 
 
@@ -130,3 +136,15 @@ def _find_newest(
     newest = max(sets, key=subjects.revision_of, default=None)
     known = newest is not None and subjects.revision_of(newest) > 0
     return subjects.name_of(newest) if newest is not None and known else ""
+
+
+def _read_update(subject: subjects.ExplainSubject, cluster: ClusterReader) -> RunningUpdate | None:
+    """Read the rolling update of a Deployment with pods of several ReplicaSets; None if paused."""
+    strategy = find_value(subject.value, ("spec", "strategy"))
+    recreates = find_value(strategy, ("type",)) == "Recreate"
+    if subject.kind != DEPLOYMENT or is_paused(subject) or recreates:
+        return None
+    stored = find_stored(subject, cluster)
+    present = find_value(stored or subject.value, ("spec", "replicas"), 1)
+    limits = read_limits(find_value(strategy, ("rollingUpdate",)))
+    return RunningUpdate(present if isinstance(present, int) else 1, limits)

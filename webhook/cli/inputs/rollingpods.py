@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.cli.inputs.rollouts import RolloutPlan
 from webhook.errors import ConfigError
-from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
 from webhook.explain.rollingupdate.setup import (
     prepare_ordinals,
     prepare_sets,
 )
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
-from webhook.explain.rollout import find_lost, remove_pods
+from webhook.explain.rollout import find_lost
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit, apply_all
 
 MOST_REPLICAS = 500  # of a simulated rollout; more take seconds
@@ -71,7 +71,8 @@ def prepare_rollout(
     replicas = _count_replicas(target, scale)
     changed = apply_all(edits, target.present)
     pods, surplus = pods.lose_nodes(find_lost(target.present, changed)), Surplus()
-    if scale is not None or isinstance(plan.choose(replicas), StatefulSetPlan):
+    is_scaled = scale is not None and not pods.is_updating(replicas)
+    if is_scaled or isinstance(plan.choose(replicas), StatefulSetPlan):
         # otherwise, pods beyond the replicas are those of a rollout that runs
         surplus = pods.find_surplus(replicas)
     changed = remove_pods(changed, surplus.pods, pods.placed)

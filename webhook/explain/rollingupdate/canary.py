@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes, take
+from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes
+from webhook.explain.runningupdate import take
 from webhook.policy.rolloutlimits import PodLimits
 
 ALL = 100  # percent, the weight after the last step

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import NewPod
-from webhook.explain.removal import WorkloadPods
+from webhook.explain.removal import WorkloadPods, remove_pods, take_pod
 from webhook.explain.removalorder import find_readiness, order_pods, removal_key
 from webhook.explain.rollingupdate.replicasets import ReplicaSetController
 from webhook.explain.rollingupdate.simulation import RolloutSetup
@@ -23,7 +23,6 @@ from webhook.explain.rollingupdate.statefulsets import (
     StatefulSetController,
     StatefulSetPlan,
 )
-from webhook.explain.rollout import remove_pods, take_pod
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import count_of
 from webhook.policy.placement.census import ObservedPod

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from webhook.explain.abstractstructs import AbstractStructMeta
+from webhook.explain.runningupdate import shrink_old
 from webhook.policy.rolloutlimits import PodLimits
 
 
@@ -79,7 +80,7 @@ class RollingUpdate(RolloutStrategy, frozen=True):
     limits: PodLimits
 
     def __str__(self) -> str:
-        return f"maxSurge {self.limits.surge}, maxUnavailable {self.limits.unavailable}"
+        return str(self.limits)
 
     def decide(self, sizes: SetSizes) -> SetSizes:
         """Source: rolling.go ``rolloutRolling``."""
@@ -94,19 +95,9 @@ class RollingUpdate(RolloutStrategy, frozen=True):
         return sizes.new + max(0, min(room, self.replicas - sizes.new))
 
     def _shrink(self, sizes: SetSizes) -> Sequence[int]:
-        """Source: rolling.go ``reconcileOldReplicaSets``."""
         least = self.replicas - self.limits.unavailable
-        missing = sizes.new - sizes.available[-1]
-        most = sum(sizes.desired) - least - missing
-        if most <= 0:
-            return sizes.old
-        # Pods that are not available are deleted first, since that makes nothing unavailable.
-        cleaned = take(
-            sizes.old,
-            [size - ready for size, ready in zip(sizes.old, sizes.available, strict=False)],
-            most,
-        )
-        return take(cleaned, cleaned, sum(sizes.available) - least)
+        *ready, new_ready = sizes.available
+        return shrink_old(sizes.old, ready, (sizes.new, new_ready), least)
 
 
 class BlueGreen(RolloutStrategy, frozen=True):
@@ -122,18 +113,3 @@ class BlueGreen(RolloutStrategy, frozen=True):
         if sizes.available[-1] < self.replicas:
             return sizes
         return msgspec.structs.replace(sizes, desired=(*(0 for _ in sizes.old), sizes.new))
-
-
-def take(sizes: Sequence[int], candidates: Sequence[int], number: int) -> list[int]:
-    """
-    Reduce sizes, the first ones first, by at most ``number`` in all.
-
-    Args:
-        candidates: By how much each may be reduced, at most; negative for not at all.
-    """
-    reduced: list[int] = []
-    for size, most in zip(sizes, candidates, strict=True):
-        taken = max(0, min(most, number))
-        number -= taken
-        reduced.append(size - taken)
-    return reduced
