@@ -177,6 +177,21 @@ def test_a_new_node_in_the_zone_of_the_volume_is_suggested(folder: Path, run: Ru
     assert [change["sentence"] for change in changes] == ["add 1 node like nb with zone=a"]
 
 
+def test_a_new_node_may_have_the_labels_of_the_volume(folder: Path, run: Run) -> None:
+    driver = "topology.ebs.csi.aws.com/zone"
+    volumes = claims("a", "b", "c").replace("key: zone,", f"key: {driver},")
+    (folder / "db.yaml").write_text(NODES + SET + RUNNING + volumes)
+
+    ran = run(
+        "explain", "sts/db", "-n", "shop", "--facts", "db.yaml", "--scale", "3",
+        "--add-nodes", f"{driver}=c:1",
+    )  # fmt: skip
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "all 3 replicas would run" in ran.out
+    assert "new-1" in ran.out
+
+
 @pytest.mark.parametrize(("may_list", "code"), [(True, 1), (False, 0)], ids=["listed", "forbidden"])
 def test_claims_are_read_from_a_live_cluster(
     may_list: bool, code: int, folder: Path, run: Run, api: ApiServer

@@ -86,7 +86,7 @@ ZONES: dict[str, tuple[Sequence[Json], dict[str, str]]] = {
     "the driver has zones of its own": (
         [driver_node("n1", "a", "a"), driver_node("n2", "b", "x")], {DRIVER_ZONE: "c"}
     ),
-    "no node has both": (TWO, {DRIVER_ZONE: "c"}),
+    "no node has both": (TWO, {DRIVER_ZONE: "c", ZONE: "c"}),
 }  # fmt: skip
 
 
@@ -95,3 +95,15 @@ def test_zones_of_a_driver(nodes: Sequence[Json], labels: dict[str, str]) -> Non
     found = storage_scenario(nodes, volume(**in_zones("c", key=DRIVER_ZONE)))
 
     assert list(list_volume_labels(found)) == [labels]
+
+
+def test_a_zone_of_a_driver_is_no_other_zone() -> None:
+    nodes = [driver_node("n1", "a", "a"), driver_node("n2", "b", "b")]
+    volumes = [
+        volume("one", **in_zones("c", "d", key=DRIVER_ZONE)),
+        volume("two", **in_zones("b", "d", key=ZONE)),
+    ]
+
+    found = list(list_volume_labels(storage_scenario(nodes, *volumes)))
+
+    assert found == [{DRIVER_ZONE: "d", ZONE: "d"}]

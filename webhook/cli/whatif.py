@@ -7,6 +7,7 @@ Entry points: ``parse_edits``, ``check_edits`` and ``keep_supported``. This modu
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from webhook.errors import ConfigError, SourceError
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scenario, ScenarioEdit, list_used_keys
+from webhook.explain.volumelabels import list_volume_labels
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.api.labels import key_problems, value_problems
@@ -239,6 +241,7 @@ def _check_key(key: str, situation: Scenario) -> None:
     nodes, names = situation.topology.nodes, situation.names
     known = {name for node in nodes for name in node.labels}
     known.update(list_used_keys(situation.pod.demands, situation.spreads))
+    known.update(chain.from_iterable(list_volume_labels(situation)))
     if key not in known and nodes:
         listed = _list_known(names.short(key), set(map(names.short, known)))
         raise ConfigError(

@@ -47,22 +47,27 @@ def list_volume_labels(scenario: Scenario) -> Iterator[dict[str, str]]:
         for values in product(*choice.values())
     )
     nodes = scenario.topology.nodes
-    yield from (_add_zones(one, nodes) for one in islice(labels, MOST_CHOICES))
+    complete = (_add_zones(one, nodes) for one in islice(labels, MOST_CHOICES))
+    yield from (one for one in complete if one is not None)
 
 
-def _add_zones(labels: dict[str, str], nodes: Sequence[Node]) -> dict[str, str]:
+def _add_zones(labels: dict[str, str], nodes: Sequence[Node]) -> dict[str, str] | None:
     """
     Add the well-known zone and region to those that a driver names with a key of its own.
 
-    They are added if all nodes that have both labels have them with equal values.
+    They are added unless a node has both labels with other values.
+
+    Returns:
+        None if the labels have other values than that.
     """
-    added: dict[str, str] = {}
+    complete = dict(labels)
     for key, value in labels.items():
         known = _WELL_KNOWN.get(key.rpartition("/")[2], key)
         both = [one.labels for one in nodes if key in one.labels and known in one.labels]
-        if both and all(one[key] == one[known] for one in both):
-            added[known] = value
-    return {**added, **labels}
+        is_same = "/" in key and all(one[key] == one[known] for one in both)
+        if is_same and complete.setdefault(known, value) != value:
+            return None
+    return complete
 
 
 _WELL_KNOWN = MappingProxyType({"zone": ZONE, "region": REGION})
