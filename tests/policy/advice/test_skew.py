@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
+    TAINTED_C,
     THREE,
     admission,
     audit,
@@ -145,20 +146,31 @@ def test_the_domains_that_are_too_full_are_those_to_delete_pods_in() -> None:
     assert violation.instead.endswith("; or delete pods in zone-a, zone-b one after another")
 
 
-@pytest.mark.parametrize("is_cordoned", [True, False])
-def test_domains_that_are_closed_for_now_are_to_be_opened_first(is_cordoned: bool) -> None:
-    pods = running("a1", "a2", "a1", "b1", constraints=(spread(),))
-    judged = replace(deployed(spread(), replicas=4), running=(pods,))
-    nodes = [replace(one, unschedulable=is_cordoned and one.name.startswith("c")) for one in THREE]
+def cordoned(*zones: str) -> list[Node]:
+    return [replace(one, unschedulable=one.name[0] in zones) for one in THREE]
+
+
+# nodes, whether zone-c has to be opened before the pods become even
+CLOSED: dict[str, tuple[list[Node], tuple[str, ...], bool]] = {
+    "open": (THREE, ("a1", "a2", "a1", "b1"), False),
+    "cordoned": (cordoned("c"), ("a1", "a2", "a1", "b1"), True),
+    "tainted": (TAINTED_C, ("a1", "a1", "a1", "b1"), True),
+    "beside another empty one": (cordoned("c"), ("a1", "a2", "a1"), True),
+    "with a pod of its own": (cordoned("c"), ("a1", "a2", "a1", "b1", "c1"), False),
+}
+
+
+@pytest.mark.parametrize(("nodes", "placed", "closed"), CLOSED.values(), ids=CLOSED)
+def test_domains_that_are_closed_now_are_to_be_opened_first(
+    nodes: list[Node], placed: tuple[str, ...], closed: bool
+) -> None:
+    pods = running(*placed, constraints=(spread(),))
+    judged = replace(deployed(spread(), replicas=len(placed)), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(nodes, [pods]))
 
-    assert violation.instead.startswith("# evenspread rebalance") is not is_cordoned
-    assert is_cordoned is (
-        violation.instead
-        == "# all nodes of zone-c are cordoned or not ready: uncordon them, or wait, and then run "
-        "evenspread rebalance deployment/web -n shop"
-    )
+    assert violation.instead.startswith("# evenspread rebalance") is not closed
+    assert violation.instead.startswith("# no pod can go to zone-c now: let a node") is closed
 
 
 # constraints of the running pods, whether they have the one of the template

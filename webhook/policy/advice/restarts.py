@@ -80,15 +80,15 @@ def suggest_waiting(subject: Subject) -> str:
 
 def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:
     """
-    Suggest what to do if no pod can go to the emptiest domains for now; a YAML comment.
+    Suggest what to do if no pod can go to some of the emptiest domains now; a YAML comment.
 
     Args:
-        closed: These domains, all of whose nodes are cordoned or not ready.
+        closed: These domains, all of whose nodes are cordoned, not ready, or tainted.
     """
     then = _format_command(subject, "rebalance")
     return (
-        f"# all nodes of {join_names(closed)} are cordoned or not ready: uncordon them, or wait, "
-        f"and then run {then}"
+        f"# no pod can go to {join_names(closed)} now: let a node there take pods, which is "
+        f"cordoned, not ready or tainted, and then run {then}"
     )
 
 

@@ -87,14 +87,15 @@ def _suggest(
 
 
 def _list_closed(subject: Subject, tally: PodTally, cluster: ClusterState) -> list[str]:
-    """List the emptiest domains if no pod can go there for now, as all nodes are cordoned."""
-    key = tally.spread.topology_key
+    """List the emptiest domains where no pod can go now, if the skew cannot end without them."""
+    key, domains = tally.spread.topology_key, tally.domains.sizes
     reached = cluster.topology.reachable(key, (key,), subject.demands).sizes
-    lasting = cluster.lasting_domains(key, (key,), subject.demands).sizes
-    least = min((tally.pods.get(value, 0) for value in tally.domains.sizes), default=0)
-    emptiest = [value for value in tally.domains.sizes if tally.pods.get(value, 0) == least]
-    is_closed = all(value in lasting and value not in reached for value in emptiest)
-    return emptiest if is_closed else []
+    least = min((tally.pods.get(value, 0) for value in domains), default=0)
+    emptiest = [value for value in domains if tally.pods.get(value, 0) == least]
+    closed = [value for value in emptiest if value not in reached]
+    # They stay at the minimum, so that every other domain takes maxSkew more at most.
+    places = least * len(closed) + (least + tally.spread.max_skew) * (len(domains) - len(closed))
+    return closed if closed and sum(tally.pods.values()) > places else []
 
 
 _AWAIT_ROLLOUT = (
