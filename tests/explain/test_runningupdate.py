@@ -43,6 +43,14 @@ def test_pods_that_stay_are_named() -> None:
     )
 
 
+def test_a_change_of_replicas_is_not_simulated() -> None:
+    assert list(SURGE.describe_scale(3)) == []
+    assert next(SURGE.describe_scale(5)) == (
+        "a rolling update is running: its controller divides a change of replicas among the "
+        "ReplicaSets, within maxSurge 1, maxUnavailable 0, which is not simulated"
+    )
+
+
 def test_the_oldest_replica_sets_lose_pods_first() -> None:
     assert shrink_old((2, 2), (1, 2), (2, 1), 3) == [0, 2]
     assert shrink_old((2, 2), (2, 2), (1, 0), 4) == (2, 2)

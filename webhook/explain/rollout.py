@@ -193,6 +193,7 @@ def _replace_pods(
     notes = (
         *surplus.notes,
         *describe_sizes(pods.sets if pods else ()),
+        *(pods.update.describe_scale(replicas) if pods and pods.update else ()),
         *(pods.describe_waiting(replicas, surplus, new_pods) if pods else ()),
         *describe_succession(changed, missing, new_pods),
         *describe_choice(changed, missing, new_pods, placement.placed),

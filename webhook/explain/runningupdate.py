@@ -39,6 +39,14 @@ class RunningUpdate(msgspec.Struct, frozen=True):
         (left,) = shrink_old(old[:1], old[1:], new, least)
         return min(old[0] - left, old[0] + new[0] - replicas)
 
+    def describe_scale(self, replicas: int) -> Iterator[str]:
+        """Yield a note if the desired number changes while the update runs."""
+        if replicas != self.replicas:
+            yield (
+                "a rolling update is running: its controller divides a change of replicas among "
+                f"the ReplicaSets, within {self.limits.resolve(replicas)}, which is not simulated"
+            )
+
     def describe(self, replicas: int, left: int) -> Iterator[str]:
         """
         Yield a note if pods beyond a desired number stay.
