@@ -151,7 +151,7 @@ def cordoned(*zones: str) -> list[Node]:
 
 
 # nodes, whether zone-c has to be opened before the pods become even
-CLOSED: dict[str, tuple[list[Node], tuple[str, ...], bool]] = {
+OPENED: dict[str, tuple[list[Node], tuple[str, ...], bool]] = {
     "open": (THREE, ("a1", "a2", "a1", "b1"), False),
     "cordoned": (cordoned("c"), ("a1", "a2", "a1", "b1"), True),
     "tainted": (TAINTED_C, ("a1", "a1", "a1", "b1"), True),
@@ -160,7 +160,7 @@ CLOSED: dict[str, tuple[list[Node], tuple[str, ...], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("nodes", "placed", "closed"), CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize(("nodes", "placed", "closed"), OPENED.values(), ids=OPENED)
 def test_domains_that_are_closed_now_are_to_be_opened_first(
     nodes: list[Node], placed: tuple[str, ...], closed: bool
 ) -> None:
