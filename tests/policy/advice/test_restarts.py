@@ -13,6 +13,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
+    suggest_opening,
     suggest_restart,
     suggest_waiting,
 )
@@ -175,6 +176,13 @@ def test_volumes_are_moved_rather_than_pods() -> None:
     assert soft.endswith("if the application can rebuild it")
     assert "Pending" not in soft
     assert "rollout restart" not in hard + soft
+
+
+def test_closed_domains_are_to_be_opened_before_pods_are_moved() -> None:
+    assert suggest_opening(deployed(), ["zone-c", "zone-d"]) == (
+        "# no pod can go to zone-c, zone-d now: let a node there take pods, which is cordoned, not "
+        "ready or tainted, and then run evenspread rebalance deployment/web -n shop"
+    )
 
 
 def test_pods_that_are_not_placed_are_explained() -> None:
