@@ -72,5 +72,11 @@ def test_one_more_pod_has_the_first_number_that_is_free() -> None:
     assert renewed == {"app": "web", POD_INDEX: "1", POD_NAME: "web-1"}
 
 
+def test_labels_that_pods_share_stay() -> None:
+    shared = {"app": "web"}
+
+    assert renew_labels(shared, (POD_INDEX,), [shared]) == shared
+
+
 def test_a_value_without_a_number_gets_one() -> None:
     assert renew_labels({"id": "abc"}, ("id",), [{"id": "abc"}]) == {"id": "abc-0"}

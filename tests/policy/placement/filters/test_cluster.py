@@ -88,6 +88,15 @@ def test_new_nodes_like_one_without_pods_of_daemon_sets_are_empty(like: str) -> 
     assert after.nodes.keys() == before.nodes.keys() | {"n3"}
 
 
+def test_nodes_can_be_left_out() -> None:
+    before = scene_of(AGENT)
+
+    after = before.with_nodes(before.topology.nodes[:1])
+
+    assert after.nodes.keys() == {before.topology.nodes[0].name}
+    assert after.placed is before.placed
+
+
 def test_nodes_that_stay_keep_their_pods() -> None:
     before = scene_of(AGENT)
 

@@ -30,6 +30,7 @@ from webhook.policy.placement.filters.run import (
     MISSING_KEY,
     FilterResult,
     filter_nodes,
+    filter_some,
     prepare_filters,
 )
 from webhook.policy.placement.spreads import SpreadConstraint, resolve_constraints
@@ -124,6 +125,15 @@ def spread_cluster() -> SchedulingCluster:
         ],
         [pod_object(nodeName="n1", labels=WEB)],
     )
+
+
+def test_some_nodes_are_filtered_as_all_are() -> None:
+    scene = spread_cluster()
+    everywhere = filter_nodes(pod(labels=WEB), hard(ZONE), scene)
+
+    some = filter_some(pod(labels=WEB), hard(ZONE), scene, scene.topology.nodes[:2])
+
+    assert some == {"n1": everywhere.rejections["n1"], "n2": None}
 
 
 def test_topology_spread_constraints_are_one_filter() -> None:
