@@ -26,7 +26,7 @@ POLICED = {"evenspread.test/creations": "policy"}  # labels of namespaces
 CALLED = {"evenspread.test/creations": "webhooks"}
 
 
-class Felt(NamedTuple):
+class CreationTurns(NamedTuple):
     """Creations by turn: by the API server alone, with the policy in it, with evenspread."""
 
     alone: list[Turn]
@@ -34,7 +34,7 @@ class Felt(NamedTuple):
     called: list[Turn]
 
 
-def feel(live: LiveCluster, turns: int, seconds: float) -> Felt:
+def measure_creations(live: LiveCluster, turns: int, seconds: float) -> CreationTurns:
     """
     Create pods of 9 KB alone, with the policy and with the webhooks; they are dry runs.
 
@@ -53,22 +53,22 @@ def feel(live: LiveCluster, turns: int, seconds: float) -> Felt:
         for labels in (NO_LABELS, POLICED, CALLED)
     ]
     hooks = [_select(hook, CALLED) for hook in configurations_for(server)]
-    felt = Felt([], [], [])
+    measured = CreationTurns([], [], [])
     with Registered(live.plane, hooks):
         wanted = called.expect(injected=True)
         with in_force(policed, admission_policy(wanted, POLICED), wanted):
             alone.expect(injected=False)
             for _ in range(turns):
-                for known, turn in zip(felt, _take_turns(creators, seconds), strict=True):
+                for known, turn in zip(measured, _take_turns(creators, seconds), strict=True):
                     known.append(turn)
     for creator in creators:
         creator.remove_owner()
     server.stop()
-    return felt
+    return measured
 
 
 def _take_turns(creators: list[Creator], seconds: float) -> list[Turn]:
-    """Take a turn of each; only latencies are told apart if creations alternate."""
+    """Take a turn of each; while creations alternate, only their latencies are known apart."""
     together = create_alternately(creators, seconds * len(creators))
     turns = [creator.take_turn() for creator in creators]
     return [turn._replace(took=took) for turn, took in zip(turns, together, strict=True)]

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from tests.bench.creations import Felt, feel
+from tests.bench.creations import CreationTurns, measure_creations
 from tests.bench.creator import Turn
 from tests.bench.live import LiveCluster
 from tests.bench.livebindings import Bindings, bind_in_turns
@@ -34,7 +34,7 @@ class Small(NamedTuple):
 
     settled: list[Settled]
     audited: list[float]
-    felt: Felt
+    creations: CreationTurns
     bindings: Bindings
 
 
@@ -63,9 +63,9 @@ class Observed:
         """Before the cluster is filled."""
         settled = [settle(self._live) for _ in range(self._rounds)]
         audited = [self._live.audit() for _ in range(self._rounds)]
-        felt = feel(self._live, self._rounds, self._seconds)
+        creations = measure_creations(self._live, self._rounds, self._seconds)
         bindings = bind_in_turns(self._live, self._rounds, self._seconds)
-        return Small(settled, audited, felt, bindings)
+        return Small(settled, audited, creations, bindings)
 
     @cached_property
     def streamed(self) -> Streamed:
@@ -113,7 +113,9 @@ def audit(what: str, observed: Observed) -> Row:
 
 def usual(what: str, observed: Observed) -> Row:
     """What the webhooks add to half of all creations, compared with the policy."""
-    alone, policy, called = _by_turn(observed.small.felt, lambda turn: percentile(turn.took, 0.5))
+    alone, policy, called = _by_turn(
+        observed.small.creations, lambda turn: percentile(turn.took, 0.5)
+    )
     base = f"alone {_ms(alone)}, policy {_ms(policy)}"
     values = ratios(_added(called, alone), _added(policy, alone))
     return Row(what, base, _ms(called), values, USUAL)
@@ -121,7 +123,9 @@ def usual(what: str, observed: Observed) -> Row:
 
 def slowest(what: str, observed: Observed) -> Row:
     """What the webhooks add to the slowest creations."""
-    alone, policy, called = _by_turn(observed.small.felt, lambda turn: percentile(turn.took, 0.99))
+    alone, policy, called = _by_turn(
+        observed.small.creations, lambda turn: percentile(turn.took, 0.99)
+    )
     base = f"alone {_ms(alone)}, policy {_ms(policy)}"
     added = [seconds * 1e3 for seconds in _added(called, alone)]
     return Row(what, base, _ms(called), added, SLOWEST)
@@ -129,14 +133,14 @@ def slowest(what: str, observed: Observed) -> Row:
 
 def apiserver_cpu(what: str, observed: Observed) -> Row:
     """CPU of the API server for a creation, compared with the policy."""
-    alone, policy, called = _by_turn(observed.small.felt, lambda turn: turn.cpu)
+    alone, policy, called = _by_turn(observed.small.creations, lambda turn: turn.cpu)
     base = f"alone {_ms(alone)}, policy {_ms(policy)}"
     return Row(what, base, _ms(called), ratios(called, policy), APISERVER)
 
 
 def created(what: str, observed: Observed) -> Row:
     """How many pods a few clients create, compared with the policy."""
-    alone, policy, called = _by_turn(observed.small.felt, lambda turn: turn.rate)
+    alone, policy, called = _by_turn(observed.small.creations, lambda turn: turn.rate)
     base = f"alone {median(alone):.0f}/s, policy {median(policy):.0f}/s"
     return Row(what, base, f"{median(called):.0f}/s", ratios(called, policy), CREATED)
 
@@ -151,9 +155,9 @@ def binding(what: str, observed: Observed) -> Row:
     return Row(what, base, _ms(ranked), added, RANKED)
 
 
-def _by_turn(felt: Felt, figure: Callable[[Turn], float]) -> tuple[list[float], ...]:
+def _by_turn(creations: CreationTurns, figure: Callable[[Turn], float]) -> tuple[list[float], ...]:
     """A figure of each turn: alone, with the policy, with evenspread."""
-    return tuple([*map(figure, turns)] for turns in felt)
+    return tuple([*map(figure, turns)] for turns in creations)
 
 
 def _added(more: list[float], less: list[float]) -> list[float]:

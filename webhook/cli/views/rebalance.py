@@ -94,7 +94,7 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
 
 
 def _explain_nodes(result: GoalResult) -> str:
-    """Say why the nodes of a domain may take no pod, or name the command that says it."""
+    """Explain why the nodes of a domain may take no pod, or name the command that does."""
     pod = result.goal.pod
     if isinstance(pod, FilterPod) and any(volume.kind == CLAIM for volume in pod.volumes):
         return "; volumes of claims may keep its pods in their domains"
