@@ -13,7 +13,7 @@ from tests.policy.placement.clusters import GPU, node, spread_over
 from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.removalorder import is_ready
 from webhook.explain.runningupdate import RunningUpdate
-from webhook.explain.surge import ReplacedPods, replace_surge
+from webhook.explain.surge import ReplacedPods, continue_update
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.rolloutlimits import RolloutLimits
 
@@ -50,7 +50,7 @@ def settle(
     workload = WorkloadPods(
         name="web", pods=own, related=own, order=RemovalOrder.REPLICA_SET, newest=NEW, now=NOW
     )
-    return replace_surge(before, workload, RunningUpdate(replicas, limits), lost, replicas)
+    return continue_update(before, workload, RunningUpdate(replicas, limits), lost, replicas)
 
 
 def names(done: ReplacedPods) -> list[str]:

@@ -24,7 +24,7 @@ from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
-from webhook.explain.surge import ReplacedPods, replace_surge
+from webhook.explain.surge import ReplacedPods, continue_update
 from webhook.policy.advice.findings import all_of, count_of
 from webhook.policy.placement.tallies import PodTally
 
@@ -151,7 +151,7 @@ def roll_out(
     lost = find_lost(scenario, changed)
     left = {node: number for node, number in running.items() if node not in lost}
     if pods and pods.update and pods.is_updating(replicas):
-        done = replace_surge(changed, pods, pods.update, lost, replicas)
+        done = continue_update(changed, pods, pods.update, lost, replicas)
     else:
         replicas = pods.count_desired(replicas) if pods else replicas
         done = _replace_pods(changed, replicas, sum(left.values()), pods and pods.lose_nodes(lost))

@@ -1,7 +1,7 @@
 """
 The pods of a rolling update that runs: those that wait are placed beside the old ones.
 
-``replace_surge`` is the entry point. The controller removes an old pod only if enough others are
+``continue_update`` is the entry point. The controller removes an old pod only if enough others are
 available, so that a new pod without a node keeps an old one. Pods that are placed get ready; one
 that runs and is not ready stays so. Old pods that wait come last: they are removed first.
 
@@ -91,7 +91,7 @@ class _SurgePods(msgspec.Struct, frozen=True):
         return left, Surplus((*self.named[:gone], *found.pods), found.notes)
 
 
-def replace_surge(
+def continue_update(
     scenario: Scenario,
     pods: WorkloadPods,
     update: RunningUpdate,
@@ -107,9 +107,42 @@ def replace_surge(
         lost: Names of nodes that the change removes; their pods wait.
         replicas: Desired number of pods.
     """
-    surge, placed = _observe(pods, lost), Counter[str]()
-    removed: list[ObservedPod] = []
-    notes: list[str] = []
+    done = _place_and_remove(scenario, pods, update, _observe(pods, lost), replicas)
+    surge, end = done.surge, done.end
+    waiting = surge.new_waiting + surge.old_waiting
+    last = place_pods(end, waiting)
+    notes = (
+        *done.notes,
+        *describe_choice(end, waiting, ALIKE, last.placed),
+        *update.describe(replicas, surge.desired),
+    )
+    return ReplacedPods(
+        Surplus(done.removed, tuple(dict.fromkeys(notes))),
+        last._replace(placed=done.placed + last.placed),
+        waiting - last.placed.total(),
+        surge.desired,
+    )
+
+
+class _UpdateProgress(NamedTuple):
+    """The pods and the cluster when the controller removes no further pod; and what it did."""
+
+    surge: _SurgePods
+    end: Scenario
+    placed: Counter[str]
+    removed: tuple[ObservedPod, ...]
+    notes: tuple[str, ...]
+
+
+def _place_and_remove(
+    scenario: Scenario,
+    pods: WorkloadPods,
+    update: RunningUpdate,
+    surge: _SurgePods,
+    replicas: int,
+) -> _UpdateProgress:
+    """Place new pods and remove old ones in turn: each removal may make room for a new pod."""
+    placed, removed, notes = Counter[str](), list[ObservedPod](), list[str]()
     while True:
         added = place_pods(scenario, surge.new_waiting)
         notes += describe_choice(scenario, surge.new_waiting, ALIKE, added.placed)
@@ -117,21 +150,11 @@ def replace_surge(
         surge = surge.place_new(added.placed.total())
         number = surge.count_removable(update, replicas)
         if number <= 0:
-            break
+            return _UpdateProgress(surge, added.end, placed, tuple(removed), tuple(notes))
         surge, gone = surge.remove_old(number, pods)
         removed += gone.pods
         notes += gone.notes
         scenario = remove_pods(added.end, gone.pods, pods.placed)
-    waiting = surge.new_waiting + surge.old_waiting
-    last = place_pods(added.end, waiting)
-    notes += describe_choice(added.end, waiting, ALIKE, last.placed)
-    notes += update.describe(replicas, surge.desired)
-    return ReplacedPods(
-        Surplus(tuple(removed), tuple(dict.fromkeys(notes))),
-        last._replace(placed=placed + last.placed),
-        waiting - last.placed.total(),
-        surge.desired,
-    )
 
 
 def _observe(pods: WorkloadPods, lost: Collection[str]) -> _SurgePods:
