@@ -63,6 +63,17 @@ def test_fields_that_the_api_server_drops_are_warned_of(folder: Path, run: Run) 
     assert "minDomain" in dropped["response"]["warnings"][0]
 
 
+def test_a_misspelt_field_of_a_denied_object_is_shown_once(folder: Path, run: Run) -> None:
+    wrong_type = MISSPELT.replace("maxSkew: 1", 'maxSkew: "1"')
+    (folder / "pod.yaml").write_text(wrong_type)
+
+    ran = run("review", "-f", "pod.yaml")
+
+    assert ran.code == 1
+    assert ran.out.count("warning: unknown field") == 1
+    assert ran.out.count("denied: spec.topologySpreadConstraints[0].maxSkew") == 1
+
+
 def test_strict_refuses_unknown_fields_before_the_webhook(folder: Path, run: Run) -> None:
     (folder / "pod.yaml").write_text(MISSPELT)
 

@@ -119,8 +119,12 @@ class Reviewer:
         return self.outcomes["patched"] + self.outcomes["denied"] + self.warned
 
     def _review(self, request: OfflineReview, *, has_pods: bool) -> list[ManifestError]:
-        if self._is_refused_strictly(request):
+        strict_errors = self._report_strict_errors(request)
+        if strict_errors is not None and strict_errors.denied:
+            self._show_refusal(strict_errors)
             return []
+        if strict_errors is not None:
+            self._show_strict_errors(strict_errors)
         hooks = HOOK_CHOICES[self._hook or BOTH]
         if request.recorded and not self._hook:
             hooks = (request.hook,)
@@ -132,7 +136,9 @@ class Reviewer:
             report = self._predict_response(request.document)
             if request.recorded or not report.denied:
                 return [request.document.error(f"the server would answer {error.status}: {error}")]
-            self._show_refusal(report)
+            shown = () if strict_errors is None else strict_errors.warnings
+            rest = tuple(notice for notice in report.warnings if notice not in shown)
+            self._show_refusal(replace(report, warnings=rest))
         return []
 
     def exceeds(self, limit: AuditSeverity) -> bool:
@@ -149,30 +155,20 @@ class Reviewer:
         templates, not_exemptible = self._policy.pod_templates, self._policy.not_exemptible
         return reports_on(document, templates, [self._gates], not_exemptible=not_exemptible)[0]
 
-    def _is_refused_strictly(self, request: OfflineReview) -> bool:
+    def _report_strict_errors(self, request: OfflineReview) -> ValidationReport | None:
         """
-        Show the response of kube-apiserver to unknown and duplicate fields, before any webhook.
+        Report the unknown and duplicate fields that kube-apiserver finds before any webhook.
 
         The webhook itself warns of those of custom kinds.
-
-        Returns:
-            Whether it refuses the object.
         """
         kind, strict = request.document.group_kind, self._strict
         places = self._policy.pod_templates.get(kind)
         if request.recorded or places is None or (kind not in BUILT_IN_KINDS and not strict):
-            return False
+            return None
         not_exemptible = self._policy.not_exemptible
-        report = report_strict_errors(
+        return report_strict_errors(
             request.document, places, strict=strict, not_exemptible=not_exemptible
         )
-        if report is None:
-            return False
-        if report.denied:
-            self._show_refusal(report)
-        else:
-            self._show_strict_errors(report)
-        return report.denied
 
     def _answer(self, request: OfflineReview, hooks: tuple[Hook, ...]) -> OfflineResult:
         """
