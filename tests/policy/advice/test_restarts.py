@@ -79,13 +79,13 @@ def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
 
 
 def rebalance(workload: str) -> str:
-    return f"# evenspread rebalance {workload} -n shop moves the fewest pods; "
+    return f"# evenspread rebalance {workload} -n shop moves the fewest pods, if nodes have room; "
 
 
 def in_full(workload: str) -> str:
     options = f"{workload} -n shop".lstrip()
     return (
-        f"# evenspread rebalance {options} moves the fewest pods; "
+        f"# evenspread rebalance {options} moves the fewest pods, if nodes have room; "
         "or delete pods in zone-a, zone-b one after another"
     )
 

@@ -213,7 +213,7 @@ def test_pods_that_are_not_placed_yet_may_end_the_skew(nodes: tuple[str, ...]) -
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
 
 EVENING = (
-    "# evenspread rebalance statefulset/web -n shop moves the fewest pods; "
+    "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if nodes have room; "
     "kubectl rollout restart statefulset/web -n shop replaces all of them"
 )
 

@@ -104,7 +104,9 @@ def suggest_evening(
     """
     if subject.kind in JOBS or subject.kind in _NOT_EVICTED:
         return suggest_restart(subject)
-    rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods"
+    rebalance = (
+        f"# {_format_command(subject, 'rebalance')} moves the fewest pods, if nodes have room"
+    )
     if _restart_evens(subject, constraint):
         return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"
     if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:
