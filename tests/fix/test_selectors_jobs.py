@@ -1,0 +1,67 @@
+"""The name of a Job in a selector or in matchLabelKeys."""
+
+import pytest
+
+from tests.fix.fixed import options, reasons, run_fix
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: web, namespace: shop}
+spec:
+  parallelism: 3
+  template:
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
+      containers: []
+"""
+
+
+def test_the_pods_of_a_job_without_labels_are_selected_by_its_name() -> None:
+    outcome = run_fix(JOB, options("TSC102"))
+
+    by_name = "labelSelector: {matchLabels: {batch.kubernetes.io/job-name: web}}}"
+    assert outcome.texts["web.yaml"] == JOB.replace("labelSelector: }", by_name)
+    assert not outcome.left
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("{matchLabels: {%s: web}}", "labelSelector: {matchLabels: {%s: web}}"),
+        (
+            "{matchLabels: {team: x, %s: web}}",
+            "labelSelector: {matchLabels: {team: x}}, matchLabelKeys: [%s]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("key", ["batch.kubernetes.io/job-name", "job-name"])
+def test_the_name_of_a_job_is_in_the_selector_or_in_match_label_keys(
+    key: str, written: str, expected: str
+) -> None:
+    """The value that the API server adds is known: the same pods are counted."""
+    labels = JOB.replace("    spec:\n", "    metadata: {labels: {team: x}}\n    spec:\n")
+    both = f"labelSelector: {written % key}, matchLabelKeys: [{key}]"
+
+    outcome = run_fix(labels.replace("labelSelector: ", both), options("TSC008"))
+
+    assert outcome.texts["web.yaml"] == labels.replace("labelSelector: ", expected % key)
+    assert not outcome.left
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "head"),
+    [
+        ("other", "job-name", ""),
+        ("web-0", "apps.kubernetes.io/pod-index", "apiVersion: apps/v1\nkind: StatefulSet"),
+    ],
+)
+def test_another_name_than_that_of_the_job_is_left(name: str, key: str, head: str) -> None:
+    both = f"labelSelector: {{matchLabels: {{{key}: {name}}}}}, matchLabelKeys: [{key}]"
+    text = JOB.replace("apiVersion: batch/v1\nkind: Job", head) if head else JOB
+
+    outcome = run_fix(text.replace("labelSelector: ", both), options("TSC008"))
+
+    reason = f"whether {key} belongs here or in the selector cannot be known"
+    assert reasons(outcome.left)["TSC008"] == reason
