@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from tests.apiserver import ApiServer, listening, write_kubeconfig
+from tests.cli import files
 from tests.cli.shop import NODES, PODS, WEB
 from webhook.__main__ import main
 
@@ -52,6 +53,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def configured(folder: Path) -> Path:
+    """A folder with config.yaml."""
+    (folder / "config.yaml").write_text(files.CONFIG)
+    return folder
 
 
 @pytest.fixture
