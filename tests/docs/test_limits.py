@@ -25,7 +25,7 @@ REFERENCE, SECURITY = ROOT / "docs/reference.md", ROOT / "SECURITY.md"
 
 def in_words(number: float) -> str:
     """Write a number as the pages do."""
-    return NUMBERS.get(int(number), f"{number:,.0f}".replace(",", " "))
+    return NUMBERS.get(int(number), f"{number:,.0f}")
 
 
 def stated() -> Iterator[tuple[Path, str]]:
