@@ -120,7 +120,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         "TSC117": RemedyText(
             "the label that the pods carry and that a misspelled key resembles, or that "
             "distinguishes their revisions; removes other keys, and those of a revision where a "
-            "hard constraint and volumes decide on the zone of a pod"
+            "hard constraint may keep a pod of a StatefulSet from its volume"
         ),
         "TSC119": RemedyText(
             "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "

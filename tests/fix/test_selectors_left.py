@@ -162,9 +162,23 @@ provisioner: ebs.csi.aws.com
 CLAIMS = "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: gp3}}]\n"
 
 
-@pytest.mark.parametrize(("cluster", "keys"), [(ZONAL, ""), ("", "[controller-revision-hash]")])
-def test_a_revision_is_not_counted_apart_where_volumes_keep_pods(cluster: str, keys: str) -> None:
-    zones = {"topologyKey": "topology.kubernetes.io/zone"}
+SHARED = ZONAL.replace("ebs", "efs")
+SOFT = "ScheduleAnyway"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "when", "keys"),
+    [
+        (ZONAL, "DoNotSchedule", ""),
+        ("", "DoNotSchedule", ""),
+        (SHARED, "DoNotSchedule", "[controller-revision-hash]"),
+        ("", SOFT, "[controller-revision-hash]"),
+    ],
+)
+def test_a_revision_is_not_counted_apart_where_volumes_may_keep_pods(
+    cluster: str, when: str, keys: str
+) -> None:
+    zones = {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": when}
     keyed = listed(entry(**zones, matchLabelKeys="[pod-template-hash]"))
     stateful = deployment(keyed).replace("Deployment", "StatefulSet") + f"\n{CLAIMS}"
 

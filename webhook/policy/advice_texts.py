@@ -204,9 +204,11 @@ ADVICE_ENTRIES = (
         "reports it on a Deployment only if the audit lists the Rollouts of a cluster and none "
         "refers to the Deployment, or if the Deployment's pods run without it. With a key "
         "that has another value on each pod, such as `statefulset.kubernetes.io/pod-name`, every "
-        "pod counts only itself, and the constraint spreads nothing. If volumes keep the pods of a "
-        "StatefulSet in their zones, a rollout may have no place for a pod there when its revision "
-        "is counted separately: then the rule suggests leaving out a key of a revision.",
+        "pod counts only itself, and the constraint spreads nothing. A pod of a "
+        "StatefulSet runs where its volume can be accessed. If a hard constraint counts its "
+        "revision separately, a rollout may have no place for the pod there: then the rule "
+        "suggests leaving out a key of a revision, unless the pods have no volumes of their own, "
+        "or their StorageClasses are known and their volumes can be attached in every zone.",
         "write the key of a label that the pods share, or leave the key out",
         action=Action.WARN,
         since=_1_25,

@@ -282,7 +282,7 @@ def test_a_finding_names_one_key_and_the_label_to_use() -> None:
 
 
 ZONAL = StorageClass(name="gp3", provisioner="ebs.csi.aws.com")
-CLAIMS = {"volumeClaimTemplates": [{"spec": {"storageClassName": "gp3"}}]}
+CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "gp3"}}]}
 LEFT_OUT = "# leave matchLabelKeys out"
 REPLACED = f"matchLabelKeys: [{REVISION}]"
 
@@ -297,10 +297,10 @@ RETURNING: dict[str, tuple[Json, Json, list[StorageClass], str]] = {
     ),
     "a key of nothing": ({"matchLabelKeys": ["tier"]}, CLAIMS, [ZONAL], LEFT_OUT),
     "shared volumes": ({}, CLAIMS, [replace(ZONAL, provisioner="efs.csi.aws.com")], REPLACED),
-    "volumes of an unknown class": ({}, CLAIMS, [], REPLACED),
+    "volumes of an unknown class": ({}, CLAIMS, [], LEFT_OUT),
     "no claims": ({}, {}, [ZONAL], REPLACED),
     "a soft constraint": ({"whenUnsatisfiable": "ScheduleAnyway"}, CLAIMS, [ZONAL], REPLACED),
-    "nodes": ({"topologyKey": HOSTNAME}, CLAIMS, [ZONAL], REPLACED),
+    "nodes": ({"topologyKey": HOSTNAME}, CLAIMS, [ZONAL], LEFT_OUT),
 }  # fmt: skip
 
 
@@ -314,12 +314,20 @@ def test_a_revision_is_not_counted_apart_where_volumes_keep_pods(
     judged = subject(workload(constraint, kind=STATEFUL_SET, **claims))
 
     (violation,) = check_rule("TSC117", judged, audit(storage_classes=classes))
-    (admitted,) = check_rule("TSC117", judged, admission())
+    (apart,) = check_rule("TSC117", replace(judged, claims=False), admission())
 
     assert violation.instead == instead
-    assert ("in the zone of its volume" in violation.problem) is (
-        violation.instead != admitted.instead
-    )
+    assert ("can access its volume" in violation.problem) is (violation.instead != apart.instead)
+
+
+def test_an_admission_knows_no_classes_and_counts_no_revision_apart() -> None:
+    constraint = spread(matchLabelKeys=[HASH])
+    judged = subject(workload(constraint, kind=STATEFUL_SET, **CLAIMS))
+
+    (violation,) = check_rule("TSC117", judged, admission())
+
+    assert violation.instead == LEFT_OUT
+    assert violation.brief == f"matchLabelKeys names {HASH}; its pods never carry it"
 
 
 def test_a_corrected_key_is_not_one_that_the_selector_has_already() -> None:

@@ -183,7 +183,7 @@ def test_claims_of_an_old_snapshot_have_an_unknown_class() -> None:
     assert judge(old) == []
 
 
-def test_pods_return_to_the_domains_of_hard_constraints_and_known_classes() -> None:
+def test_pods_return_to_volumes_unless_these_are_known_to_be_in_every_zone() -> None:
     context = audit(storage_classes=CLASSES)
     zonal, soft = stateful("late"), stateful("late", constraint=SOFT)
     host = stateful("late", constraint=spread(topologyKey=HOSTNAME))
@@ -193,7 +193,9 @@ def test_pods_return_to_the_domains_of_hard_constraints_and_known_classes() -> N
         for name, judged in (("hard", zonal), ("soft", soft), ("host", host))
     }
 
-    assert found == {"hard": True, "soft": False, "host": False}
-    for unknown in (stateful("other"), stateful("shared"), deployed(spread())):
-        assert not volumes_return(unknown.constraints[0], unknown, context.cluster)
-    assert not volumes_return(zonal.constraints[0], zonal, admission().cluster)
+    assert found == {"hard": True, "soft": False, "host": True}
+    for free in (stateful("shared"), deployed(spread()), RESTARTED):
+        assert not volumes_return(free.constraints[0], free, context.cluster)
+    other = stateful("other")
+    assert volumes_return(other.constraints[0], other, context.cluster)
+    assert volumes_return(zonal.constraints[0], zonal, admission().cluster)

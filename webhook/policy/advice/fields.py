@@ -124,7 +124,8 @@ def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             continue  # most workloads
         intended = correct_keys(constraint, subject)
         corrected = propose_keys(constraint, subject, context)
-        for j, (key, meant) in enumerate(zip(constraint.match_label_keys, intended, strict=True)):
+        for j, key in enumerate(constraint.match_label_keys):
+            meant, written = intended[j], corrected[j]
             if meant == key:
                 continue
             named = clip(key, KEY_CHARACTERS)
@@ -138,10 +139,10 @@ def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
                 )
                 continue
             carried = f"; they carry {meant}" if meant else ""
-            if meant != corrected[j]:
-                carried += ", but with it a rollout may have no place for a pod in the zone of its "
-                carried += "volume"
-            brief = f"its pods carry {meant}" if meant else "its pods never carry it"
+            if meant != written:
+                carried += ", but with it a rollout may have no place for a pod on the nodes that "
+                carried += "can access its volume"
+            brief = f"its pods carry {written}" if written else "its pods never carry it"
             yield RuleViolation(
                 subject.field(i, f"matchLabelKeys[{j}]"),
                 f"its pods never carry {named}, so kube-scheduler ignores it{carried}",
@@ -185,8 +186,9 @@ def propose_keys(constraint: Constraint, subject: Subject, context: AdviceContex
     """
     Correct the matchLabelKeys of a constraint, unless a rollout would then leave pods Pending.
 
-    Pods that return to the zones of their volumes fit there beside the other pods. Those of their
-    revision alone may be uneven: then no label of a revision replaces a key without effect.
+    Pods that return to the nodes that can access their volumes fit there beside the other pods.
+    Those of their revision alone may be uneven: then no label of a revision replaces a key without
+    effect, and leaving the key out changes nothing.
 
     Returns:
         A key for each of them, in order; empty if it is to be left out.

@@ -60,18 +60,26 @@ def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool
 
     That is so for zones and regions, unless all volumes are known to belong to no zone.
     """
-    if subject.kind.kind != STATEFUL_SET.kind or not subject.claims:  # also that of OpenKruise
-        return False
     is_location = key.rpartition("/")[2] in ("zone", "region")
-    return is_location and bool(_list_zonal(subject, cluster.storage_classes))
+    return is_location and _volumes_last(subject, cluster.storage_classes)
 
 
 def volumes_return(constraint: Constraint, subject: Subject, cluster: ClusterState | None) -> bool:
-    """Whether known classes keep the pods of a StatefulSet in domains of a hard constraint."""
-    if cluster is None or constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
+    """
+    Whether a hard constraint may keep the pods of a StatefulSet from their volumes.
+
+    That is so for every topology key: also the nodes of one zone may all have too many pods. Unless
+    all volumes are known to belong to no zone, they may keep the pods in one.
+    """
+    is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+    return is_hard and _volumes_last(subject, cluster.storage_classes if cluster else {})
+
+
+def _volumes_last(subject: Subject, classes: Mapping[str, StorageClass]) -> bool:
+    """Whether replaced pods get their volumes again, which may belong to a zone."""
+    if subject.kind.kind != STATEFUL_SET.kind or not subject.claims:  # also that of OpenKruise
         return False
-    is_kept = volumes_keep_pods(subject, constraint.topology_key, cluster)
-    return is_kept and bool(list_zonal_classes(subject, cluster))
+    return bool(_list_zonal(subject, classes))
 
 
 def list_zonal_classes(subject: Subject, cluster: ClusterState) -> list[StorageClass]:
