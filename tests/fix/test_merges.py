@@ -51,6 +51,9 @@ SHARED: dict[str, tuple[str, Change, str, int]] = {
         "b: &b\n  y:\n    x: 1\na: {<<: *b}\n",
         2,
     ),
+    "the only member of a block is removed": (
+        "b: &b\n  x: 1\na: {<<: *b}\n", Remove(("a", "x")), "b: &b\n  {}\na: {<<: *b}\n", 2
+    ),
     "a removed member": (
         "b: &b {x: 1, y: 2}\na: {<<: *b}\n",
         Remove(("a", "x")),
@@ -82,7 +85,6 @@ def test_a_merged_mapping_is_edited(before: str, change: Change, after: str, pla
         ("b: &b {x: 1, c: {}}\na: {<<: *b}\n", Move(("a", "x"), ("a", "c", "x"), 1)),
         ("b: &b {x: 1, x: 2}\na: {<<: *b}\n", Move(("a", "x"), ("a", "y"), 1)),
         ("b: &b {x: 1}\na: {<<: *b}\n", Remove(("a", "y"))),
-        ("b: &b\n  x: 1\na: {<<: *b}\n", Remove(("a", "x"))),
     ],
     ids=[
         "nothing is merged",
@@ -93,7 +95,6 @@ def test_a_merged_mapping_is_edited(before: str, change: Change, after: str, pla
         "it would move to another object",
         "it is there twice",
         "it is absent",
-        "it is the only entry of a block",
     ],
 )
 def test_no_merged_mapping_is_edited(text: str, change: Change) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fix import manifests
 from webhook.fix.changes import FixObstacle, Move, Wrap, apply_changes
-from webhook.fix.locate import EXPLICIT, MERGED, MERGED_MEMBER, ONLY_ENTRY, Placement
+from webhook.fix.locate import EXPLICIT, MERGED, MERGED_MEMBER, Placement
 from webhook.fix.move import ANCHORED, ESCAPED, RARE_BREAKS, REPEATED, locate_move
 from webhook.manifests import Document, edits, parse
 from webhook.manifests.positions import read_tree
@@ -69,6 +69,30 @@ MOVED = {
         "a.d",
         '{"a": {"b": 1, "d": [2]}}',
     ),
+    "the only member of a block": (
+        "a:\n  b: # x\n  - c: 1\n    # y\n    d: 2\n  # z\ne: 3\n",
+        "a.b",
+        "b",
+        "a: {}\n  # z\ne: 3\nb: # x\n- c: 1\n  # y\n  d: 2\n",
+    ),
+    "the only member of the last block": (
+        "a:\n  b:\n    c:\n    - 1",
+        "a.b.c",
+        "a.c",
+        "a:\n  b: {}\n  c:\n  - 1",
+    ),
+    "the only member of a block below a comment": (
+        "a:\n  b: # x:\n    c:\n    - 1\n",
+        "a.b.c",
+        "a.c",
+        "a:\n  b: # x:\n    {}\n  c:\n  - 1\n",
+    ),
+    "the only member of a block, in brackets": (
+        "a:\n  b: [1] # x\nc: 2\n",
+        "a.b",
+        "d",
+        "a: {}\n  # x\nc: 2\nd:\n- 1\n",
+    ),
     "a text over several lines": (
         "a:\n  b: 1\nc:\n  d: |\n    x\n     y\n",
         "c",
@@ -96,7 +120,6 @@ STUCK = {
     "a place beside a question mark": ("a:\n  ? b\n  : 1\nc:\n- 2\n", "c", "a.c", EXPLICIT),
     "a key with an escape": ('"\\x61": 1\n', "a", "b", ESCAPED),
     "a key that is written twice": ("a: 1\na: 2\n", "a", "b", REPEATED),
-    "the only member of a block": ("a:\n  b: [1]\nc: 2\n", "a.b", "d", ONLY_ENTRY),
     "an anchor": ("a: &x [1]\nb: *x\nc: {d: 1}\n", "a", "c.a", ANCHORED),
     "an alias": ("a: &x [1]\nb: *x\nc: {d: 1}\n", "b", "c.a", ANCHORED),
     "an alias within": ("a: &x 1\nb: [*x]\nc: {d: 1}\n", "b", "c.a", ANCHORED),

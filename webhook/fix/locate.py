@@ -7,7 +7,7 @@ their own. A change without a safe edit is an obstacle; this module must not ref
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,6 @@ MERGED_MEMBER = FixObstacle(
     "it comes from a merge (<<), which leaves out no member: write the other members instead"
 )
 EXPLICIT = FixObstacle("a key beside it has a question mark: write it without")
-ONLY_ENTRY = FixObstacle(
-    "it is the only entry, and a block cannot be empty: remove the block by hand, key and all"
-)
 
 
 def locate_change(tree: Tree, change: Put | Remove) -> Placement | FixObstacle:
@@ -172,12 +169,10 @@ def remove_entry(tree: Tree, container: TreeNode, step: str | int) -> Placement 
     if any(one.explicit for one in container.entries):
         return EXPLICIT
     edits = [_remove_entry(tree, container, index) for index in found]
-    if None in edits:
-        return ONLY_ENTRY
-    return Placement(tuple(filter(None, edits)), container.places)
+    return Placement(tuple(edits), container.places)
 
 
-def _remove_entry(tree: Tree, container: TreeNode, index: int) -> TextEdit | None:
+def _remove_entry(tree: Tree, container: TreeNode, index: int) -> TextEdit:
     text, entry = tree.text, container.entries[index]
     following = container.entries[index + 1 : index + 2]
     if container.flow:
@@ -186,11 +181,32 @@ def _remove_entry(tree: Tree, container: TreeNode, index: int) -> TextEdit | Non
         start = container.entries[index - 1].end if index else entry.start
         return _cut(tree, start, entry.end)
     if len(container.entries) == 1:
-        return None
+        return empty_block(tree, container, _comments(tree, entry.start, line_end(text, entry.end)))
     begin = line_start(text, entry.start)
     if not text[begin : entry.start].strip():
         return _cut_lines(tree, begin, line_end(text, entry.end))
-    return _cut(tree, entry.start, following[0].start) if following else None
+    return _cut(tree, entry.start, following[0].start)  # only a first entry follows other text
+
+
+def empty_block(tree: Tree, container: TreeNode, comments: Iterable[str]) -> TextEdit:
+    """
+    Replace the only entry of a block by empty brackets, and by comments below them.
+
+    The brackets follow the key of the block, unless a comment or an anchor is between them.
+    """
+    text, (entry,) = tree.text, container.entries
+    start, begin = len(text[: entry.start].rstrip()), line_start(text, entry.start)
+    brackets = "[]" if isinstance(entry.step, int) else "{}"
+    between, margin = break_near(text, entry.start), indentation(text, entry.start)
+    is_key = text[start - 1 : start] == ":" and container.opening == container.start
+    if is_key and not any(_comments(tree, line_start(text, start), start)):
+        brackets = f" {brackets}"
+    else:
+        start = entry.start
+        if not text[begin:start].strip():  # brackets must be indented more than a dash
+            brackets = f"{'  ' * isinstance(entry.step, int)}{brackets}"
+    written = "".join(f"{between}{margin}{comment}" for comment in comments)
+    return TextEdit(start, line_end(text, entry.end), f"{brackets}{written}")
 
 
 def _cut(tree: Tree, start: int, end: int) -> TextEdit:

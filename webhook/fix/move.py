@@ -13,8 +13,8 @@ from webhook.fix.locate import (
     EXPLICIT,
     MERGED,
     MERGED_MEMBER,
-    ONLY_ENTRY,
     Placement,
+    empty_block,
     locate_change,
     remove_entry,
 )
@@ -50,18 +50,18 @@ def locate_move(tree: Tree, change: Move | Wrap) -> Placement | FixObstacle:
         return _wrap(tree, [tree.root, *(one.node for one in way)], entry, change.name)
     if change.renames:
         return rename_entry(tree, container, entry, str(change.target[-1]))
-    if len(container.entries) == 1 and not container.flow:
-        return ONLY_ENTRY
-    return _move(tree, entry, change)
+    return _move(tree, container, entry, change)
 
 
-def _move(tree: Tree, entry: TreeEntry, change: Move) -> Placement | FixObstacle:
+def _move(
+    tree: Tree, container: TreeNode, entry: TreeEntry, change: Move
+) -> Placement | FixObstacle:
     if _is_anchored(entry) or any(map(_is_anchored, _list_entries(entry.node))):
         return ANCHORED
     targets = [tree.root, *(way.node for way in tree.entries_along(change.target[:-1]))]
     is_there = len(targets) == len(change.target)
     if is_there and targets[-1].entries and not targets[-1].flow and _is_block(tree, entry):
-        return _move_block(tree, entry, targets[-1], change)
+        return _move_block(tree, container, targets[-1], change)
     return _move_value(tree, change)
 
 
@@ -146,10 +146,11 @@ def _is_block(tree: Tree, entry: TreeEntry) -> bool:
 
 
 def _move_block(
-    tree: Tree, entry: TreeEntry, target: TreeNode, change: Move
+    tree: Tree, container: TreeNode, target: TreeNode, change: Move
 ) -> Placement | FixObstacle:
     """Move the lines of a member, as they are, to the end of another mapping."""
     text, name = tree.text, str(change.target[-1])
+    entry = next(one for one in container.entries if one.step == change.path[-1])
     placed = locate_change(tree, Put(change.target, None))
     if isinstance(placed, FixObstacle):
         return placed
@@ -162,10 +163,18 @@ def _move_block(
     old_margin = text[begin : entry.start]
     lines = [f"{name}{first}", *(_indent(line, old_margin, margin) for line in others)]
     written = insertion.text.replace(flow.member(name, None), "\n".join(lines), 1)
-    removal = TextEdit(begin, after_break(text, end), "")
-    if removal.end == end:  # the last line has no break: remove the one before it
-        removal = TextEdit(begin - len(break_near(text, begin)), end, "")
+    removal = _remove_lines(tree, container, begin, end)
     return _join(tree, removal, insertion._replace(text=written), placed.places)
+
+
+def _remove_lines(tree: Tree, container: TreeNode, start: int, end: int) -> TextEdit:
+    """Remove the lines of a member with their comments; leave brackets if it is the only one."""
+    text = tree.text
+    if len(container.entries) == 1:
+        return empty_block(tree, container, ())
+    if (after := after_break(text, end)) > end:
+        return TextEdit(start, after, "")
+    return TextEdit(start - len(break_near(text, start)), end, "")  # the last line has no break
 
 
 def _indent(line: str, old: str, new: str) -> str:
