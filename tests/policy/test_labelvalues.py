@@ -20,6 +20,13 @@ VALUES: dict[str, tuple[GroupKind, str, str, str]] = {
     "the name of a JobSet": (kinds.JOB_SET, "jobset.sigs.k8s.io/jobset-name", "web", ""),
     "a StatefulSet": (kinds.STATEFUL_SET, POD_NAME, "web-<ordinal>", "pod"),
     "an ordinal": (kinds.STATEFUL_SET, POD_INDEX, "<ordinal>", "pod"),
+    "the name of a Knative Revision": (kinds.KNATIVE_SERVICE, "app", "web-<revision>", "revision"),
+    "the version of a DeploymentConfig": (
+        kinds.DEPLOYMENT_CONFIG,
+        "deployment",
+        "web-<revision>",
+        "revision",
+    ),
     "a UID": (kinds.JOB, "controller-uid", "<uid>", "object"),
 }
 
@@ -34,7 +41,8 @@ def test_the_values_of_a_label(kind: GroupKind, key: str, outline: str, varies: 
 
 UNKNOWN = {
     "a hash": (kinds.DEPLOYMENT, "pod-template-hash", "web"),
-    "the number of a revision": (kinds.DEPLOYMENT_CONFIG, "deployment", "web"),
+    "the generation of a revision": (kinds.DAEMON_SET, "pod-template-generation", "web"),
+    "a long name, of which a revision has a hash": (kinds.KNATIVE_SERVICE, "app", 58 * "w"),
     "a label of another kind": (kinds.DEPLOYMENT, LEGACY, "web"),
     "an unknown kind": (GroupKind("example.com", "Shards"), LEGACY, "web"),
     "a name that is not known": (kinds.JOB, LEGACY, ""),
@@ -58,6 +66,10 @@ def test_values_that_are_not_known(kind: GroupKind, key: str, name: str) -> None
         ("web-<ordinal>", "other-0", False),
         ("w.b-<minutes>", "wxb-1", False),
         ("<uid>", "1f2e", False),
+        ("web-<revision>", "web", False),
+        ("web-<revision>", "web-00012", True),
+        ("web-<revision>", "web-blue", True),
+        ("web-<revision>", "webs-00012", False),
     ],
 )
 def test_values_that_pods_may_have(outline: str, value: str, allowed: bool) -> None:

@@ -16,10 +16,16 @@ import msgspec
 from webhook.policy import kinds
 from webhook.policy.firstlabels import CONTROLLER_NAMES, LABEL_PLACEHOLDERS
 from webhook.policy.model import GroupKind
-from webhook.policy.podlabels import ADDED_LABELS
+from webhook.policy.podlabels import ADDED_LABELS, KNATIVE_REVISION
 
 _VARIES: Mapping[str, str] = MappingProxyType(
-    {"<uid>": "object", "<ordinal>": "pod", "<minutes>": "Job", "<index>": "Job"}
+    {
+        "<uid>": "object",
+        "<ordinal>": "pod",
+        "<minutes>": "Job",
+        "<index>": "Job",
+        "<revision>": "revision",
+    }
 )
 """Unknown part of a value -> what it differs by; a value with none of them is known exactly."""
 
@@ -30,6 +36,26 @@ _RUNS: Mapping[GroupKind, str] = MappingProxyType(
 Kind -> the number in the names of its Jobs: of a CronJob, the minutes of its time since 1970.
 
 Source: kubernetes pkg/controller/cronjob cronjob_controllerv2.go ``getJobName``.
+"""
+
+_NAMES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("app", "deployment", KNATIVE_REVISION), "{workload}-<revision>")
+)
+"""
+Label with the name of a revision -> template of its value, in place of that of the first pod.
+
+The name of a Knative Revision may be written in the template, but must begin like generated ones.
+
+Source: knative serving pkg/reconciler/revision/resources/meta.go ``makeLabels`` and
+pkg/apis/serving/v1/revision_validation.go ``validateRevisionName``; openshift library-go
+pkg/apps/appsutil ``LatestDeploymentNameForConfig``.
+"""
+
+LONGEST_OWNER = 57
+"""
+Characters of the longest name with which that of a revision begins; of others, it has a hash.
+
+Source: knative pkg/kmeta/names.go ``ChildName``.
 """
 
 _NUMBER = "(?:0|[1-9][0-9]*)"
@@ -57,8 +83,15 @@ class LabelValues(msgspec.Struct, frozen=True):
         if "<uid>" in self.outline:
             return False
         parts = _unknown.split(self.outline)
-        pattern = "".join(_NUMBER if part in _VARIES else re.escape(part) for part in parts)
+        pattern = "".join(_match_part(part) for part in parts)
         return re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def _match_part(part: str) -> str:
+    """Return the pattern of a part of an outline."""
+    if part == "<revision>":
+        return ".+"
+    return _NUMBER if part in _VARIES else re.escape(part)
 
 
 def find_values(kind: GroupKind, key: str, name: str, part: str = "") -> LabelValues | None:
@@ -70,15 +103,18 @@ def find_values(kind: GroupKind, key: str, name: str, part: str = "") -> LabelVa
         part: Name of the pod template, if the workload has several.
 
     Returns:
-        None if they are not known, as those of another label or those that differ by revision.
+        None if they are not known, as those of another label, and hashes of revisions.
     """
     added = ADDED_LABELS.get(kind)
     if added is None or key not in added.keys | added.unique or key not in LABEL_PLACEHOLDERS:
         return None
     named = {"workload": name, "part": part, "run": _RUNS.get(kind, "")}
+    if key in _NAMES and len(name) > LONGEST_OWNER:
+        return None
     fields = {"uid": "<uid>", "ordinal": "<ordinal>"}
     fields |= {key: value for key, value in named.items() if value}
-    template = LABEL_PLACEHOLDERS[key].replace("{controller}", CONTROLLER_NAMES.get(kind, "{?}"))
+    template = _NAMES.get(key, LABEL_PLACEHOLDERS[key])
+    template = template.replace("{controller}", CONTROLLER_NAMES.get(kind, "{?}"))
     try:
         return LabelValues(template.format_map(fields))
     except KeyError:

@@ -148,6 +148,26 @@ def test_pods_without_labels_get_no_selector_that_misses_them() -> None:
     assert violation.instead == ADD_LABELS
 
 
+def knative(*constraints: Json, **labels: str) -> Subject:
+    template = pod(*constraints, labels=labels)
+    del template["metadata"]["name"]
+    head = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "web"}}
+    return subject({**head, "spec": {"template": template}}, ("spec", "template"))
+
+
+def test_pods_of_a_knative_service_carry_the_name_of_their_revision() -> None:
+    named, revision = selecting(app="web"), selecting(app="web-00001")
+
+    (violation,) = check_rule("TSC101", knative(named), admission())
+    silent = [knative(revision), knative(named, app="web")]
+
+    assert violation.brief == (
+        "labelSelector requires app=web, but the pod has app=web-<revision>, which differs by "
+        "revision"
+    )
+    assert [check_rule("TSC101", judged, admission()) for judged in silent] == [[], []]
+
+
 NULL, EMPTY = spread(labelSelector=None), spread(labelSelector={})
 COMPLETING = policy(profile(constraints=(default(),), complete_selectors=True))
 NOT_COMPLETING = policy(profile(constraints=(default(),)))
