@@ -18,6 +18,72 @@ spec:
 """
 
 
+KNATIVE = """\
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    spec:
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
+      containers: []
+"""
+
+
+def test_the_pods_of_a_knative_service_without_labels_are_selected_by_its_name() -> None:
+    outcome = run_fix(KNATIVE, options("TSC102"))
+
+    by_name = "labelSelector: {matchLabels: {serving.knative.dev/service: web}}}"
+    assert outcome.texts["web.yaml"] == KNATIVE.replace("labelSelector: }", by_name)
+    assert not outcome.left
+
+
+def test_a_selector_of_a_label_that_names_the_revision_is_left() -> None:
+    text = KNATIVE.replace("labelSelector: }", "labelSelector: {matchLabels: {app: web}}}")
+
+    outcome = run_fix(text, options("TSC101"))
+
+    reason = (
+        "its controller sets app to another value: leave it out, and select its pods by "
+        "serving.knative.dev/service"
+    )
+    assert reasons(outcome.left) == {"TSC101": reason}
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: web, namespace: shop}
+spec:
+  replicatedJobs:
+  - name: main
+    template:
+      spec:
+        parallelism: 3
+        template:
+          spec:
+            topologySpreadConstraints:
+            - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
+            containers: []
+"""
+TEMPLATE = "jobset.sigs.k8s.io/replicatedjob-name"
+
+
+def test_another_name_of_a_job_set_is_corrected_where_its_template_is_named() -> None:
+    names = "{matchLabels: {jobset.sigs.k8s.io/jobset-name: %s%s}}"
+    text = JOB_SET.replace("labelSelector: ", f"labelSelector: {names}")
+    part = f", {TEMPLATE}: main"
+
+    alone = run_fix(text % ("other", ""), options("TSC101"))
+    both = run_fix(text % ("other", part), options("TSC101"))
+
+    assert reasons(alone.left) == {
+        "TSC101": f"it does not name {TEMPLATE}, which identifies its pods"
+    }
+    assert both.texts["web.yaml"] == text % ("web", part)
+
+
 def test_the_pods_of_a_job_without_labels_are_selected_by_its_name() -> None:
     outcome = run_fix(JOB, options("TSC102"))
 

@@ -15,6 +15,7 @@ from webhook.policy.podlabels import (
     REVISION_KEYS,
     find_owner_by_hash,
     may_carry,
+    naming_keys,
     revision_key,
     unique_keys,
 )
@@ -86,3 +87,14 @@ def test_an_unknown_kind_has_no_revision_and_no_label_that_is_unique() -> None:
     assert unique_keys(UNKNOWN) == frozenset()
     assert revision_key(UNKNOWN) == ""
     assert revision_key(DEPLOYMENT) in REVISION_KEYS
+
+
+def test_controllers_of_some_kinds_name_the_workload_in_labels() -> None:
+    assert naming_keys(JOB) == ("batch.kubernetes.io/job-name",)
+    assert naming_keys(DEPLOYMENT) == ()
+    assert naming_keys(UNKNOWN) == ()
+
+
+def test_labels_that_name_a_workload_are_on_all_its_pods() -> None:
+    for kind, added in ADDED_LABELS.items():
+        assert added.keys.issuperset(added.naming), kind

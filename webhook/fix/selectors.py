@@ -92,9 +92,11 @@ def correct_selector(context: FindingContext) -> Solution:
 
 def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:
     """Say why it cannot be known which pods a selector of other labels should select."""
-    absent = [key for key in pairs if key not in subject.labels]
+    absent = [key for key in pairs if key not in subject.labels and key not in required]
     if added := [key for key in absent if may_add(subject, key)]:
-        return f"its controller sets {join_names(added)} to another value: leave it out"
+        others = f", and select its pods by {join_names(sorted(required))}"
+        advice = f"leave it out{others if len(added) == len(pairs) else ''}"
+        return f"its controller sets {join_names(added)} to another value: {advice}"
     if absent:
         return f"its pods have no label {join_names(absent)}: add it to them, or select others"
     if lacking := [key for key in required if key not in pairs]:

@@ -60,12 +60,14 @@ class AddedLabels(msgspec.Struct, frozen=True):
         revision: The one of the keys that differs by revision; empty if none does.
         unique: Those that no two pods have with the same value; of Jobs only with completionMode
             Indexed.
+        naming: Those that name the workload, and of a JobSet the template; all pods have them.
     """
 
     keys: frozenset[str] = frozenset()
     domains: tuple[str, ...] = ()
     revision: str = ""
     unique: frozenset[str] = frozenset()
+    naming: tuple[str, ...] = ()
 
 
 JOB_KEYS = frozenset(
@@ -80,24 +82,26 @@ JOB_KEYS = frozenset(
 
 _SET = _SET_KEYS | {REVISION_HASH}
 _INDEX = frozenset({COMPLETION_INDEX})
+_JOB_SET_NAMES = ("jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name")
 _JOB_SET = frozenset(
     {
         "jobset.sigs.k8s.io/job-index",
         "jobset.sigs.k8s.io/job-key",
-        "jobset.sigs.k8s.io/jobset-name",
-        "jobset.sigs.k8s.io/replicatedjob-name",
+        *_JOB_SET_NAMES,
         COMPLETION_INDEX,
     }
 )
+_WORKER_SET_NAME = "leaderworkerset.sigs.k8s.io/name"
 _WORKER_SET = frozenset(
     {
         "leaderworkerset.sigs.k8s.io/group-index",
         "leaderworkerset.sigs.k8s.io/group-key",
-        "leaderworkerset.sigs.k8s.io/name",
+        _WORKER_SET_NAME,
         "leaderworkerset.sigs.k8s.io/worker-index",
     }
 )
-_KNATIVE = frozenset({"app", "serving.knative.dev/configuration", "serving.knative.dev/service"})
+_KNATIVE_NAME = "serving.knative.dev/service"
+_KNATIVE = frozenset({"app", "serving.knative.dev/configuration", _KNATIVE_NAME})
 
 ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
     {
@@ -109,11 +113,12 @@ ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
             frozenset({REVISION_HASH, GENERATION}), revision=REVISION_HASH
         ),
         kinds.STATEFUL_SET: AddedLabels(_SET, revision=REVISION_HASH, unique=_SET_KEYS),
-        kinds.JOB: AddedLabels(JOB_KEYS, unique=_INDEX),
+        kinds.JOB: AddedLabels(JOB_KEYS, unique=_INDEX, naming=(JOB_NAME,)),
         kinds.CRON_JOB: AddedLabels(JOB_KEYS, unique=_INDEX),
         kinds.ROLLOUT: AddedLabels(frozenset({ROLLOUT_HASH}), revision=ROLLOUT_HASH),
         GroupKind("apps.kruise.io", "BroadcastJob"): AddedLabels(
-            frozenset({"broadcastjob-name", "broadcastjob-controller-uid"})
+            frozenset({"broadcastjob-name", "broadcastjob-controller-uid"}),
+            naming=("broadcastjob-name",),
         ),
         GroupKind("apps.kruise.io", "CloneSet"): AddedLabels(
             frozenset({REVISION_HASH, TEMPLATE_HASH, _CLONE_ID}),
@@ -126,19 +131,26 @@ ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
         GroupKind("apps.kruise.io", "StatefulSet"): AddedLabels(
             _SET, revision=REVISION_HASH, unique=_SET_KEYS
         ),
-        kinds.JOB_SET: AddedLabels(JOB_KEYS | _JOB_SET, ("jobset.sigs.k8s.io",)),
+        kinds.JOB_SET: AddedLabels(
+            JOB_KEYS | _JOB_SET, ("jobset.sigs.k8s.io",), naming=_JOB_SET_NAMES
+        ),
         kinds.LEADER_WORKER_SET: AddedLabels(
             _SET | _WORKER_SET | {_WORKER_SET_HASH},
             ("leaderworkerset.sigs.k8s.io",),
             _WORKER_SET_HASH,
+            naming=(_WORKER_SET_NAME,),
         ),
         kinds.KNATIVE_SERVICE: AddedLabels(
             _KNATIVE | {TEMPLATE_HASH, KNATIVE_REVISION},
             ("knative.dev",),
             KNATIVE_REVISION,
+            naming=(_KNATIVE_NAME,),
         ),
         kinds.DEPLOYMENT_CONFIG: AddedLabels(
-            frozenset({"deployment", "deploymentconfig"}), ("openshift.io",), "deployment"
+            frozenset({"deployment", "deploymentconfig"}),
+            ("openshift.io",),
+            "deployment",
+            naming=("deploymentconfig",),
         ),
     }
 )
@@ -194,6 +206,12 @@ def unique_keys(kind: GroupKind) -> frozenset[str]:
     """Return the labels that a controller of a kind gives to no two pods with the same value."""
     added = ADDED_LABELS.get(kind)
     return added.unique if added else frozenset()
+
+
+def naming_keys(kind: GroupKind) -> tuple[str, ...]:
+    """Return the labels by which a controller of a kind names the workload; empty if by none."""
+    added = ADDED_LABELS.get(kind)
+    return added.naming if added else ()
 
 
 def revision_key(kind: GroupKind) -> str:

@@ -16,8 +16,13 @@ from webhook.policy.advice.suggestions import (
     suggest_soft,
 )
 from webhook.policy.kinds import (
+    CRON_JOB,
+    DEPLOYMENT,
     DEPLOYMENT_CONFIG,
     JOB,
+    JOB_SET,
+    KNATIVE_SERVICE,
+    LEADER_WORKER_SET,
     REPLICA_SET,
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
@@ -161,10 +166,35 @@ def test_a_selector_in_yaml() -> None:
     assert suggested == "labelSelector: {matchLabels: {app: web}}"
 
 
-def test_a_selector_by_the_label_that_a_job_gives_to_its_pods() -> None:
-    job = subject(workload(kind=JOB, labels={}))
+NAMED: dict[str, tuple[GroupKind, dict[str, str]]] = {
+    "a Job": (JOB, {"batch.kubernetes.io/job-name": "web"}),
+    "a CronJob, whose Jobs have other names": (CRON_JOB, {}),
+    "a JobSet": (
+        JOB_SET,
+        {
+            "jobset.sigs.k8s.io/jobset-name": "web",
+            "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        },
+    ),
+    "a LeaderWorkerSet": (LEADER_WORKER_SET, {"leaderworkerset.sigs.k8s.io/name": "web"}),
+    "a Knative Service": (KNATIVE_SERVICE, {"serving.knative.dev/service": "web"}),
+    "a DeploymentConfig": (DEPLOYMENT_CONFIG, {"deploymentconfig": "web"}),
+    "a BroadcastJob": (
+        GroupKind("apps.kruise.io", "BroadcastJob"),
+        {"broadcastjob-name": "web"},
+    ),
+    "a Deployment": (DEPLOYMENT, {}),
+    "an unknown kind": (GroupKind("example.com", "Shards"), {}),
+}
 
-    assert own_selector(job, None).match_labels == {"batch.kubernetes.io/job-name": "web"}
+
+@pytest.mark.parametrize(("kind", "expected"), NAMED.values(), ids=NAMED.keys())
+def test_a_selector_by_the_labels_with_which_a_controller_names_a_workload(
+    kind: GroupKind, expected: dict[str, str]
+) -> None:
+    judged = subject(workload(kind=JOB, labels={}), kind=kind, part="workers")
+
+    assert own_selector(judged, None).match_labels == expected
 
 
 def test_no_selector_of_pods_without_labels() -> None:

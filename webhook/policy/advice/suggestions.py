@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import list_revision_keys, other_workloads
+from webhook.policy.advice.counting import list_revision_keys, other_workloads, values_of
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import JOB, POD
+from webhook.policy.kinds import POD
 from webhook.policy.model import HOSTNAME, REGION, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
-from webhook.policy.podlabels import JOB_KEYS, JOB_NAME, PER_POD_KEYS, REVISION_KEYS
+from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
 from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
 
 NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
@@ -31,7 +31,7 @@ def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
     return first | dict(sorted(labels.items()))
 
 
-ADD_LABELS = "# its pods have no labels: add some, and select its pods by them"
+ADD_LABELS = "# its pods share no labels: add some, and select its pods by them"
 """Suggests what comes before a selector; a YAML comment."""
 
 
@@ -66,15 +66,15 @@ def own_selector(subject: Subject, cluster: ClusterState | None) -> LabelSelecto
     Return a selector for the subject's own pods, and in an audit for no others if possible.
 
     It selects by the labels of the workload's own selector, else by labels that identify it, else
-    by all labels. For a Job without labels it selects by the one that the Job gives to its pods; it
-    is empty for other pods without labels. A single pod can only be spread together with others.
+    by all labels. Without any, it selects by those with which a controller names the workload, as
+    a Job does; it is empty if there are none. A single pod can only be spread together with others.
     """
     naming = {key: subject.labels[key] for key in NAMING_LABELS if key in subject.labels}
     own = (
         identifying_labels(subject)
         or naming
         or dict(sorted(subject.labels.items()))
-        or _job_label(subject)
+        or _list_names(subject)
     )
     if cluster is None or subject.is_alone or subject.kind == POD:
         return LabelSelector(own)
@@ -126,9 +126,10 @@ def find_distinction(
     return None
 
 
-def _job_label(subject: Subject) -> dict[str, str]:
-    name = subject.metadata.name
-    return {JOB_NAME: name} if subject.kind == JOB and name else {}
+def _list_names(subject: Subject) -> dict[str, str]:
+    """List the labels with which the controller of a workload names it; only known ones."""
+    found = {key: values_of(key, subject) for key in naming_keys(subject.pods_kind)}
+    return {key: values.outline for key, values in found.items() if values}
 
 
 WELL_KNOWN = (ZONE, REGION, HOSTNAME)
