@@ -56,7 +56,7 @@ def test_a_pod_belongs_to_its_owner(
 ) -> None:
     groups = PodGroups(known)
 
-    groups.add([pod("a", owner=owner)])
+    groups.add([pod("a", "x", owner=owner)])
 
     assert list(groups.found) == [key]
 
@@ -112,6 +112,14 @@ def test_finished_pods_are_left_out() -> None:
     groups = PodGroups(KNOWN)
 
     groups.add([pod("a", status={"phase": "Succeeded"})])
+
+    assert groups.found == {}
+
+
+def test_manifests_of_pods_are_left_out() -> None:
+    groups = PodGroups(())
+
+    groups.add([pod("a", owner="")])
 
     assert groups.found == {}
 

@@ -301,7 +301,7 @@ def title(report: WorkloadReport) -> str:
 def test_the_summary_counts() -> None:
     counted = audit(EVERYTHING).summary
 
-    assert (counted.workloads, counted.pods, counted.nodes) == (3, 5, 3)
+    assert (counted.workloads, counted.pods, counted.nodes) == (3, 4, 3)
     assert (counted.deny, counted.warn, counted.audit) == (1, 0, 2)
     assert (counted.spread, counted.uneven) == (0, 1)
 

@@ -28,6 +28,22 @@ def test_pods_that_end_are_gone(pod: dict[str, Any], is_gone: bool) -> None:
     assert msgspec.convert(pod, SnapshotPod).is_gone is is_gone
 
 
+OWNED = {"ownerReferences": [{"kind": "Fleet", "name": "web", "controller": True}]}
+CREATED = {
+    "a pod that was stored": ({"stored": True}, True),
+    "a pod with a node": ({"spec": {"nodeName": "a"}}, True),
+    "a pod with a phase": ({"status": {"phase": "Pending"}}, True),
+    "a pod with a controller": ({"metadata": OWNED}, True),
+    "a manifest": ({"metadata": {"name": "web"}, "spec": {}, "status": {}}, False),
+    "an empty manifest": ({}, False),
+}
+
+
+@pytest.mark.parametrize(("pod", "is_created"), CREATED.values(), ids=CREATED)
+def test_a_manifest_is_no_pod_of_a_cluster(pod: dict[str, Any], is_created: bool) -> None:
+    assert msgspec.convert(pod, SnapshotPod).is_created is is_created
+
+
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 SENTENCE = "node(s) didn't match pod topology spread constraints"
 CONDITIONS = {

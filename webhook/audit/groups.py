@@ -64,9 +64,9 @@ class PodGroups:
         self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
 
     def add(self, pods: Iterable[SnapshotPod]) -> None:
-        """Add pods to their groups; O(pods)."""
+        """Add the pods of a cluster to their groups, not manifests of pods; O(pods)."""
         for pod in pods:
-            if pod.is_gone:
+            if pod.is_gone or not pod.is_created:
                 continue
             metadata = pod.metadata or _NO_METADATA
             spec = pod.spec or _NO_SPEC

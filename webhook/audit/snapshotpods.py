@@ -87,6 +87,18 @@ class SnapshotPod(SubjectPod, frozen=True, rename="camel", gc=False):
             return True
         return self.status is not None and self.status.phase in FINISHED
 
+    @property
+    def is_created(self) -> bool:
+        """
+        Whether the pod is in a cluster, as far as it shows; otherwise it is a manifest to apply.
+
+        A pod that was written by hand as part of a cluster has a node, a phase or a controller.
+        """
+        phase = self.status.phase if self.status else None
+        if self.stored or phase or (self.spec is not None and self.spec.node_name):
+            return True
+        return self.metadata is not None and self.metadata.controller is not None
+
 
 def mark_stored(pod: SnapshotPod) -> SnapshotPod:
     """Replace what shows that an API server stored a pod by marks, which take less memory."""

@@ -140,7 +140,9 @@ def test_an_empty_report_has_no_finding() -> None:
 
 
 def test_one_is_no_plural() -> None:
-    text = render_report(audit("{apiVersion: v1, kind: Pod, metadata: {name: one}}"), "html")
+    running = "{apiVersion: v1, kind: Pod, metadata: {name: one}, status: {phase: Running}}"
+
+    text = render_report(audit(running), "html")
 
     assert "<p>1 workload, 1 pod, 0 nodes, by the rules" in text
 

@@ -24,7 +24,7 @@ def test_findings_are_grouped_by_workload_with_the_spread_of_its_pods() -> None:
         "  spread skew 3 of 1  topology.kubernetes.io/zone: zone-a 3 | zone-b 1 | zone-c 0\n"
         in text
     )
-    assert text.endswith("3 workloads, 5 pods, 3 nodes: 1 deny, 0 warn, 2 audit; 1 of 1 uneven\n")
+    assert text.endswith("3 workloads, 4 pods, 3 nodes: 1 deny, 0 warn, 2 audit; 1 of 1 uneven\n")
 
 
 def test_what_a_constraint_counts_is_beside_where_the_pods_are() -> None:
