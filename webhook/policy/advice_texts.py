@@ -254,9 +254,13 @@ ADVICE_ENTRIES = (
         "other, all of them run there, and are lost together. With `nodeName` in the pod template, "
         "this is one node: kube-scheduler does not place the pods, and evaluates no constraint. "
         "Replicas without a constraint are reported if they are written for one node by its name. "
+        "With a required podAffinity to themselves over the topology key, or over smaller domains, "
+        "the pods follow the first one to its domain, and a hard constraint keeps those beyond "
+        "maxSkew Pending. "
         "The rule does not apply to ScheduleAnyway constraints in a cluster that has one domain "
         "for every pod.",
-        "let the pods go to more domains, or spread them over kubernetes.io/hostname",
+        "let the pods go to more domains, or spread them over kubernetes.io/hostname; with a "
+        "podAffinity, leave out the term or the constraint",
     ),
     advice_entry(
         "TSC121",

@@ -23,6 +23,15 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Node
 
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
+TOGETHER = {
+    "affinity": {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+            ]
+        }
+    }
+}
 SOFT = "ScheduleAnyway"
 IGNORING = spread(nodeAffinityPolicy="Ignore")
 HOST = spread(topologyKey=HOSTNAME)
@@ -30,6 +39,7 @@ HARD_ZONE = spread(topologyKey=ZONE)
 SOFT_ZONE = spread(whenUnsatisfiable=SOFT)
 HONORING_TAINTS = spread(nodeTaintsPolicy="Honor")
 SPREADS_NOTHING = "the constraint cannot spread its pods"
+FOLLOWING = f'by podAffinity all its pods follow the first one to 1 of 3 domains of "{ZONE}"'
 IN_ONE = f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}" only (zone-a)'
 BY_TAINTS = (
     f'by taints (gpu=a100:NoSchedule) its pods can go to 1 of 2 domains of "{ZONE}" only (zone-a)'
@@ -96,6 +106,10 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
     "the other zones count, which is another finding": (judged(IGNORING, **IN_A), THREE, ""),
     "two zones are required, which is another finding": (
         judged(spread(minDomains=2), **IN_A), THREE, ""
+    ),
+    "all pods follow the first one": (
+        judged(SOFT_ZONE, **TOGETHER), THREE,
+        f"{FOLLOWING}: {SPREADS_NOTHING}",
     ),
     "no constraint": (judged(), ONE_ZONE, ""),
     "one replica": (deployed(HARD_ZONE, replicas=1), ONE_ZONE, ""),

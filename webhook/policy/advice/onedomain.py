@@ -15,6 +15,7 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import SHOWN_CHARACTERS, RuleViolation, clip, quote_value
 from webhook.policy.advice.reachability import list_closed
+from webhook.policy.advice.selfaffinity import describe_following
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME
 from webhook.policy.paths import format_path
@@ -22,6 +23,7 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
 
+_LET_APART = "# leave out the constraint, or the required podAffinity that keeps its pods together"
 _LET_GO = "# let its pods go to more nodes by nodeSelector, affinity and tolerations"
 
 
@@ -36,22 +38,34 @@ def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if subject.is_bound:
         yield from _report_one_node(subject, "no constraint is evaluated")
         return
-    pod = next_pod(subject)
-    spreads = cluster.tally_known(pod, subject.constraints, context.gates).spreads
+    tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates)
     closed = {spread.index for spread, _ in list_closed(subject, context)}
-    for kind in (spreads.hard, spreads.soft):
-        keys = tuple(spread.topology_key for spread in kind)
-        for spread in kind:
-            if spread.index in closed or spread.min_domains > 1:
-                continue  # TSC105, TSC116 and TSC104 report these
-            problem = _describe_one_domain(spread, keys, subject.demands, cluster)
-            if problem:
-                yield RuleViolation(
-                    subject.field(spread.index, "topologyKey"),
-                    f"{problem}: the constraint cannot spread its pods",
-                    _suggest_domains(spread.topology_key, subject.demands, cluster),
-                    "its pods can go to one domain only: the constraint cannot spread them",
+    for kind in (tallies.hard, tallies.soft):
+        keys = tuple(tally.spread.topology_key for tally in kind)
+        for tally in kind:
+            spread = tally.spread
+            if spread.index in closed:
+                continue  # TSC105 and TSC116 report these
+            if following := describe_following(subject, tally, keys, context):
+                yield _report_constraint(subject, spread, following, _LET_APART)
+            elif spread.min_domains > 1:
+                continue  # TSC104 reports these
+            elif problem := _describe_one_domain(spread, keys, subject.demands, cluster):
+                suggestion = _suggest_domains(spread.topology_key, subject.demands, cluster)
+                yield _report_constraint(
+                    subject, spread, f"{problem}: the constraint cannot spread its pods", suggestion
                 )
+
+
+def _report_constraint(
+    subject: Subject, spread: SpreadConstraint, problem: str, instead: str
+) -> RuleViolation:
+    return RuleViolation(
+        subject.field(spread.index, "topologyKey"),
+        problem,
+        instead,
+        "its pods can go to one domain only: the constraint cannot spread them",
+    )
 
 
 def _report_pinned(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:

@@ -3,7 +3,7 @@ The subject of advice: a workload or a pod, with everything that decides how its
 
 ``decode`` builds a ``Subject`` from JSON. Whether its spreading is good is decided by the rules.
 Anti-affinity is the older way to keep pods apart, and counts as spreading. Required affinity binds
-pods to those of other workloads. Preferred terms of affinity are not decoded.
+pods to other pods; preferred terms of affinity are not decoded.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     Attributes:
         label_selector: The other pods; None matches no pod.
         topology_key: The node label that defines what "together" and "apart" mean.
-        namespaces: Namespaces of the other pods; None or empty for the pod's own, unless there is
-            a namespace_selector.
+        namespaces: Their namespaces; None or empty for the pod's own, unless others are selected.
         namespace_selector: Further namespaces; None adds none.
+        match_label_keys: Keys whose values must be the pod's; None is as empty.
         mismatch_label_keys: Keys whose values must differ from the pod's; None is as empty.
 
     Source: k8s.io api core/v1 ``PodAffinityTerm``.
@@ -44,6 +44,7 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
     topology_key: str | None = None
     namespaces: tuple[str, ...] | None = None
     namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] | None = None
     mismatch_label_keys: tuple[str, ...] | None = None
 
 
@@ -121,8 +122,7 @@ class RunningPods(msgspec.Struct, frozen=True):
         replaced: Whether a rollout that runs is about to delete them.
         unordered: Whether a rollout runs of which the newest revision is not known, so that it may
             be about to delete them.
-        awaits_spread: Whether kube-scheduler finds no node for them, among others for their
-            constraints; in an audit, such pods have groups of their own.
+        awaits_spread: Whether kube-scheduler finds no node for them, also by their constraints.
     """
 
     pod: PodTemplate
@@ -158,7 +158,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         recreates: Whether a new revision starts only after all old pods are gone.
         on_delete: Whether pods get a new revision only after another client deletes them.
         paused: Whether its controller rolls out no revision until it is resumed.
-        suspended: Whether its controller runs none of its pods until it is resumed; for an audit.
+        suspended: Whether its controller runs no pod until it is resumed; for an audit.
         finished: Whether it is a Job that creates no pod any more; for an audit.
         limits: Pods beyond the replicas, or of a DaemonSet on the same node, and pods that may be
             missing, while it rolls out a revision; None if no limits apply, or they are unknown.

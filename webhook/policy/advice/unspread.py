@@ -19,7 +19,8 @@ from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import SURGING
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import entries
-from webhook.policy.advice.subject import PodAffinityTerm, Subject
+from webhook.policy.advice.selfaffinity import matches_itself
+from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
@@ -28,7 +29,7 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
-from webhook.policy.selectors import SELECT_ALL, matches
+from webhook.policy.selectors import SELECT_ALL
 
 SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
 
@@ -174,7 +175,7 @@ def _is_pinned(subject: Subject) -> bool:
         subject.is_bound
         or count_allowed_values(HOSTNAME, subject.demands) == 1
         or any(
-            term.topology_key == HOSTNAME and not _counts_itself(term, subject)
+            term.topology_key == HOSTNAME and not matches_itself(term, subject)
             for term in subject.companions
         )
     )
@@ -186,20 +187,5 @@ def _is_spread(subject: Subject) -> bool:
         bool(subject.constraints)
         or subject.alone_on_node
         or any(group.pod.constraints for group in subject.running)
-        or any(_counts_itself(term, subject) for term in subject.anti_affinity)
-    )
-
-
-def _counts_itself(term: PodAffinityTerm, subject: Subject) -> bool:
-    """
-    Whether a term of pod affinity or anti-affinity matches the subject's own pods.
-
-    Any namespaceSelector is assumed to select the subject's namespace.
-    """
-    here = not term.namespaces or subject.namespace in term.namespaces or term.namespace_selector
-    return (
-        bool(here and term.topology_key)
-        and term.label_selector is not None
-        and matches(term.label_selector, subject.next_labels)
-        and not any(key in subject.next_labels for key in term.mismatch_label_keys or ())
+        or any(matches_itself(term, subject) for term in subject.anti_affinity)
     )
