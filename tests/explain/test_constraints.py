@@ -39,6 +39,7 @@ def test_a_soft_constraint_has_no_skew_to_keep_and_scores() -> None:
 
     (part,) = explained.constraints
     assert part.node_affinity_policy == "Ignore"
+    assert part.unevenness == 1, "no pod can go to zone c"
     assert {(row.skew, row.fits) for row in part.domains} == {(None, True)}
     assert explained.sentence == "can be placed on 3 of 4 nodes; spreading prefers n2"
     assert explained.nodes == (

@@ -18,7 +18,7 @@ from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.rollout import count_lost, roll_out
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
-from webhook.policy.model import ZONE, LabelSelector, Node
+from webhook.policy.model import SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rolloutlimits import RolloutLimits
@@ -57,6 +57,19 @@ def test_rollout(
 
     assert (rollout.placed, rollout.pending) == (placed, pending)
     assert [counted.after for counted in rollout.skews] == [skew]
+
+
+def test_a_soft_constraint_is_even_without_the_domains_that_are_closed() -> None:
+    nodes = (*THREE[:2], node("n3", "c", taints=[GPU]))
+    pods = {"n1": 2, "n2": 2}
+
+    (soft,), (hard,) = (
+        roll_out(scenario(nodes, spread_over(**changes), pods=pods), [], 4, pods)[0].skews
+        for changes in ({"when_unsatisfiable": SCHEDULE_ANYWAY}, {})
+    )
+
+    assert (soft.before, soft.after, soft.replicas_after) == (0, 0, 0)
+    assert (hard.before, hard.after, hard.replicas_after) == (2, 2, 2)
 
 
 def test_pods_on_removed_nodes_are_lost() -> None:

@@ -67,7 +67,8 @@ class ConstraintExplanation(msgspec.Struct, frozen=True, rename="camel", kw_only
         global_minimum: Pods of the least full domain; 0 with fewer domains than minDomains.
         minimum_because: Why the minimum is what it is.
         pods: All counted pods on eligible nodes.
-        unevenness: Pods of the fullest domain above the emptiest one.
+        unevenness: Pods of the fullest domain above the emptiest one; of a soft constraint, among
+            the domains that the pod can go to.
         left_out: Ineligible nodes, the largest group first.
     """
 
@@ -92,10 +93,12 @@ def explain_constraints(
     scenario: Scenario, placement: PodPlacement
 ) -> tuple[ConstraintExplanation, ...]:
     """Explain the constraints in force, in their order."""
-    return tuple(_explain_constraint(tally, scenario) for tally in placement.tallies.by_index)
+    reached = placement.tallies.reachable(scenario.topology, scenario.pod.demands)
+    pairs = zip(placement.tallies.by_index, reached.by_index, strict=True)
+    return tuple(_explain_constraint(tally, unevenness(one), scenario) for tally, one in pairs)
 
 
-def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplanation:
+def _explain_constraint(tally: PodTally, uneven: int, scenario: Scenario) -> ConstraintExplanation:
     spread = tally.spread
     return ConstraintExplanation(
         index=spread.index,
@@ -110,7 +113,7 @@ def _explain_constraint(tally: PodTally, scenario: Scenario) -> ConstraintExplan
         global_minimum=tally.minimum,
         minimum_because=sentences.explain_minimum(tally, scenario.names),
         pods=sum(tally.pods.values()),
-        unevenness=unevenness(tally),
+        unevenness=uneven,
         domains=tuple(_list_domains(tally, scenario.topology)),
         left_out=group_nodes(
             (node, sentences.render_rejection(rejection))

@@ -234,7 +234,7 @@ def compare_skews(
         replicas_after: The same after the rollout.
     """
     nodes = (*before.topology.nodes, *after.topology.nodes)
-    first, second = (one.placement().tallies.by_index for one in (before, after))
+    first, second = (_tally_reachable(one) for one in (before, after))
     return tuple(
         add_replicas(
             SkewChange(
@@ -246,6 +246,12 @@ def compare_skews(
         )
         for then, now in zip(first, second, strict=True)
     )
+
+
+def _tally_reachable(scenario: Scenario) -> list[PodTally]:
+    """Count the pods of each constraint, of soft ones in reachable domains only."""
+    tallies = scenario.placement().tallies
+    return tallies.reachable(scenario.topology, scenario.pod.demands).by_index
 
 
 def unevenness(tally: PodTally) -> int:

@@ -21,7 +21,7 @@ from tests.policy.placement.clusters import GPU, SELECTS_WEB, WEB, node, spread_
 from webhook.explain.rollingupdate.placer import Placer
 from webhook.explain.rollingupdate.setup import Revisions, prepare_sets
 from webhook.explain.rollingupdate.state import RolloutState
-from webhook.policy.model import HOSTNAME, ZONE
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 
 NODES = (node("n1", "a"), node("n2", "b"))
@@ -37,6 +37,19 @@ def test_placement_counts_the_pods_of_the_state() -> None:
     assert placer.placements == 1, "the second is known"
     assert placer.list_pending(state) == [0, 1]
     assert placer.list_keys() == [ZONE]
+
+
+def test_a_soft_constraint_counts_in_domains_that_pods_can_go_to() -> None:
+    nodes = (*NODES, node("n3", "c", taints=[GPU]))
+    soft = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
+    setup = of_sets(nodes, rolling(2), soft, spread_over(HOSTNAME))
+    placer = Placer(setup.scenario, setup.kinds)
+
+    zones, hosts = placer.tally(1, RolloutState((1, 0), 0, (("n1", (0,)),), (0, 1), ()))
+
+    assert (zones.pods, list(zones.domains.sizes), len(hosts.domains.sizes)) == (
+        {"a": 1}, ["a", "b"], 3
+    )  # fmt: skip
 
 
 def test_other_pods_count_and_the_workloads_own_do_not() -> None:

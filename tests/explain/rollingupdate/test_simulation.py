@@ -27,11 +27,12 @@ from webhook.explain.rollingupdate.sizes import (
     RolloutStrategy,
 )
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
-from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, Node
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.podlabels import TEMPLATE_HASH
 
 HOST = spread_over(HOSTNAME)
+SOFT = replace(APART, when_unsatisfiable=SCHEDULE_ANYWAY)
 HOST_APART = spread_over(HOSTNAME, match_label_keys=(TEMPLATE_HASH,))
 UNEVEN = (node("a1", "a"), node("a2", "a"), node("a3", "a"), node("b1", "b"))
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
@@ -67,6 +68,9 @@ FATES: dict[
     ),
     "a closed domain keeps the surge out": (
         CLOSED, rolling(2), (spread_over(),), ((False, False, True), 1, [(1, 1, 1)])
+    ),
+    "a closed domain does not count for a soft constraint": (
+        CLOSED, rolling(2), (SOFT,), ((True, True, False), 3, [(0, 0, 0)])
     ),
     "recreated pods find their places": (
         UNEVEN, Recreate(3), (spread_over(), HOST), ((True, True, False), 1, [(1, 1, 1), (1, 1, 1)])

@@ -191,6 +191,31 @@ def test_ten_replicas_wait_for_the_fifth_node(nodes: int, running_pods: int) -> 
     assert sum(total.values()) == running_pods
 
 
+SYSTEM = DefaultConstraints(
+    (spread_over(when_unsatisfiable=SCHEDULE_ANYWAY, label_selector=None),),
+    LabelSelector({"app": "web"}),
+    system=True,
+)
+OPEN = {
+    "a hard one counts where the pod cannot go": ((HARD_1,), DefaultConstraints(), {"a", "b"}),
+    "a soft one does not": ((SOFT_1,), DefaultConstraints(), {"a"}),
+    "System defaults score nodes without the key": ((), SYSTEM, {"a", ""}),
+}
+
+
+@pytest.mark.parametrize(("own", "defaults", "domains"), OPEN.values(), ids=OPEN)
+def test_the_domains_of_a_soft_constraint_are_reachable(
+    own: tuple[Constraint, ...], defaults: DefaultConstraints, domains: set[str]
+) -> None:
+    nodes = Topology([node("n1", "a"), node("n2", "b", taints=[GPU]), node("n3")])
+    spreads = resolve_constraints(own, WEB_POD.labels, IN_FORCE, defaults)
+    tallies = tally_constraints(WEB_POD, spreads, nodes, Census())
+
+    (tally,) = tallies.reachable(nodes, WEB_POD.demands).by_index
+
+    assert tally.domains.sizes.keys() == domains
+
+
 def test_only_soft_constraints_let_every_node_pass() -> None:
     found = placed(*cluster({"1": 9, "2": 0}), SOFT_1)
 

@@ -23,6 +23,7 @@ from webhook.policy.placement.filters.run import (
 )
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import PodTally
 
 
 class Placer:
@@ -76,6 +77,11 @@ class Placer:
     def place(self, kind: int, state: RolloutState) -> PodPlacement:
         """Place a pending pod; O(nodes x constraints) unless it was placed in this state before."""
         return self._place(kind, state)[0]
+
+    def tally(self, kind: int, state: RolloutState) -> list[PodTally]:
+        """Count the pods of the constraints of a pod, of soft ones in reachable domains only."""
+        tallies, demands = self.place(kind, state).tallies, self._find_new(kind).pod.demands
+        return tallies.reachable(self._others.topology, demands).by_index
 
     def find_best(self, kind: int, state: RolloutState) -> tuple[str, ...]:
         """Find the best nodes for a pending pod, in order; none if no node takes it."""

@@ -224,7 +224,7 @@ def _measure_skews(
     placer: Placer, kind: ReplicaKind, state: RolloutState
 ) -> list[tuple[int, str, int]]:
     """Measure the skew of each constraint of a kind of pods: its index, its key, and the skew."""
-    tallies = placer.place(kind.number, state).tallies.by_index
+    tallies = placer.tally(kind.number, state)
     return [(one.spread.index, one.spread.topology_key, unevenness(one)) for one in tallies]
 
 

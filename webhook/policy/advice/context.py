@@ -163,21 +163,9 @@ class ClusterState:
     def tallies(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
     ) -> list[PodTally]:
-        """
-        Count the pods of a pod's constraints in list order, soft ones by reachable domains only.
-
-        kube-scheduler scores only nodes that the pod can go to. A domain that it cannot enter
-        stays empty, but that is no skew of a soft constraint.
-
-        Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
-        """
+        """Count the pods of a pod's constraints, of soft ones in reachable domains only."""
         tallies = self.tally(pod, constraints, gates)
-        keys = tuple(tally.spread.topology_key for tally in tallies.soft)
-        soft = (
-            tally.within(self.topology.reachable(tally.spread.topology_key, keys, pod.demands))
-            for tally in tallies.soft
-        )
-        return replace(tallies, soft=tuple(soft)).by_index
+        return tallies.reachable(self.topology, pod.demands).by_index
 
     def _nest_domains(
         self,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.model import Node
 from webhook.policy.placement.census import Census
@@ -28,7 +29,7 @@ from webhook.policy.placement.filters.run import (
     filter_nodes,
     reject_status,
 )
-from webhook.policy.placement.nodes import SchedulingPod
+from webhook.policy.placement.nodes import Demands, SchedulingPod
 from webhook.policy.placement.scoring import FilterStatus, Scores, filter_node, score_nodes
 from webhook.policy.placement.spreads import SpreadConstraint, SpreadConstraints
 from webhook.policy.placement.tallies import IncomingPod, PodTally, tally_pods
@@ -51,6 +52,23 @@ class ConstraintTallies(msgspec.Struct, frozen=True):
     def by_index(self) -> list[PodTally]:
         """All tallies, in the order of the constraint list."""
         return sorted((*self.hard, *self.soft), key=lambda tally: tally.spread.index)
+
+    def reachable(self, topology: Topology, demands: Demands) -> "ConstraintTallies":
+        """
+        Restrict those of soft constraints to the domains that a pod with some demands can go to.
+
+        kube-scheduler scores only nodes that pass the filters. A domain that the pod cannot enter
+        stays empty, but that is no skew of a soft constraint. Room is left out of account.
+
+        Source: kube-scheduler plugins/podtopologyspread/scoring.go ``initPreScoreState``.
+        """
+        keys = tuple(tally.spread.topology_key for tally in self.soft)
+        required = keys if self.spreads.requires_keys else ()
+        soft = (
+            tally.within(topology.reachable(key, required, demands))
+            for key, tally in zip(keys, self.soft, strict=True)
+        )
+        return replace(self, soft=tuple(soft))
 
 
 class PodPlacement(msgspec.Struct, frozen=True):
