@@ -12,10 +12,14 @@ from webhook.policy.model import GroupKind
 from webhook.policy.podlabels import (
     ADDED_LABELS,
     PER_POD_KEYS,
+    REVISION_HASH,
     REVISION_KEYS,
+    differing_keys,
     find_owner_by_hash,
+    grouped_keys,
     may_carry,
     naming_keys,
+    member_keys,
     revision_key,
     unique_keys,
 )
@@ -57,6 +61,11 @@ def test_the_revision_is_one_of_the_added_labels(kind: GroupKind) -> None:
     assert revision_key(kind) == added.revision
     assert all(may_carry(kind, key) for key in added.keys)
     assert unique_keys(kind) == added.unique <= PER_POD_KEYS
+    assert grouped_keys(kind) == added.grouped
+    assert member_keys(kind) == added.members
+    differing = added.grouped | added.members | PER_POD_KEYS
+    assert differing_keys(kind) - differing <= {REVISION_HASH}
+    assert differing <= differing_keys(kind)
 
 
 CARRIED = [
@@ -85,6 +94,8 @@ def test_labels_that_pods_may_carry_beside_those_of_their_template(
 
 def test_an_unknown_kind_has_no_revision_and_no_label_that_is_unique() -> None:
     assert unique_keys(UNKNOWN) == frozenset()
+    assert (grouped_keys(UNKNOWN), member_keys(UNKNOWN)) == (frozenset(), frozenset())
+    assert differing_keys(UNKNOWN) == PER_POD_KEYS
     assert revision_key(UNKNOWN) == ""
     assert revision_key(DEPLOYMENT) in REVISION_KEYS
 

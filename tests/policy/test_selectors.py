@@ -9,6 +9,7 @@ from tests.conformance.comparison import requirements
 from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.selectors import (
     OPERATORS,
+    compared_keys,
     has_pairs,
     matches,
     merge_match_label_keys,
@@ -216,3 +217,14 @@ def test_a_selector_uses_the_keys_of_its_pairs_and_expressions() -> None:
 
     assert selected_keys(judged) == {"app", "tier"}
     assert selected_keys(None) == frozenset()
+
+
+def test_a_selector_compares_the_values_of_some_of_its_keys() -> None:
+    expressions = (
+        LabelSelectorRequirement("tier", "Exists"),
+        LabelSelectorRequirement("env", "In", ("prod",)),
+        LabelSelectorRequirement("zone", "NotIn", ("a",)),
+    )
+
+    assert compared_keys(LabelSelector({"app": "web"}, expressions)) == {"app", "env", "zone"}
+    assert compared_keys(None) == frozenset()

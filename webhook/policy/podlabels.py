@@ -61,6 +61,9 @@ class AddedLabels(msgspec.Struct, frozen=True):
         unique: Those that no two pods have with the same value; of Jobs only with completionMode
             Indexed.
         naming: Those that name the workload, and of a JobSet the template; all pods have them.
+        grouped: Those that the pods of one group have with the same value, and no others: a Job of
+            a JobSet, or a group of a LeaderWorkerSet.
+        members: Those that differ within a group, and number its pods alike in every group.
     """
 
     keys: frozenset[str] = frozenset()
@@ -68,6 +71,8 @@ class AddedLabels(msgspec.Struct, frozen=True):
     revision: str = ""
     unique: frozenset[str] = frozenset()
     naming: tuple[str, ...] = ()
+    grouped: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
 
 
 JOB_KEYS = frozenset(
@@ -102,6 +107,18 @@ _WORKER_SET = frozenset(
 )
 _KNATIVE_NAME = "serving.knative.dev/service"
 _KNATIVE = frozenset({"app", "serving.knative.dev/configuration", _KNATIVE_NAME})
+_JOBS_OF_SET = frozenset(
+    {
+        "jobset.sigs.k8s.io/job-global-index",
+        "jobset.sigs.k8s.io/job-group-index",
+        "jobset.sigs.k8s.io/job-index",
+        "jobset.sigs.k8s.io/job-key",
+    }
+)
+_WORKER_GROUPS = frozenset(
+    {"leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/group-key"}
+)
+_WORKER_INDEX = frozenset({"leaderworkerset.sigs.k8s.io/worker-index"})
 
 ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
     {
@@ -132,13 +149,19 @@ ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
             _SET, revision=REVISION_HASH, unique=_SET_KEYS
         ),
         kinds.JOB_SET: AddedLabels(
-            JOB_KEYS | _JOB_SET, ("jobset.sigs.k8s.io",), naming=_JOB_SET_NAMES
+            JOB_KEYS | _JOB_SET,
+            ("jobset.sigs.k8s.io",),
+            naming=_JOB_SET_NAMES,
+            grouped=JOB_KEYS | _JOBS_OF_SET,
+            members=_INDEX,
         ),
         kinds.LEADER_WORKER_SET: AddedLabels(
             _SET | _WORKER_SET | {_WORKER_SET_HASH},
             ("leaderworkerset.sigs.k8s.io",),
             _WORKER_SET_HASH,
             naming=(_WORKER_SET_NAME,),
+            grouped=_WORKER_GROUPS,
+            members=_WORKER_INDEX,
         ),
         kinds.KNATIVE_SERVICE: AddedLabels(
             _KNATIVE | {TEMPLATE_HASH, KNATIVE_REVISION},
@@ -212,6 +235,25 @@ def naming_keys(kind: GroupKind) -> tuple[str, ...]:
     """Return the labels by which a controller of a kind names the workload; empty if by none."""
     added = ADDED_LABELS.get(kind)
     return added.naming if added else ()
+
+
+def grouped_keys(kind: GroupKind) -> frozenset[str]:
+    """Return the labels of a kind whose value distinguishes the groups of its pods."""
+    added = ADDED_LABELS.get(kind)
+    return added.grouped if added else frozenset()
+
+
+def member_keys(kind: GroupKind) -> frozenset[str]:
+    """Return the labels of a kind that number the pods of each group."""
+    added = ADDED_LABELS.get(kind)
+    return added.members if added else frozenset()
+
+
+def differing_keys(kind: GroupKind) -> frozenset[str]:
+    """Return the labels whose value is not the same on all pods of a kind and revision."""
+    # Every group of a LeaderWorkerSet has a StatefulSet of workers, each with its own revisions.
+    revisions = frozenset({REVISION_HASH} if kind == kinds.LEADER_WORKER_SET else ())
+    return PER_POD_KEYS | grouped_keys(kind) | revisions
 
 
 def revision_key(kind: GroupKind) -> str:

@@ -48,6 +48,15 @@ def selected_keys(selector: LabelSelector | None) -> frozenset[str]:
     return frozenset(selector.match_labels).union(expressions)
 
 
+def compared_keys(selector: LabelSelector | None) -> frozenset[str]:
+    """Collect the label keys of which a selector distinguishes the values."""
+    if selector is None:
+        return frozenset()
+    expressions = selector.match_expressions
+    compared = (one.key for one in expressions if one.operator in (IN, NOT_IN))
+    return frozenset(selector.match_labels).union(compared)
+
+
 def requirement_holds(requirement: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
     """Whether one expression holds for these labels; False for an unknown operator."""
     value = labels.get(requirement.key)

@@ -8,7 +8,7 @@ import msgspec
 import yaml
 from msgspec.structs import replace
 
-from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, template
+from tests.build import NAMESPACE, FakeFacts, Json, gates, kind_of, pod, policy, spread, template
 from webhook.cluster.autoscalers import decode_autoscaler
 from webhook.cluster.storageclasses import decode_storage_class
 from webhook.policy.advice.context import AdviceContext, ClusterState
@@ -20,11 +20,18 @@ from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import ServiceSelector
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, HORIZONTAL_POD_AUTOSCALER, STATEFUL_SET
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    HORIZONTAL_POD_AUTOSCALER,
+    JOB_SET,
+    SHIPPED_TEMPLATES,
+    STATEFUL_SET,
+)
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, Taint
 from webhook.policy.nextrevision import PartitionedRevisions
-from webhook.policy.paths import TemplatePath
+from webhook.policy.paths import FieldPath
 from webhook.policy.placement.census import Census
+from webhook.policy.places import find_places
 from webhook.policy.podlabels import REVISION_HASH
 from webhook.policy.policyexceptions import PolicyException
 
@@ -39,7 +46,7 @@ BOUND: Json = {"nodeName": "a1"}
 RULES: Mapping[str, Check] = {row.id: row.check for row in POLICY_RULES}
 
 
-def subject(obj: Json, path: TemplatePath | None = None, **changes: Any) -> Subject:
+def subject(obj: Json, path: FieldPath | None = None, **changes: Any) -> Subject:
     """Read a subject of the namespace of the tests."""
     kind = kind_of(obj)
     found = decode_subject(
@@ -70,6 +77,30 @@ def workload(
         "metadata": {"name": "web"},
         "spec": held,
     }
+
+
+def job_set(*keys: str, jobs: int = 3, parallelism: int = 2, **constraint: Any) -> Subject:
+    """Read a JobSet of which each Job has two pods if not otherwise."""
+    template = pod(spread(matchLabelKeys=[*keys], **constraint))
+    job: Json = {"parallelism": parallelism, "template": template}
+    entry = {"name": "w", "replicas": jobs, "template": {"spec": job}}
+    made = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "js"}}
+    obj = {**made, "spec": {"replicatedJobs": [entry]}}
+    (path,) = find_places(obj, SHIPPED_TEMPLATES[JOB_SET])
+    return subject(obj, path)
+
+
+def worker_set(*keys: str, size: int = 2, **constraint: Any) -> Subject:
+    """Read a LeaderWorkerSet of three groups, of two pods each if not otherwise."""
+    template = pod(spread(matchLabelKeys=[*keys], **constraint))
+    inner = {"size": size, "workerTemplate": template}
+    made = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "lws"},
+        "spec": {"replicas": 3, "leaderWorkerTemplate": inner},
+    }
+    return subject(made, ("spec", "leaderWorkerTemplate", "workerTemplate"))
 
 
 def deployed(*constraints: Json | None, **changes: Any) -> Subject:

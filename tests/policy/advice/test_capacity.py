@@ -2,8 +2,13 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import Json, pod, spread
-from tests.policy.advice.subjects import deployed, subject, workload
-from webhook.policy.advice.capacity import is_never_spread, must_add_pods, name_waiting
+from tests.policy.advice.subjects import deployed, job_set, subject, worker_set, workload
+from webhook.policy.advice.capacity import (
+    is_never_spread,
+    must_add_pods,
+    name_limit,
+    name_waiting,
+)
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, JOB, STATEFUL_SET
@@ -48,6 +53,21 @@ def test_pods_without_a_place(judged: Subject, places: int, waiting: str) -> Non
     (constraint,) = judged.constraints
 
     assert name_waiting(judged, constraint, places) == waiting
+
+
+LIMITS: dict[str, tuple[Subject, str]] = {
+    "a Deployment": (deployed(spread()), "2 pods"),
+    "each Job of a JobSet": (job_set("batch.kubernetes.io/job-name"), "2 pods of each Job"),
+    "all Jobs of a JobSet": (job_set(), "2 pods"),
+    "each group of a LeaderWorkerSet": (
+        worker_set("leaderworkerset.sigs.k8s.io/group-key"), "2 pods of each group"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "limit"), LIMITS.values(), ids=LIMITS.keys())
+def test_the_pods_that_a_domain_takes(judged: Subject, limit: str) -> None:
+    assert name_limit(judged, judged.constraints[0], 2) == limit
 
 
 # subject, whether a rollout must add pods, and whether there are never two pods

@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
     admission,
     audit,
     deployed,
+    job_set,
     judged,
     node,
     subject,
@@ -28,6 +29,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.podlabels import JOB_NAME
 
 HOST = spread(topologyKey=HOSTNAME)
 TWO_ON_A_NODE = spread(topologyKey=HOSTNAME, maxSkew=2)
@@ -38,6 +40,7 @@ OTHERS = {"Deployment/cache": {"app": "web"}}
 CROSSING = [
     node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("c0", "c", rack="1"), node("x"),
 ]  # fmt: skip
+BY_JOB = spread(matchLabelKeys=[JOB_NAME])
 RECREATE: Json = {"strategy": {"type": "Recreate"}}
 APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
 ELSEWHERE = spread(labelSelector={"matchLabels": {"app": "shop"}})
@@ -106,6 +109,13 @@ FITS: dict[str, tuple[Subject, AdviceContext, bool | None]] = {
     "too few domains": (deployed(spread(minDomains=9)), audit(), False),
     "pods that count only themselves": (
         subject(workload(APART, kind=STATEFUL_SET)), audit(TAINTED_C), True
+    ),
+    "the pods of each Job of a JobSet": (
+        job_set(JOB_NAME, maxSkew=2), audit(TAINTED_C), True
+    ),
+    "the pods of each Job of a JobSet, beside another constraint": (
+        job_set(JOB_NAME, parallelism=3).with_constraints(deployed(BY_JOB, HOST).constraints),
+        audit(UNEVEN), None,
     ),
     "pods that do not count": (deployed(ELSEWHERE), audit(TAINTED_C), True),
     "pods of others that count": (

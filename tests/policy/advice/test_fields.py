@@ -19,7 +19,6 @@ from webhook.policy.advice.advise import advise
 from webhook.policy.advice.fields import (
     JUDGED_KEYS,
     correct_keys,
-    counts_only_itself,
     counts_revisions_together,
 )
 from webhook.policy.advice.storage import StorageClass
@@ -424,23 +423,3 @@ def test_kinds_without_a_surge_count_no_two_revisions() -> None:
 
     assert counts_revisions_together(constraint, keyed("app"))
     assert not counts_revisions_together(constraint, keyed("app", kind=STATEFUL_SET))
-
-
-POD_NAME = "statefulset.kubernetes.io/pod-name"
-
-ALONE: dict[str, tuple[Subject, bool]] = {
-    "the name of each pod": (keyed("app", POD_NAME, kind=STATEFUL_SET), True),
-    "a revision": (keyed(REVISION, kind=STATEFUL_SET), False),
-    "no key": (keyed(kind=STATEFUL_SET), False),
-    "the name of another kind's pods": (keyed(POD_NAME), False),
-    "a name that the template writes": (
-        keyed(POD_NAME, kind=STATEFUL_SET, labels={"app": "web", POD_NAME: "web-0"}), False
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("judged", "alone"), ALONE.values(), ids=ALONE.keys())
-def test_a_key_with_a_value_of_its_own_on_each_pod_counts_one_pod(
-    judged: Subject, alone: bool
-) -> None:
-    assert counts_only_itself(judged.constraints[0], judged) is alone

@@ -5,7 +5,8 @@ import pytest
 
 from tests.build import Json, pod
 from webhook.policy.advice.decode import decode_subject
-from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
+from webhook.policy.advice.podcount import TemplateHolder, count_groups, count_pods, name_part
+from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import (
     DEPLOYMENT,
     JOB,
@@ -26,6 +27,13 @@ def job_set(replicas: Any = None, name: Any = "workers", **job: Any) -> Json:
 def group(replicas: Any, **template: Any) -> Json:
     inner = {"workerTemplate": pod(), **template}
     return {"spec": {"replicas": replicas, "leaderWorkerTemplate": inner}}
+
+
+def find_subject(kind: GroupKind, obj: Json) -> Subject:
+    (path,) = find_places(obj, SHIPPED_TEMPLATES[kind])
+    found = decode_subject(msgspec.json.encode(obj), kind, path)
+    assert found is not None
+    return found
 
 
 COUNTS: dict[str, tuple[GroupKind, Json, list[tuple[str, int]]]] = {
@@ -66,6 +74,14 @@ def test_the_pods_of_each_template(
     assert [(item.part, item.replicas) for item in found if item] == counts
 
 
+def test_the_groups_of_pods() -> None:
+    jobs = find_subject(JOB_SET, job_set(3, parallelism=4))
+    workers = find_subject(LEADER_WORKER_SET, group(2, size=4))
+
+    assert (jobs.groups, workers.groups) == (3, 2)
+    assert find_subject(JOB_SET, job_set()).groups == 1
+
+
 def test_objects_with_one_template() -> None:
     path = ("spec", "template")
 
@@ -73,4 +89,5 @@ def test_objects_with_one_template() -> None:
     assert count_pods(DEPLOYMENT, path, [TemplateHolder()]) is None
     assert count_pods(JOB, path, [TemplateHolder(parallelism=2)]) == 2
     assert count_pods(POD, (), []) is None
+    assert count_groups(DEPLOYMENT, path, [TemplateHolder(replicas=3)]) is None
     assert name_part(DEPLOYMENT, path, [TemplateHolder(name="x")]) == ""

@@ -9,6 +9,7 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    job_set,
     node,
     subject,
     workload,
@@ -20,6 +21,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.podlabels import JOB_NAME
 
 RANGE = ReplicaRange(2, 9, "ScaledObject/web")
 JOB = GroupKind("batch", "Job")
@@ -121,6 +123,11 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     ),
     "pods that count only themselves": (
         subject(workload(spread(**UNIQUE), HOST, kind=STATEFUL_SET)),
+        UNEVEN,
+        "",
+    ),
+    "pods that count those of their Job of a JobSet": (
+        job_set().with_constraints(deployed(spread(matchLabelKeys=[JOB_NAME]), HOST).constraints),
         UNEVEN,
         "",
     ),

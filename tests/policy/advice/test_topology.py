@@ -16,11 +16,13 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    job_set,
     judged,
     node,
     required,
     subject,
     suggestions,
+    worker_set,
     workload,
     zones,
 )
@@ -28,8 +30,10 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
+from webhook.policy.podlabels import JOB_NAME
 
 HASH = "pod-template-hash"
+GROUP = "leaderworkerset.sigs.k8s.io/group-index"
 TOLERATING_ALL = {"tolerations": [{"operator": "Exists"}]}
 IN_B = {"nodeSelector": {ZONE: "zone-b"}}
 
@@ -217,6 +221,18 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "a Pod that has its node": (subject(pod(least(4), **BOUND)), THREE, None, None),
     "a Pod that has none yet": (subject(pod(least(4))), THREE, 3, 3),
     "a cluster of one zone": (judged(least(2)), ONE_ZONE, 1, 1),
+    "a place for each pod of each Job of a JobSet": (
+        job_set(JOB_NAME, minDomains=4), THREE, None, None
+    ),
+    "no place for some pods of each Job of a JobSet": (
+        job_set(JOB_NAME, minDomains=4, parallelism=4), THREE, 3, 3
+    ),
+    "a place for each pod of each group of a LeaderWorkerSet": (
+        worker_set(GROUP, minDomains=4), THREE, None, None
+    ),
+    "no place for some pods of all groups of a LeaderWorkerSet": (
+        worker_set(minDomains=4), THREE, 3, 3
+    ),
     "a cluster of one zone, of which no more is required": (judged(least(1)), ONE_ZONE, None, None),
 }  # fmt: skip
 
@@ -288,6 +304,14 @@ def test_the_pods_without_a_place_are_named() -> None:
 
     assert "each takes 1 pod at most, the others stay Pending until" in some.problem
     assert "1 pod at most, and the additional pods of a rollout stay Pending" in rollout.problem
+
+
+def test_the_pods_that_count_each_other_are_named() -> None:
+    (job,) = check_rule("TSC104", job_set(JOB_NAME, minDomains=4, parallelism=4), audit())
+    (group,) = check_rule("TSC104", worker_set(GROUP, minDomains=4, size=4), audit())
+
+    assert "each takes 1 pod of each Job at most, the others stay Pending" in job.problem
+    assert "each takes 1 pod of each group at most, the others stay Pending" in group.problem
 
 
 def test_affinity_and_tolerations_are_named_if_they_exclude_domains() -> None:

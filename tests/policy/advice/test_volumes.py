@@ -29,6 +29,7 @@ NARROW = replace(LATE, name="narrow", zones=("zone-a",))
 ELSEWHERE = replace(LATE, name="elsewhere", zones=("zone-x",))
 SHARED = StorageClass(name="shared", provisioner="efs.csi.aws.com")
 CLASSES = (EARLY, LATE, NARROW, ELSEWHERE, SHARED)
+POD_INDEX = "apps.kubernetes.io/pod-index"
 FOUR = zones("a1", "b1", "c1", "d1")
 
 
@@ -92,6 +93,12 @@ SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "a class that is unknown, and a quorum": (stateful("other"), THREE),
     "an existing volume": (stateful(""), THREE),
     "zones that are unknown": (stateful("late", replicas=4), []),
+    "pods that count only themselves": (
+        stateful("late", constraint=spread(matchLabelKeys=[POD_INDEX]), replicas=4), THREE
+    ),
+    "as few volumes as the zone takes, and pods that count only themselves": (
+        stateful("narrow", constraint=spread(matchLabelKeys=[POD_INDEX])), THREE
+    ),
     "one zone": (stateful("early"), zones("a1", "a2")),
     "nodes without zones": (stateful("early"), [node("a1"), node("a2")]),
     "shared storage": (stateful("shared", replicas=4), THREE),

@@ -2,11 +2,14 @@
 Which pods of a subject have no place where a constraint limits the pods of each domain.
 
 A limit is worth a finding only if some pod stays Pending for it. ``name_waiting`` is the entry
-point; how many places there are is for the rules to count.
+point, and ``name_limit`` names the limit; how many places there are is for the rules to count.
 """
 
-from webhook.policy.advice.fields import counts_only_itself, counts_revisions_together
+from webhook.policy.advice.countedgroups import count_together, counts_apart, counts_only_itself
+from webhook.policy.advice.fields import counts_revisions_together
+from webhook.policy.advice.findings import count_of
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import JOB_SET
 from webhook.policy.model import Constraint
 
 
@@ -22,7 +25,7 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     """
     if counts_only_itself(constraint, subject):
         return ""  # every pod counts only itself
-    replicas = subject.most_replicas
+    replicas = count_together(constraint, subject)
     if replicas is None:
         return "any more"
     if replicas > places:
@@ -30,6 +33,14 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     if replicas == places and subject.surges and counts_revisions_together(constraint, subject):
         return "and the additional pods of a rollout"
     return ""
+
+
+def name_limit(subject: Subject, constraint: Constraint, pods: int) -> str:
+    """Name the most pods of a domain, as ``1 pod``; those of a Job or a group if these differ."""
+    named = count_of(pods, "pod")
+    if subject.groups is None or not counts_apart(constraint, subject):
+        return named  # most workloads
+    return f"{named} of each {'Job' if subject.kind == JOB_SET else 'group'}"
 
 
 def must_add_pods(subject: Subject) -> bool:

@@ -15,7 +15,12 @@ from typing import Any
 
 import msgspec
 
-from webhook.policy.advice.podcount import TemplateHolder, count_pods, name_part
+from webhook.policy.advice.podcount import (
+    TemplateHolder,
+    count_groups,
+    count_pods,
+    name_part,
+)
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
@@ -74,6 +79,7 @@ def decode_subject(
         pod=pod,
         part=name_part(kind, path, holders),
         replicas=count_pods(kind, path, holders),
+        groups=count_groups(kind, path, holders),
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),

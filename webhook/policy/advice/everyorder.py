@@ -24,6 +24,7 @@ from webhook.policy.advice.context import (
     CountedKey,
     NestedDomains,
 )
+from webhook.policy.advice.countedgroups import count_together, counts_apart, counts_only_itself
 from webhook.policy.advice.counting import (
     counts_itself,
     counts_own_revision,
@@ -32,7 +33,6 @@ from webhook.policy.advice.counting import (
     other_workloads,
 )
 from webhook.policy.advice.feasibility import SkewLimit
-from webhook.policy.advice.fields import counts_only_itself
 from webhook.policy.advice.ordersearch import DomainLimit, fit_in_every_order
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.worstorder import find_first_pending
@@ -109,12 +109,11 @@ class ReplicaOrders:
         replicas = self.subject.most_replicas
         is_known = replicas is not None and not self.counts_others
         # With a maxSkew of all replicas, a constraint keeps none of them from any domain.
-        binding = [
-            spread for spread in self.spreads if not is_known or spread.max_skew < (replicas or 0)
-        ]
+        binding = [spread for spread in self.spreads if not is_known or self._binds(spread)]
         if len(binding) <= 1:
             return all(map(self._fit_alone, binding))
-        if not is_known or replicas is None:
+        counted = {counts_apart(spread.constraint, self.subject) for spread in binding}
+        if not is_known or replicas is None or True in counted:
             return None
         for outer, inner in permutations(binding) if len(binding) == _NESTED else ():
             keys = self._count_key(outer), self._count_key(inner)
@@ -125,6 +124,9 @@ class ReplicaOrders:
                 limits = limit_nested(outer, inner, nesting)
                 return find_first_pending(replicas, nesting.shapes, *limits) is None
         return self._search(binding, replicas)
+
+    def _binds(self, spread: SpreadConstraint) -> bool:
+        return spread.max_skew < (count_together(spread.constraint, self.subject) or 0)
 
     def _count_key(self, spread: SpreadConstraint) -> CountedKey:
         if self.leaves_out_closed:

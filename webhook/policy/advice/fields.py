@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.countedgroups import is_unique
 from webhook.policy.advice.counting import counts_itself, list_revision_keys, may_add
 from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
@@ -20,19 +21,15 @@ from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
-from webhook.policy.model import (
-    Constraint,
-    LabelSelector,
-)
+from webhook.policy.model import Constraint
 from webhook.policy.podlabels import (
     ADDED_LABELS,
     REVISION_KEYS,
     ROLLOUT_HASH,
     may_carry,
     revision_key,
-    unique_keys,
 )
-from webhook.policy.selectors import IN, NOT_IN, selected_keys
+from webhook.policy.selectors import compared_keys, selected_keys
 
 JUDGED_KEYS = 16  # matchLabelKeys of a constraint; real ones have one or two
 MOST_SEARCHES = 2  # keys of a constraint for which a similar label is searched, 1 ms each
@@ -88,17 +85,8 @@ def counts_revisions_together(constraint: Constraint, subject: Subject) -> bool:
 
 def compares_revisions(constraint: Constraint, subject: Subject) -> bool:
     """Whether a constraint counts the pods of each revision apart from those of others."""
-    known = _keys_with_values(constraint.label_selector).union(correct_keys(constraint, subject))
+    known = compared_keys(constraint.label_selector).union(correct_keys(constraint, subject))
     return not known.isdisjoint((revision_key(subject.pods_kind), ROLLOUT_HASH))
-
-
-def _keys_with_values(selector: LabelSelector | None) -> frozenset[str]:
-    """Collect the label keys of which a selector distinguishes the values."""
-    if selector is None:
-        return frozenset()
-    expressions = selector.match_expressions
-    compared = (one.key for one in expressions if one.operator in (IN, NOT_IN))
-    return frozenset(selector.match_labels).union(compared)
 
 
 def fields_are_in_force(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -220,16 +208,6 @@ def _known_keys(constraint: Constraint, subject: Subject) -> list[str]:
         else key
         for i, key in enumerate(keys)
     ]
-
-
-def is_unique(key: str, subject: Subject) -> bool:
-    """Whether each pod of a subject has its own value of a label, which its controller adds."""
-    return key in unique_keys(subject.pods_kind) and key not in subject.labels
-
-
-def counts_only_itself(constraint: Constraint, subject: Subject) -> bool:
-    """Whether each pod of a subject counts no other one, by a key in matchLabelKeys."""
-    return any(is_unique(key, subject) for key in constraint.match_label_keys)
 
 
 def _may_carry(key: str, subject: Subject) -> bool:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.countedgroups import counts_apart
 from webhook.policy.advice.counting import next_pod
-from webhook.policy.advice.fields import counts_only_itself
 from webhook.policy.advice.findings import (
     RuleViolation,
     all_of,
@@ -56,7 +56,7 @@ def report_later(
         return
     returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
     for tally in tallies:
-        if counts_only_itself(tally.spread.constraint, subject):
+        if counts_apart(tally.spread.constraint, subject):
             continue
         index = tally.spread.index
         if count_places_of(returned[index], later, awaited) <= places[index]:

@@ -66,13 +66,28 @@ def count_pods(
         return None
     if kind in JOBS:
         return _count_of_job(holder)
-    if kind == JOB_SET:
-        entry = holders[path.index("template")]
-        return _number(entry.replicas if entry else None, 1) * _count_of_job(holder)
-    if kind == LEADER_WORKER_SET:
-        spec = holders[-2]
-        return _number(spec.replicas if spec else None, 1) * _count_in_group(path, holder)
+    groups = count_groups(kind, path, holders)
+    if groups is not None:
+        of_job = kind == JOB_SET
+        return groups * (_count_of_job(holder) if of_job else _count_in_group(path, holder))
     return holder.replicas if _is_number(holder.replicas) else None
+
+
+def count_groups(
+    kind: GroupKind, path: FieldPath, holders: Sequence[TemplateHolder | None]
+) -> int | None:
+    """
+    Count the groups of a template's pods: the Jobs of a JobSet, or those of a LeaderWorkerSet.
+
+    The arguments are as for ``count_pods``.
+
+    Returns:
+        None for a kind without groups.
+    """
+    if not holders or kind not in (JOB_SET, LEADER_WORKER_SET):
+        return None
+    outer = holders[path.index("template") if kind == JOB_SET else -2]
+    return _number(outer.replicas if outer else None, 1)
 
 
 def name_part(kind: GroupKind, path: FieldPath, holders: Sequence[TemplateHolder | None]) -> str:

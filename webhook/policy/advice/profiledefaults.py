@@ -12,7 +12,8 @@ from itertools import chain, islice
 from operator import eq
 
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.fields import correct_keys, counts_only_itself
+from webhook.policy.advice.countedgroups import counts_only_itself
+from webhook.policy.advice.fields import correct_keys
 from webhook.policy.advice.findings import AdviceFinding, RuleViolation
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject

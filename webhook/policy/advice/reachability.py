@@ -8,7 +8,7 @@ taints is enough, otherwise TSC116. ``list_closed`` is for rules that are silent
 
 from collections.abc import Iterator
 
-from webhook.policy.advice.capacity import is_never_spread, name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
     find_closed,
@@ -51,6 +51,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         pods = _count_inside(subject, spread, closed, context)
         counted = f"counted though {_CLOSED}" if any(pods) else "always counted as empty"
         most = min(pods) + spread.max_skew
+        limit = name_limit(subject, spread.constraint, most)
         field, instead = suggest_policies(subject, spread.index, closed)
         if Gate.NODE_INCLUSION_POLICY not in context.gates:
             instead = f"# leave these nodes out by required node affinity, or tolerate {taints}"
@@ -58,7 +59,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
             field,
             f"nodes with taints that its pods do not tolerate ({taints}) form {domains} of "
             f"{quote_value(spread.topology_key)} ({join_names(closed.values, closed.number)}), "
-            f"{counted}: every other domain takes {count_of(most, 'pod')} at most"
+            f"{counted}: every other domain takes {limit} at most"
             f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
             instead,
             f"tainted nodes form {domains} ({clip(closed.values[0], 30)}), {counted}",
@@ -82,13 +83,14 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
         pods = _count_inside(subject, spread, closed, context)
         state = f"though {_CLOSED}: no other " if any(pods) else "always as empty: no "
         most = min(pods) + spread.max_skew
+        limit = name_limit(subject, spread.constraint, most)
         field, instead = suggest_policies(subject, spread.index, closed)
         yield RuleViolation(
             field,
             f"by {name_requirements(subject.demands, closed.taints)} its pods can go to {bound}"
             f"{closed.reached} of {count_of(closed.reached + closed.number, 'domain')} of "
             f"{quote_value(spread.topology_key)}; {counts} the others{named}, "
-            f"{state}domain takes more than {count_of(most, 'pod')}"
+            f"{state}domain takes more than {limit}"
             f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",

@@ -11,6 +11,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.countedgroups import counts_apart
 from webhook.policy.advice.counting import (
     hard_constraints,
 )
@@ -102,7 +103,11 @@ def find_conflicts(
     constraints = hard_constraints(subject, context)
     if len(constraints) < 2:  # noqa: PLR2004 - most workloads
         return
-    hard = [spread for spread, own, others in list_counted(subject, context) if own and not others]
+    hard = [
+        spread
+        for spread, own, others in list_counted(subject, context)
+        if own and not others and not counts_apart(spread.constraint, subject)
+    ]
     demands = subject.demands
     keys = tuple(spread.topology_key for spread in constraints)
     keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others

@@ -151,6 +151,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         part: The name of this pod template, if the object has several; otherwise empty.
         replicas: Number of pods at a time; None if the object does not say, as a Deployment
             whose replicas are left to an autoscaler.
+        groups: Number of its Jobs, of a JobSet, or of its groups, of a LeaderWorkerSet; all have as
+            many of the pods. None for other kinds.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
         group: The PodGroup of its pods; None if it is not known, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
@@ -186,6 +188,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     part: str = ""
     replicas: int | None = None
+    groups: int | None = None
     scaling: ReplicaRange | None = None
     group: PodGroup | None = None
     claims: bool = False

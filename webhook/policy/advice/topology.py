@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.capacity import is_never_spread, name_waiting
+from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
 from webhook.policy.advice.closeddomains import (
     count_allowed_values,
     find_tainted,
@@ -115,12 +115,13 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
         if not left or left >= required:
             continue
         waiting = name_waiting(subject, spread.constraint, left * spread.max_skew)
+        limit = name_limit(subject, spread.constraint, spread.max_skew)
         if waiting:
             yield RuleViolation(
                 subject.field(spread.index, "minDomains"),
                 f"minDomains is {required}, but {_describe_left(key, left, subject, context)}: "
                 "each takes "
-                f"{count_of(spread.max_skew, 'pod')} at most, {waiting} stay Pending until a node "
+                f"{limit} at most, {waiting} stay Pending until a node "
                 "autoscaler adds a domain; with one that does, this is right",
                 suggest_min_domains(subject, spread.index, left, context),
                 f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",

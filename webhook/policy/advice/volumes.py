@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.countedgroups import count_together
 from webhook.policy.advice.counting import hard_constraints
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_class
@@ -154,7 +155,7 @@ def _is_narrow(
 ) -> bool:
     """Whether the class has no volumes in some zones that count, so that these stay empty."""
     allowed = zones.counted.intersection(found.zones or ())
-    most = subject.most_replicas or 0
+    most = count_together(spread.constraint, subject) or 0
     return bool(allowed) and allowed != zones.counted and most > len(allowed) * spread.max_skew
 
 
@@ -181,7 +182,7 @@ def _find_uneven(spread: SpreadConstraint, subject: Subject, zones: int) -> int:
         0 if there is none, or if no zone ever takes more than maxSkew pods. A pod then fits into
         its zone even while all others are empty.
     """
-    most = subject.most_replicas
+    most = count_together(spread.constraint, subject)
     if zones <= 1 or most is None:
         return 0
     least = subject.scaling.least if subject.scaling else most
