@@ -18,8 +18,8 @@ from webhook.policy.podlabels import (
     find_owner_by_hash,
     grouped_keys,
     may_carry,
-    naming_keys,
     member_keys,
+    naming_keys,
     revision_key,
     unique_keys,
 )
