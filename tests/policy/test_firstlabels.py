@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from webhook.policy.firstlabels import HASH, UID, PodOwner, label_first_pod, name_controller
+from webhook.policy.firstlabels import (
+    HASH,
+    UID,
+    PodOwner,
+    foresee_label,
+    label_first_pod,
+    name_controller,
+    number_uid,
+)
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
 
@@ -74,3 +82,12 @@ def test_the_object_that_creates_pods_is_named_as_by_its_controller(
     kind: GroupKind, name: str
 ) -> None:
     assert name_controller(kind, PodOwner("web", "", part="workers", run=2)) == name
+
+
+def test_groups_have_different_placeholders() -> None:
+    groups = [PodOwner("web", "web", run=number) for number in range(2)]
+    keys = ("jobset.sigs.k8s.io/job-key", "leaderworkerset.sigs.k8s.io/group-key")
+
+    assert [foresee_label(key, groups[0]) for key in keys] == [HASH, HASH]
+    assert [foresee_label(key, groups[1]) for key in keys] == [f"{HASH}-1", f"{HASH}-1"]
+    assert (number_uid(0), number_uid(12)) == (UID, f"{UID[:-2]}12")

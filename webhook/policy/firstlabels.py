@@ -28,6 +28,9 @@ HASH = "hash"
 
 UID = "00000000-0000-0000-0000-000000000000"  # placeholder for what kube-apiserver generates
 
+_GROUP_HASHES = frozenset({"jobset.sigs.k8s.io/job-key", "leaderworkerset.sigs.k8s.io/group-key"})
+"""Labels with the hash of the name of a pod's group."""
+
 LABEL_PLACEHOLDERS: Mapping[str, str] = MappingProxyType(
     {
         "app": "{workload}-0000{revision}",
@@ -107,8 +110,15 @@ _JOB_SPECS: Mapping[GroupKind, FieldPath] = MappingProxyType(
 """Kind -> path of the specification of its Jobs."""
 
 
+def number_uid(number: int) -> str:
+    """Return the placeholder for the UID of one of several objects; ``UID`` for the first one."""
+    return f"{UID[:-12]}{number:012d}"
+
+
 def foresee_label(key: str, owner: PodOwner) -> str:
     """Return the value that a controller gives to this label of a workload's first pod."""
+    if key in _GROUP_HASHES and owner.run:
+        return f"{HASH}-{owner.run}"
     return LABEL_PLACEHOLDERS.get(key, HASH).format_map(msgspec.structs.asdict(owner))
 
 

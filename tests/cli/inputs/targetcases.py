@@ -53,6 +53,40 @@ kind: Service
 metadata: {name: web, namespace: shop}
 spec: {selector: {app: web}}
 """
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: js, namespace: shop}
+spec:
+  replicatedJobs:
+  - name: w
+    replicas: 3
+    template:
+      spec:
+        parallelism: 2
+        template:
+          spec:
+            containers: []
+            topologySpreadConstraints:
+            - maxSkew: 1
+              topologyKey: topology.kubernetes.io/zone
+              whenUnsatisfiable: DoNotSchedule
+              labelSelector: {matchLabels: {jobset.sigs.k8s.io/jobset-name: js}}
+              matchLabelKeys: [batch.kubernetes.io/job-name]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: js-w-0-0-x
+  namespace: shop
+  labels:
+    jobset.sigs.k8s.io/jobset-name: js
+    jobset.sigs.k8s.io/job-index: "0"
+    batch.kubernetes.io/job-completion-index: "0"
+    batch.kubernetes.io/job-name: js-w-0
+spec: {nodeName: n1}
+---
+"""
 PODS = POD % "web-1" + POD % "web-2"
 
 NOW = 1_800_000_000.0

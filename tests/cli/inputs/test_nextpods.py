@@ -144,3 +144,24 @@ def test_a_claim_template_replaces_a_volume_of_the_template() -> None:
 
     assert pod.spec is not None
     assert [volume.name for volume in pod.spec.volumes or ()] == ["own"]
+
+
+def test_the_pods_of_a_job_set_have_the_labels_of_their_jobs() -> None:
+    job = {
+        "name": "w",
+        "replicas": 3,
+        "template": {"spec": {"parallelism": 2, "template": TEMPLATE}},
+    }
+    value = {"metadata": {"name": "web"}, "spec": {"replicatedJobs": [job]}}
+    path = ("spec", "replicatedJobs", 0, "template", "spec", "template")
+    revision = NextRevision(ExplainSubject(kinds.JOB_SET, path, "shop", value, exists=False))
+    first, third = (build_next_pod(revision, part="w", ordinal=at).labels for at in (0, 2))
+    running = msgspec.convert({"metadata": {"labels": dict(first)}}, ObservedPod)
+
+    beside = build_next_pod(revision, [running], part="w", ordinal=2).labels
+
+    assert [one["batch.kubernetes.io/job-name"] for one in (first, third)] == ["web-w-0", "web-w-1"]
+    assert first["jobset.sigs.k8s.io/job-key"] != third["jobset.sigs.k8s.io/job-key"]
+    assert first["controller-uid"] != third["controller-uid"]
+    assert third["jobset.sigs.k8s.io/job-index"] == "1"
+    assert beside == third

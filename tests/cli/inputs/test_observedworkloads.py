@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of_text
-from tests.cli.inputs.targetcases import NODES, NOW, PODS, REVISION, TEMPLATES, WEB
+from tests.cli.inputs.targetcases import JOB_SET, NODES, NOW, PODS, REVISION, TEMPLATES, WEB
 from webhook.cli.inputs.observedworkloads import (
     ObservedWorkload,
     observe_bare_pod,
@@ -86,6 +86,13 @@ def test_an_indexed_job_has_the_first_index_that_is_neither_settled_nor_running(
 
     assert found.settled == frozenset({0})
     assert found.ordinal == 2
+
+
+def test_a_job_set_has_the_first_place_that_is_free() -> None:
+    found = observe("jobset/js", NODES + JOB_SET)
+
+    assert found.members == frozenset({0})
+    assert found.ordinal == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,20 @@
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of_text
-from tests.cli.inputs.targetcases import NODES, NOW, PLAIN, PODS, REVISION, TEMPLATES, WEB, build
+from tests.cli.inputs.targetcases import (
+    JOB_SET,
+    NODES,
+    NOW,
+    PLAIN,
+    PODS,
+    REVISION,
+    TEMPLATES,
+    WEB,
+    build,
+)
 from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 from webhook.cli.inputs.subjects import find
@@ -224,3 +235,12 @@ def test_the_revision_below_a_partition_may_be_unknown() -> None:
     target = build("sts/web", text.removesuffix("---\n") + status)
 
     assert (target.terms.revision, target.unknown) == ("web-1", "web-1")
+
+
+def test_new_pods_of_a_job_set_have_the_labels_of_their_jobs() -> None:
+    target = build("jobset/js", JOB_SET)
+
+    assert target.pods is not None
+    upcoming = target.pods.succession.follow(target.situation)
+    named = [(at, one.pod.labels["job-name"]) for at, one in islice(upcoming, 3)]
+    assert named == [(1, "js-w-0"), (2, "js-w-1"), (3, "js-w-1")]

@@ -38,7 +38,7 @@ def gather_indexed_pods(
         None if no index decides where a pod goes, so that all new pods are alike.
     """
     build = cache(foresee)
-    if not _names_index(subject, build(0)):
+    if not names_label(subject, build(0), {COMPLETION_INDEX}):
         return None
     active = tuple(pod for pod in pods if pod.is_active)
     return WorkloadPods(
@@ -50,10 +50,11 @@ def gather_indexed_pods(
     )
 
 
-def _names_index(subject: ExplainSubject, pod: NewPod) -> bool:
-    """Whether the constraints of a pod, or its template, name the label with the index."""
+def names_label(subject: ExplainSubject, pod: NewPod, keys: Iterable[str]) -> bool:
+    """Whether the constraints of a pod, or its template, name one of these labels."""
     template = find_value(subject.value, subject.path)
-    return any(COMPLETION_INDEX.encode() in _encode(part) for part in (pod.spreads, template))
+    written = _encode(pod.spreads) + _encode(template)
+    return any(key.encode() in written for key in keys)
 
 
 _encode = msgspec.json.Encoder().encode

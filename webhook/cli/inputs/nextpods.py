@@ -11,19 +11,20 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
+from webhook.cli.inputs.groupedpods import read_grouping
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.setvolumes import drop_claimed
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
 from webhook.policy.defaulting.forecast import first_pod
-from webhook.policy.firstlabels import UID, PodOwner, label_first_pod, name_controller
+from webhook.policy.firstlabels import PodOwner, label_first_pod, name_controller, number_uid
 from webhook.policy.kinds import DEPLOYMENT, JOB, ROLLOUT
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.podlabels import (
-    PER_POD_KEYS,
     REVISION_KEYS,
+    differing_keys,
     may_carry,
     revision_key,
 )
@@ -45,7 +46,8 @@ def build_next_pod(
         replicas: Its pods, which show values that its controller and webhooks chose. A ReplicaSet
             that owns the pod shows them itself.
         part: Name of the pod template, if the workload has several.
-        ordinal: Ordinal of the pod in a StatefulSet, or its index in a Job.
+        ordinal: Ordinal of the pod in a StatefulSet, or its index in a Job; its number in a
+            workload with groups.
 
     Raises:
         SourceError: A value of the template has a wrong type.
@@ -90,9 +92,12 @@ def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> La
 def _find_owner(subject: subjects.ExplainSubject, part: str, ordinal: int) -> PodOwner:
     """Name the object that creates the pod."""
     owner = PodOwner(subject.name, subject.name, part, ordinal=ordinal)
+    if (grouping := read_grouping(subject)) is not None:
+        group, member = grouping.locate(ordinal)
+        owner = replace(owner, ordinal=member, run=group, worker=member, uid=number_uid(group))
     uid = find_value(subject.value, ("metadata", "uid")) if subject.kind == JOB else None
     controller = name_controller(subject.kind, owner)
-    return replace(owner, controller=controller, uid=uid if isinstance(uid, str) else UID)
+    return replace(owner, controller=controller, uid=uid if isinstance(uid, str) else owner.uid)
 
 
 def _inherit_labels(
@@ -109,5 +114,6 @@ def _inherit_labels(
     return {
         key: value
         for key, value in sorted(most.items())
-        if key not in (*template, *revisions, *PER_POD_KEYS) and may_carry(subject.kind, key)
+        if key not in (*template, *revisions, *differing_keys(subject.kind))
+        and may_carry(subject.kind, key)
     }

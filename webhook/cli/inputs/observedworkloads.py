@@ -7,6 +7,7 @@ from typing import NamedTuple
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.groupedpods import list_members, read_grouping
 from webhook.cli.inputs.jobs import find_settled, list_indexes
 from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.replicas import select_replicas
@@ -31,7 +32,9 @@ class ObservedWorkload(NamedTuple):
         own: Those that count.
         revisions: Of a StatefulSet; None for other workloads.
         settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
-        ordinal: Of the next pod in a StatefulSet, or its index in a Job.
+        members: Numbers of the pods of a workload with groups; None for other workloads.
+        ordinal: Of the next pod in a StatefulSet, its index in a Job, or its number in a workload
+            with groups.
         revision: Of the next pod.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
     """
@@ -43,6 +46,7 @@ class ObservedWorkload(NamedTuple):
     own: list[ObservedPod]
     revisions: SetRevisions | None
     settled: frozenset[int] | None
+    members: frozenset[int] | None
     ordinal: int
     revision: NextRevision
     volumes: SetVolumes
@@ -74,6 +78,9 @@ def observe_workload(
     ordinal = revisions.next_ordinal if revisions else 0
     if settled is not None:
         ordinal = find_free_ordinal(0, settled | list_indexes(own))
+    members = _list_members(subject, own)
+    if members is not None:
+        ordinal = find_free_ordinal(0, members)
     scaled = _read_replicas(subject, written.replicas, cluster, options)
     sets = _read_sets(subject, scaled, cluster, options)
     return ObservedWorkload(
@@ -84,6 +91,7 @@ def observe_workload(
         own,
         revisions,
         settled,
+        members,
         ordinal,
         revisions.at(ordinal) if revisions else _find_next(subject, sets, own, cluster),
         read_set_volumes(subject, scaled.number, options.scale),
@@ -96,8 +104,16 @@ def observe_bare_pod(subject: subjects.ExplainSubject) -> ObservedWorkload:
     """Return a Pod that does not exist yet as a workload of one pod, the next one."""
     revision, volumes = NextRevision(subject), SetVolumes()
     return ObservedWorkload(
-        subject, "", [], [], [], None, None, 0, revision, volumes, ScaledReplicas(1)
+        subject, "", [], [], [], None, None, None, 0, revision, volumes, ScaledReplicas(1)
     )
+
+
+def _list_members(
+    subject: subjects.ExplainSubject, own: list[ObservedPod]
+) -> frozenset[int] | None:
+    """List the numbers of the pods of a workload with groups; None for other workloads."""
+    grouping = read_grouping(subject)
+    return None if grouping is None else list_members(subject.kind, grouping, own)
 
 
 def _read_replicas(

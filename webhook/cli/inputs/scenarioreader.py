@@ -113,6 +113,8 @@ class ScenarioReader:
         situation: Scenario,
         claims: PodClaims,
         ordinal: int,
+        *,
+        part: str = "",
     ) -> NewPod:
         """
         Foresee a new pod of a revision.
@@ -120,10 +122,12 @@ class ScenarioReader:
         Args:
             replicas: The pods that the workload has.
             situation: That of the next pod.
-            ordinal: Of the new pod in a StatefulSet, or its index in a Job.
+            ordinal: Of the new pod in a StatefulSet, its index in a Job, or its number in a
+                workload with groups.
+            part: Of the workload that the pod belongs to; empty if there is one template only.
         """
         namespace = revision.subject.namespace
-        pod, facts = self.create_pod(revision, replicas, ordinal=ordinal)
+        pod, facts = self.create_pod(revision, replicas, part=part, ordinal=ordinal)
         incoming = self.scheduling.read_pod(pod, namespace, claims).pod
         spreads = self._constraints.resolve(pod, namespace, facts)
         terms = self.find_terms(revision.subject, pod)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
+from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
 from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.observedworkloads import ObservedWorkload, observe_workload
@@ -92,7 +93,8 @@ class WorkloadTargetBuilder:
 
         def foresee(revision: NextRevision, ordinal: int) -> NewPod:
             claims = workload.volumes.at(ordinal)
-            return self._reader.foresee(revision, workload.own, situation, claims, ordinal)
+            own = workload.own
+            return self._reader.foresee(revision, own, situation, claims, ordinal, part=part)
 
         return PlacementTarget(
             subject=f"the next pod of {subject}" + (f", template {part}" if part else ""),
@@ -132,6 +134,9 @@ class WorkloadTargetBuilder:
             )
         if pods is None:
             return None
+        if workload.members is not None:
+            build = partial(foresee, workload.revision)
+            pods = follow_members(subject, pods, workload.members, build)
         pods = replace(pods, placed=self._reader.scheduling.list_placed(subject.namespace))
         if revisions is None:
             sets = (
