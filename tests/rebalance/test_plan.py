@@ -19,6 +19,7 @@ from webhook.policy.model import (
     HOSTNAME,
     SCHEDULE_ANYWAY,
     ZONE,
+    Constraint,
     LabelSelector,
     LabelSelectorRequirement,
 )
@@ -31,6 +32,7 @@ from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan
 from webhook.rebalance.pods import EvictionObstacle, WorkloadPod
 
+HARD = spread_over()
 SOFT = spread_over(when_unsatisfiable=SCHEDULE_ANYWAY)
 BY_HOST = spread_over(HOSTNAME)
 CORDONED = replace(node("c1", "c"), unschedulable=True)
@@ -55,10 +57,10 @@ def fixed(pods: list[WorkloadPod], number: int, obstacle: EvictionObstacle) -> l
     return [replace(one, obstacle=obstacle) for one in pods[:number]] + pods[number:]
 
 
-def pinned(name: str, on: str) -> WorkloadPod:
-    """A pod of a StatefulSet with a volume in the zone of its node."""
+def pinned(name: str, on: str, constraint: Constraint = HARD) -> WorkloadPod:
+    """A pod of a StatefulSet with a volume in a zone."""
     volumes = (PodVolume(CLAIM, f"data-{name}", "shop"),)
-    return workload_pod(name, on, [spread_over()], workload="StatefulSet/web", volumes=volumes)
+    return workload_pod(name, on, [constraint], workload="StatefulSet/web", volumes=volumes)
 
 
 def zonal_storage(*zones: str) -> Storage:
@@ -281,6 +283,13 @@ UNREACHED: dict[str, tuple[Callable[[], Situation], list[GoalObstacle | None]]] 
     "volumes of one zone": (
         lambda: Situation(
             [pinned("web-0", "a1"), pinned("web-1", "a1")], A_B, storage=zonal_storage("a", "a")
+        ),
+        [GoalObstacle.NO_NODES],
+    ),
+    "volumes of one zone and a soft constraint": (
+        lambda: Situation(
+            [pinned(f"web-{i}", f"{zone}1", SOFT) for i, zone in enumerate("aaab")],
+            storage=zonal_storage(*"aaab"),
         ),
         [GoalObstacle.NO_NODES],
     ),

@@ -9,8 +9,9 @@ from tests.rebalance.situations import (
     workload_pod,
     zone_nodes,
 )
-from webhook.policy.model import SCHEDULE_ANYWAY
+from webhook.policy.model import SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.filters.resources import Resources
+from webhook.policy.placement.nodes import Demands
 from webhook.rebalance.model import find_evictable
 from webhook.rebalance.ranges import DomainRange, find_range
 
@@ -27,11 +28,8 @@ def test_the_range_of_each_domain() -> None:
     pods = [*web_pods({"a1": 3}), workload_pod("web-9", "b1", [spread_over()])]
 
     assert range_of(Situation(pods, A_B, slots={"b1": 2})) == DomainRange(
-        (0, 0), (AMPLE, 2), 4, is_closed=True
+        (0, 0), (4, 2), 4, is_closed=True
     )
-
-
-AMPLE = 1 << 62
 
 
 def test_pods_under_a_budget_stay() -> None:
@@ -44,7 +42,16 @@ def test_domains_that_take_no_pods_keep_those_that_they_have() -> None:
     pods = web_pods({"a1": 3, "b1": 2})
     nodes = [node("a1", "a"), node("b1", "b", taints=[GPU])]
 
-    assert range_of(Situation(pods, nodes)).most == (AMPLE, 2)
+    assert range_of(Situation(pods, nodes)).most == (5, 2)
+
+
+def test_a_domain_has_no_more_pods_than_may_enter_it() -> None:
+    counting = spread_over(node_affinity_policy="Ignore")
+    in_a, in_b = (Demands(pairs=((ZONE, zone),)) for zone in "ab")
+    open_to_a = web_pods({"a1": 2}, counting, demands=in_a)
+    open_to_b = workload_pod("web-9", "b1", [counting], demands=in_b)
+
+    assert range_of(Situation([*open_to_a, open_to_b], A_B)).most == (2, 1)
 
 
 def test_pods_on_nodes_that_do_not_count_may_come_in_and_go_out() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from webhook.rebalance.cells import Column, NodeCell, StateSpace
+from webhook.rebalance.cells import NodeCell, StateSpace
 from webhook.rebalance.counts import CellCounts
 
 
@@ -15,7 +15,7 @@ class DomainRange(msgspec.Struct, frozen=True):
 
     Attributes:
         least: By domain, the pods that stay.
-        most: By domain, those that it has, or has room for.
+        most: By domain, those that stay, and of those that may enter as many as it has room for.
         total: Number of counted pods, wherever they are.
         is_closed: Whether all of them are, and remain, in these domains.
     """
@@ -66,9 +66,11 @@ def find_range(counts: CellCounts, space: StateSpace, evictable: Sequence[bool])
     Args:
         evictable: By kind, whether its pods can be evicted at all.
     """
-    least, most = list(counts.fixed), list(counts.fixed)
-    domains, is_closed, total = dict(counts.eligible), True, sum(counts.fixed)
-    for index, (cell, column) in enumerate(zip(space.cells, space.count_start(), strict=True)):
+    start = space.count_start()
+    least, staying, total = list(counts.fixed), list(counts.fixed), sum(counts.fixed)
+    rooms, entrants = [0] * len(least), [set[int]() for _ in least]
+    domains, is_closed = dict(counts.eligible), True
+    for index, (cell, column) in enumerate(zip(space.cells, start, strict=True)):
         entering = [kind for kind in counts.kinds if cell.passes[space.kinds[kind].successor]]
         present = sum(column[kind] for kind in counts.kinds)
         total += present
@@ -77,24 +79,26 @@ def find_range(counts: CellCounts, space: StateSpace, evictable: Sequence[bool])
             continue
         domain = domains[index]
         returning = sum(column[kind] for kind in entering)
-        # Pods that were resized take other room than their replacements.
-        sizes = {
-            kind: space.requests[kind]
-            for one in entering
-            for kind in (one, space.kinds[one].successor)
-        }
-        room = _count_room(cell, list(sizes.values()))
         least[domain] += sum(column[kind] for kind in counts.kinds if not evictable[kind])
-        most[domain] += present - returning + max(returning, room)
+        staying[domain] += present - returning
+        rooms[domain] += max(returning, _count_room(cell, entering, space))
+        entrants[domain].update(entering)
+    # A domain has no more pods than may enter it, as those whose volumes are in its zone.
+    existing = [sum(column[kind] for kind in kinds for column in start) for kinds in entrants]
+    most = [pods + min(pair) for pods, *pair in zip(staying, rooms, existing, strict=True)]
     size = counts.size
     return DomainRange(tuple(least[:size]), tuple(most[:size]), total, is_closed)
 
 
-def _count_room(cell: NodeCell, requests: Sequence[Column]) -> int:
-    """Count how many pods with the smallest of some requests a cell has room for."""
-    if not requests:
+def _count_room(cell: NodeCell, entering: Sequence[int], space: StateSpace) -> int:
+    """Count how many pods with the smallest requests of some kinds a cell has room for."""
+    if not entering:
         return 0
-    smallest = [min(amounts) for amounts in zip(*requests, strict=True)]
+    # Pods that were resized take other room than their replacements.
+    kinds = {kind for one in entering for kind in (one, space.kinds[one].successor)}
+    smallest = [
+        min(amounts) for amounts in zip(*(space.requests[one] for one in kinds), strict=True)
+    ]
     pairs = zip(cell.free, smallest, strict=True)
     room: int = min(free // wanted for free, wanted in pairs if wanted)
     return max(0, room)
