@@ -47,7 +47,9 @@ ADVICE_ENTRIES = (
         "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
         "have a place, the rule is satisfied. More minDomains than domains is right if a node "
         "autoscaler adds domains for Pending pods: this is "
-        "what the field is for. A pod of a DaemonSet can go to one node, and so to one domain: "
+        "what the field is for. It is never right if nodeSelector or required node affinity allow "
+        "fewer values of the key, unless nodeAffinityPolicy is Ignore: this is reported without "
+        "any Node, too. A pod of a DaemonSet can go to one node, and so to one domain: "
         "with `maxSurge`, the new pod of a node has no place beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
         "there are, or `ScheduleAnyway` if another constraint would then keep pods Pending, or let "

@@ -8,14 +8,16 @@ from tests.policy.advice.subjects import (
     TAINTED_C,
     THREE,
     admission,
+    among,
     audit,
     deployed,
+    judged,
     node,
+    required,
     zones,
 )
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
-    count_allowed_values,
     find_closed,
     find_tainted,
     honor_policies,
@@ -25,10 +27,8 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import hard_constraints
-from webhook.policy.model import HONOR, HOSTNAME, ZONE, LabelSelectorRequirement, Node
-from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.model import HONOR, HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import Demands, Toleration
-from webhook.policy.selectors import IN
 
 IGNORING = spread(nodeAffinityPolicy="Ignore")
 HONORING = spread(nodeTaintsPolicy="Honor")
@@ -155,26 +155,19 @@ def test_tainted_domains_by_an_index() -> None:
     assert find_tainted("rack", Demands(), facts) == ClosedDomains()
 
 
-def term(key: str, *values: str, operator: str = IN) -> NodeSelectorTerm:
-    return NodeSelectorTerm((LabelSelectorRequirement(key, operator, values),))
+def test_pods_that_require_certain_nodes() -> None:
+    assert not selects_nodes(Demands())
+    assert selects_nodes(Demands(pairs=((HOSTNAME, "a1"),)))
+    assert selects_nodes(Demands(terms=()))
 
 
-ALLOWED: dict[str, tuple[Demands, int | None]] = {
-    "any": (Demands(), None),
-    "one, by a node selector": (Demands(pairs=((ZONE, "a"),)), 1),
-    "another label": (Demands(pairs=((HOSTNAME, "a1"),)), None),
-    "two, by a term": (Demands(terms=(term(ZONE, "a", "b"),)), 2),
-    "two, by two terms": (Demands(terms=(term(ZONE, "a", "b"), term(ZONE, "b"))), 2),
-    "any, by one of two terms": (Demands(terms=(term(ZONE, "a"), term(HOSTNAME, "a1"))), None),
-    "any but one": (Demands(terms=(term(ZONE, "a", operator="NotIn"),)), None),
-    "a term without expressions": (Demands(terms=(NodeSelectorTerm(),)), None),
-}
+def test_pods_that_no_node_admits_have_no_closed_domains() -> None:
+    contradicting = {"nodeSelector": {ZONE: "zone-a"}, **required([among("zone-b")])}
+    advised = judged(spread(nodeAffinityPolicy="Ignore"), **contradicting)
+    context = admission()
+    (constraint,) = hard_constraints(advised, context)
 
-
-@pytest.mark.parametrize(("demands", "expected"), ALLOWED.values(), ids=ALLOWED.keys())
-def test_values_that_affinity_allows(demands: Demands, expected: int | None) -> None:
-    assert count_allowed_values(ZONE, demands) == expected
-    assert selects_nodes(demands) is (demands != Demands())
+    assert find_closed(constraint, (ZONE,), advised.demands, context) is None
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ from tests.policy.advice.subjects import (
     NOT_READY,
     THREE,
     admission,
+    among,
     audit,
     check_rule,
     deployed,
+    judged,
     node,
     of_revision,
     partitioned,
+    required,
     running,
     subject,
     suggestions,
@@ -301,3 +304,16 @@ def test_a_change_of_the_template_is_not_suggested_for_another_revision() -> Non
         "# lower partition: the next pod has the constraints of an older revision, which the "
         "template does not change"
     )
+
+
+@pytest.mark.parametrize("nodes", [THREE, []])
+def test_requirements_that_no_node_can_satisfy(nodes: list[Node]) -> None:
+    requirements = {"nodeSelector": {ZONE: "zone-a"}, **required([among("zone-b")])}
+
+    (violation,) = check_rule("TSC106", judged(spread(), **requirements), audit(nodes))
+
+    assert violation.problem == (
+        "by nodeSelector and node affinity its pods can go to no node, whatever nodes are added: "
+        "the requirements contradict each other, or are empty, and the pods stay Pending"
+    )
+    assert violation.brief == "no node can satisfy nodeSelector and node affinity"

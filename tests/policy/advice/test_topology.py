@@ -177,7 +177,32 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     "an affinity for single nodes": (
         judged(least(3), **required([among("a1", "b1", key=HOSTNAME)])), THREE, None, 2
     ),
-    "more than tolerations leave": (judged(least(3)), TAINTED_C, 2, 2),
+    "more than tolerations leave, and than there are": (judged(least(4)), TAINTED_C, 2, 2),
+    "more than tolerations leave, but not than count": (
+        judged(least(3)), TAINTED_C, None, None
+    ),
+    "more than tolerations leave, and than count": (
+        judged(least(3, nodeTaintsPolicy="Honor")), TAINTED_C, 2, 2
+    ),
+    "more than a node selector leaves, but not than count": (
+        judged(least(2, nodeAffinityPolicy="Ignore"), **IN_B), THREE, None, None
+    ),
+    "more than a node selector leaves, of nodes that are not known": (
+        judged(least(2), **IN_B), [], 1, 1
+    ),
+    "more than an affinity leaves, as far as nodes are there": (
+        judged(least(3), **required([among("zone-a", "zone-x")])), THREE, 2, 1
+    ),
+    "more than an affinity leaves, and a place for each pod": (
+        deployed(
+            least(3, matchLabelKeys=[HASH]),
+            replicas=2, template_spec=required([among("zone-a", "zone-b")]),
+        ),
+        THREE, None, None,
+    ),
+    "a node selector that no node matches": (
+        judged(least(2), nodeSelector={ZONE: "zone-x"}), THREE, 1, None
+    ),
     "a cordoned zone": (judged(least(3)), CORDONED_C, None, None),
     "as many replicas as there are places": (
         deployed(least(4, matchLabelKeys=[HASH]), replicas=3), THREE, None, None
@@ -315,15 +340,25 @@ def test_the_pods_that_count_each_other_are_named() -> None:
 
 
 def test_affinity_and_tolerations_are_named_if_they_exclude_domains() -> None:
-    some = deployed(least(4), template_spec=required([among("zone-a", "zone-b")]))
-
     assert [
         violation.problem.partition(":")[0]
-        for advised in (deployed(least(4)), some)
-        for context in (admission(), audit())
-        for violation in check_rule("TSC104", advised, context)
+        for nodes in (THREE, TAINTED_C)
+        for context in (admission(nodes), audit(nodes))
+        for violation in check_rule("TSC104", deployed(least(4)), context)
     ] == [
         *[f'minDomains is 4, but "{ZONE}" has 3 domains only'] * 2,
         *[f'minDomains is 4, but affinity and tolerations leave its pods 2 domains of "{ZONE}"']
         * 2,
     ]
+
+
+def test_no_node_helps_if_the_requirements_allow_too_few_values() -> None:
+    some = deployed(least(3), template_spec=required([among("zone-a", "zone-b")]))
+
+    for nodes in (THREE, []):
+        (violation,) = check_rule("TSC104", some, audit(nodes))
+        assert violation.problem == (
+            f'minDomains is 3, but by node affinity its pods can go to 2 domains of "{ZONE}" at '
+            "most, whatever nodes are added: each takes 1 pod at most, the others stay Pending"
+        )
+        assert violation.brief == "minDomains is 3, but its pods can reach 2 domains"

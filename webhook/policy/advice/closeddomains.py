@@ -21,6 +21,7 @@ from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
 from webhook.policy.model import AFFINITY_POLICY, HONOR, TAINTS_POLICY, Constraint
+from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.placement.nodes import (
     Demands,
     RejectionReason,
@@ -29,7 +30,6 @@ from webhook.policy.placement.nodes import (
 )
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
-from webhook.policy.selectors import IN
 
 _POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINTS_POLICY))
 """Policies to set to Honor, the fewest first; that of taints first, since its default is Ignore."""
@@ -157,6 +157,8 @@ def _find_by_index(
     # The allowed values are all that the pod can reach; the other domains count in any case,
     # unless they are left out for their taints.
     allowed = None if spread.honors_affinity else count_allowed_values(key, demands)
+    if allowed == 0:
+        return None
     if allowed is not None:
         left_out = tainted.number if spread.honors_taints else 0
         closed = domains - left_out - allowed
@@ -188,25 +190,3 @@ def find_tainted(key: str, demands: Demands, facts: Facts) -> ClosedDomains:
 def selects_nodes(demands: Demands) -> bool:
     """Whether a pod requires certain nodes by nodeSelector or affinity."""
     return bool(demands.pairs) or demands.terms is not None
-
-
-def count_allowed_values(key: str, demands: Demands) -> int | None:
-    """Count the values of a label that a pod's nodeSelector and affinity allow; None for any."""
-    allowed = allowed_values(key, demands)
-    return None if allowed is None else len(allowed)
-
-
-def allowed_values(key: str, demands: Demands) -> AbstractSet[str] | None:
-    """Collect the values of a label that nodeSelector or affinity allow; None for any."""
-    selected = {value for name, value in demands.pairs if name == key}
-    if selected or demands.terms is None:
-        return selected or None
-    allowed: set[str] = set()
-    for term in demands.terms:
-        expressions = term.match_expressions or ()
-        listed = (one.values for one in expressions if (one.key, one.operator) == (key, IN))
-        values = next(listed, None)
-        if values is None:
-            return None
-        allowed.update(values)
-    return allowed

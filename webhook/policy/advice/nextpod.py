@@ -34,6 +34,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import TAINTS_POLICY, Constraint, Node
+from webhook.policy.placement.allowedvalues import admits_no_node
 from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
 from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.tallies import MinimumReason, PodTally
@@ -108,6 +109,9 @@ def _suggest_uncordon(
 def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleViolation]:
     """Report that a pod can go to none of the nodes, whatever their state."""
     demands, nodes = subject.demands, len(cluster.topology.nodes)
+    if admits_no_node(demands):
+        yield _report_contradiction(subject)
+        return
     if not nodes:
         return  # the nodes are unknown
     entered = cluster.lasting_domains("", (), demands)
@@ -120,6 +124,18 @@ def _report_no_node(subject: Subject, cluster: ClusterState) -> Iterator[RuleVio
         "until a node autoscaler adds another",
         "# let its pods go to some nodes by nodeSelector, affinity and tolerations",
         f"by {excluding} its pods can go to no node",
+    )
+
+
+def _report_contradiction(subject: Subject) -> RuleViolation:
+    """Report requirements that no node of any cluster can satisfy."""
+    requirements = name_requirements(subject.demands, ())
+    return RuleViolation(
+        subject.list_path,
+        f"by {requirements} its pods can go to no node, whatever nodes are added: the requirements "
+        "contradict each other, or are empty, and the pods stay Pending",
+        f"# correct {requirements} so that a node can satisfy all of it",
+        f"no node can satisfy {requirements}",
     )
 
 

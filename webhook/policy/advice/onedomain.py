@@ -7,7 +7,6 @@ It is silent about constraints that TSC104, TSC105 and TSC116 report.
 from collections.abc import Iterator
 
 from webhook.policy.advice.closeddomains import (
-    allowed_values,
     find_taints,
     name_requirements,
 )
@@ -19,6 +18,7 @@ from webhook.policy.advice.selfaffinity import describe_following
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME
 from webhook.policy.paths import format_path
+from webhook.policy.placement.allowedvalues import allowed_values
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
 from webhook.policy.advice.closeddomains import (
-    count_allowed_values,
     find_tainted,
+    name_requirements,
     selects_nodes,
 )
 from webhook.policy.advice.context import AdviceContext
@@ -25,7 +25,9 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key, suggest_soft
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
+from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.placement.nodes import Demands, tolerates_cordons
+from webhook.policy.placement.spreads import SpreadConstraint
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -108,24 +110,48 @@ def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator
     if is_never_spread(subject):
         return
     for spread in hard_constraints(subject, context):
-        if not counts_itself(spread.constraint, subject, context.gates):
-            continue  # its pods never add to the skew
-        key, required = spread.topology_key, spread.min_domains
-        left = _count_reachable(key, subject.demands, context) if required > 1 else None
-        if not left or left >= required:
-            continue
-        waiting = name_waiting(subject, spread.constraint, left * spread.max_skew)
-        limit = name_limit(subject, spread.constraint, spread.max_skew)
-        if waiting:
-            yield RuleViolation(
-                subject.field(spread.index, "minDomains"),
-                f"minDomains is {required}, but {_describe_left(key, left, subject, context)}: "
-                "each takes "
-                f"{limit} at most, {waiting} stay Pending until a node "
-                "autoscaler adds a domain; with one that does, this is right",
-                suggest_min_domains(subject, spread.index, left, context),
-                f"minDomains is {required}, but its pods can reach {count_of(left, 'domain')}",
-            )
+        if spread.min_domains > 1 and counts_itself(spread.constraint, subject, context.gates):
+            yield from _report_few_domains(spread, subject, context)
+
+
+def _report_few_domains(
+    spread: SpreadConstraint, subject: Subject, context: AdviceContext
+) -> Iterator[RuleViolation]:
+    """Report a constraint that counts fewer domains than minDomains, and keeps pods Pending."""
+    key, required = spread.topology_key, spread.min_domains
+    left = _count_reachable(key, subject.demands, context)
+    if left == 0 and context.facts.schedulable_nodes():
+        return  # TSC103 and TSC106 report these
+    most = count_allowed_values(key, subject.demands) if spread.honors_affinity else None
+    limit = name_limit(subject, spread.constraint, spread.max_skew)
+    takes = f"each takes {limit} at most"
+    if most and most < required and (waiting := _name_waiting(subject, spread, most)):
+        reached = f"{count_of(most, 'domain')} of {quote_value(key)} at most"
+        few = f"by {name_requirements(subject.demands, ())} its pods can go to {reached}"
+        problem = f"{few}, whatever nodes are added: {takes}, {waiting} stay Pending"
+    elif (
+        left
+        and (_count_counted(spread, subject.demands, context) or required) < required
+        and (waiting := _name_waiting(subject, spread, left))
+    ):
+        few = _describe_left(key, left, subject, context)
+        problem = (
+            f"{few}: {takes}, {waiting} stay Pending until a node autoscaler adds a domain; with "
+            "one that does, this is right"
+        )
+    else:
+        return
+    reached = count_of(left or most or 0, "domain")
+    yield RuleViolation(
+        subject.field(spread.index, "minDomains"),
+        f"minDomains is {required}, but {problem}",
+        suggest_min_domains(subject, spread.index, left or most or 0, context),
+        f"minDomains is {required}, but its pods can reach {reached}",
+    )
+
+
+def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
+    return name_waiting(subject, spread.constraint, domains * spread.max_skew)
 
 
 def suggest_min_domains(subject: Subject, index: int, left: int, context: AdviceContext) -> str:
@@ -146,7 +172,8 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
         leaves_out_closed=True,
         whatever_state=True,
     )
-    if context.cluster is None or (orders and orders.all_fit()):
+    known = context.cluster is not None and context.cluster.topology.nodes
+    if not known or (orders and orders.all_fit()):
         return member("minDomains", left)
     return suggest_soft(constraints[index])
 
@@ -196,7 +223,24 @@ def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int 
         return len(context.cluster.lasting_domains(key, (key,), demands).sizes)
     if tolerates_cordons(demands):
         return None
-    closed = find_tainted(key, demands, context.facts)
-    known = context.facts.domains(key) - closed.number
+    known = context.facts.domains(key)
+    if demands.tolerations is not None:
+        known -= find_tainted(key, demands, context.facts).number
     allowed = count_allowed_values(key, demands)
     return known if allowed is None else min(known, allowed)
+
+
+def _count_counted(
+    spread: SpreadConstraint, demands: Demands, context: AdviceContext
+) -> int | None:
+    """
+    Count the domains that a constraint counts, also those that its pods cannot reach.
+
+    Returns:
+        As ``_count_reachable`` does.
+    """
+    return _count_reachable(
+        spread.topology_key,
+        demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints),
+        context,
+    )

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import msgspec
 
 from webhook.policy import render
-from webhook.policy.advice.closeddomains import count_allowed_values
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import SURGING
@@ -29,6 +28,7 @@ from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
+from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.selectors import SELECT_ALL
 
 SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads

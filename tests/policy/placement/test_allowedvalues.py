@@ -1,0 +1,93 @@
+"""The values of a label that requirements of a pod allow, and requirements of no node."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.build import requirement
+from webhook.policy.model import ZONE, LabelSelectorRequirement, Node
+from webhook.policy.placement.allowedvalues import (
+    admits_no_node,
+    allowed_values,
+    count_allowed_values,
+)
+from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
+from webhook.policy.placement.nodes import Demands, find_mismatch
+
+IN_A = ((ZONE, "a"),)
+
+
+def term(*expressions: LabelSelectorRequirement) -> NodeSelectorTerm:
+    return NodeSelectorTerm(expressions)
+
+
+def among(*values: str) -> LabelSelectorRequirement:
+    return requirement(ZONE, "In", *values)
+
+
+NOT_A = requirement(ZONE, "NotIn", "a")
+ARM = requirement("arch", "In", "arm64")
+
+# demands, allowed zones, whether no node is admitted
+ALLOWED: dict[str, tuple[Demands, set[str] | None, bool]] = {
+    "nothing": (Demands(), None, False),
+    "a zone": (Demands(IN_A), {"a"}, False),
+    "another label": (Demands((("pool", "gpu"),)), None, False),
+    "some zones": (Demands(terms=(term(among("a", "b")),)), {"a", "b"}, False),
+    "all zones but one": (Demands(terms=(term(NOT_A),)), None, False),
+    "zones that two expressions allow": (
+        Demands(terms=(term(among("a", "b"), NOT_A),)), {"b"}, False
+    ),
+    "either of two terms": (Demands(terms=(term(among("a")), term(among("b")))), {"a", "b"}, False),
+    "a term for any zone": (Demands(terms=(term(among("a")), term(ARM))), None, False),
+    "a zone among those of terms": (
+        Demands(IN_A, (term(among("a", "b")), term(ARM))), {"a"}, False
+    ),
+    "a term that contradicts the node selector": (
+        Demands(IN_A, (term(NOT_A), term(ARM))), {"a"}, False
+    ),
+    "only such terms": (Demands(IN_A, (term(NOT_A),)), set(), True),
+    "a zone that must be absent": (
+        Demands(IN_A, (term(requirement(ZONE, "DoesNotExist")),)), set(), True
+    ),
+    "two values of another label": (
+        Demands(terms=(term(ARM, requirement("arch", "In", "amd64")),)), set(), True
+    ),
+    "no term that Kubernetes can parse": (Demands(terms=()), set(), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("demands", "values", "none"), ALLOWED.values(), ids=ALLOWED.keys())
+def test_values_that_a_pod_allows(demands: Demands, values: set[str] | None, none: bool) -> None:
+    assert allowed_values(ZONE, demands) == values
+    assert count_allowed_values(ZONE, demands) == (None if values is None else len(values))
+    assert admits_no_node(demands) is none
+
+
+KEYS = st.sampled_from([ZONE, "arch"])
+VALUES = st.sampled_from(["a", "b", ""])
+EXPRESSIONS = st.one_of(
+    st.builds(
+        lambda key, operator, values: requirement(key, operator, *values),
+        KEYS,
+        st.sampled_from(["In", "NotIn"]),
+        st.lists(VALUES, min_size=1, max_size=2),
+    ),
+    st.builds(requirement, KEYS, st.sampled_from(["Exists", "DoesNotExist"])),
+)
+TERMS = st.lists(st.lists(EXPRESSIONS, min_size=1, max_size=3), max_size=2)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=1), st.none() | TERMS, st.dictionaries(KEYS, VALUES))
+def test_a_node_that_matches_has_an_allowed_value(
+    pairs: dict[str, str],
+    terms: list[list[LabelSelectorRequirement]] | None,
+    labels: dict[str, str],
+) -> None:
+    made = None if terms is None else tuple(term(*one) for one in terms)
+    demands = Demands(tuple(pairs.items()), made)
+
+    if find_mismatch(Node("n", labels), demands) is None:
+        assert not admits_no_node(demands)
+        allowed = allowed_values(ZONE, demands)
+        assert allowed is None or labels[ZONE] in allowed
