@@ -7,7 +7,12 @@ from msgspec.structs import replace
 
 from tests.build import pod, spread
 from tests.policy.advice.subjects import job_set, subject, worker_set, workload
-from webhook.policy.advice.countedgroups import count_together, counts_apart, counts_only_itself
+from webhook.policy.advice.countedgroups import (
+    belongs_to_group,
+    count_together,
+    counts_apart,
+    counts_only_itself,
+)
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB, STATEFUL_SET
@@ -77,3 +82,17 @@ def test_a_label_of_another_kind_divides_no_pods() -> None:
     judged = keyed(JOB_NAME)
 
     assert count_together(judged.constraints[0], judged) == 6
+
+
+@pytest.mark.parametrize(
+    ("judged", "belongs"),
+    [
+        (job_set(JOB_NAME), True),
+        (job_set(JOB_NAME, jobs=1), False),
+        (worker_set(GROUP), True),
+        (worker_set(), False),
+        (keyed(POD_INDEX), False),
+    ],
+)
+def test_a_pod_may_belong_to_a_group_that_is_counted(judged: Subject, belongs: bool) -> None:
+    assert belongs_to_group(judged.constraints[0], judged) is belongs

@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    job_set,
     judged,
     node,
     of_revision,
@@ -29,6 +30,7 @@ from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.podlabels import JOB_NAME
 
 SOFT = "ScheduleAnyway"
 PATH = "spec.template.spec.topologySpreadConstraints"
@@ -317,3 +319,14 @@ def test_requirements_that_no_node_can_satisfy(nodes: list[Node]) -> None:
         "the requirements contradict each other, or are empty, and the pods stay Pending"
     )
     assert violation.brief == "no node can satisfy nodeSelector and node affinity"
+
+
+@pytest.mark.parametrize(("key", "found"), [(JOB_NAME, 0), ("app", 1)])
+def test_to_which_job_of_a_job_set_the_next_pod_belongs_is_unknown(key: str, found: int) -> None:
+    """Each Job has a pod in each of two zones, where minDomains 3 allows one."""
+    apart = job_set(key, minDomains=3)
+    pods = [running("a1", "b1")]
+
+    reported = check_rule("TSC106", replace(apart, running=tuple(pods)), audit(SMALL, pods))
+
+    assert len(reported) == found

@@ -47,6 +47,11 @@ def counts_apart(constraint: Constraint, subject: Subject) -> bool:
     return count_together(constraint, subject) != subject.most_replicas
 
 
+def belongs_to_group(constraint: Constraint, subject: Subject) -> bool:
+    """Whether a constraint counts the Job, or the group, that a pod of a subject belongs to."""
+    return subject.groups is not None and counts_apart(constraint, subject)
+
+
 def _list_compared(constraint: Constraint, subject: Subject) -> frozenset[str]:
     """List the compared labels that the controller adds, and that differ among the pods."""
     compared = compared_keys(constraint.label_selector).union(constraint.match_label_keys)

@@ -20,6 +20,7 @@ from webhook.policy.advice.closeddomains import (
     suggest_policies,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.countedgroups import belongs_to_group
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
@@ -66,6 +67,8 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if subject.constraints and not reached:
         yield from report_unready(subject, context)
         return
+    if any(belongs_to_group(constraint, subject) for constraint in subject.constraints):
+        return  # to which one the next pod belongs is unknown
     if not tallies or accepts_pod(tallies, pod.demands, cluster):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
