@@ -9,7 +9,7 @@ revisions are judged: any other label can be in the template of a workload.
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY
+from webhook.policy.advice.nearestkey import KEY_CHARACTERS, KEY_SIMILARITY
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS
 from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.kinds import BUILT_IN_TEMPLATES

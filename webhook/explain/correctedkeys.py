@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from webhook.explain.keynames import KeyNames
 from webhook.explain.remedies import Edits, alone_and_together
 from webhook.explain.scenario import ConstraintEdit, Scenario, ScenarioEdit
-from webhook.policy.advice.suggestions import nearest_key
+from webhook.policy.advice.nearestkey import nearest_key
 from webhook.policy.placement.place import PodPlacement
 
 

@@ -28,8 +28,8 @@ from webhook.fix.finding import ABSENT, FindingContext
 from webhook.manifests.yaml import load
 from webhook.policy.advice.counting import known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.nearestkey import nearest_key
 from webhook.policy.advice.rollouts import list_apart
-from webhook.policy.advice.suggestions import nearest_key
 from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
 from webhook.policy.model import NODE_POLICIES, SCHEDULE_ANYWAY, UNSATISFIABLE_ACTIONS

@@ -9,7 +9,6 @@ from webhook.policy.advice.suggestions import (
     constraint_selector,
     find_distinction,
     identifying_labels,
-    nearest_key,
     order_by_naming,
     own_selector,
     suggest_selector,
@@ -27,7 +26,7 @@ from webhook.policy.kinds import (
     REPLICATION_CONTROLLER,
     STATEFUL_SET,
 )
-from webhook.policy.model import HOSTNAME, ZONE, GroupKind, LabelSelector, ObjectMeta
+from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta
 
 SELECTORS: dict[str, tuple[Json, dict[str, str]]] = {
     "a label that names it": ({"app": "web", "tier": "x"}, {"app": "web"}),
@@ -208,29 +207,3 @@ def test_labels_that_name_come_first() -> None:
     labels = {"a": "1", "app": "web", "z": "2", "app.kubernetes.io/name": "web"}
 
     assert list(order_by_naming(labels)) == ["app.kubernetes.io/name", "app", "a", "z"]
-
-
-CLOUD = [HOSTNAME, "topology.ebs.csi.aws.com/zone", ZONE, "example.io/rack"]
-NEAREST: dict[str, tuple[str, list[str], str]] = {
-    "the name alone": ("zone", CLOUD, ZONE),
-    "a letter too much": ("topology.kubernetes.io/zones", CLOUD, ZONE),
-    "a typing error in the prefix": ("topolgy.kubernetes.io/zone", CLOUD, ZONE),
-    "the key of another": ("topology.ebs.csi.aws.com/zones", CLOUD, CLOUD[1]),
-    "a name of the user's own": ("rak", CLOUD, "example.io/rack"),
-    "nothing like it": ("shelf", CLOUD, ""),
-    "nothing like it, with a prefix": ("example.io/shelf", CLOUD, ""),
-    "no keys": ("zone", [], ""),
-    "a dot instead of the slash": ("kubernetes.io.hostname", CLOUD, HOSTNAME),
-    "a dot instead of the slash of a well-known key": ("topology.kubernetes.io.zone", CLOUD, ZONE),
-    "a dot and a letter too much": ("topology.kubernetes.io.zones", CLOUD, ZONE),
-    "a slash at the end": ("topology.kubernetes.io/zone/", CLOUD, ZONE),
-    "a slash at the start": ("/zone", CLOUD, ZONE),
-    "a slash instead of a dot": ("topology/kubernetes.io/zone", CLOUD, ZONE),
-    "another name with the same prefix": ("topology.kubernetes.io.rack", CLOUD[:3], ""),
-    "a key that is too long for one": ("zone" * 100, CLOUD, ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
-def test_nearest(key: str, keys: list[str], meant: str) -> None:
-    assert nearest_key(key, keys) == meant

@@ -135,6 +135,16 @@ def test_no_key_is_suggested_that_another_entry_has() -> None:
     ]
 
 
+def test_a_misspelled_key_is_no_label_for_nodes() -> None:
+    misspelled = judged(spread(topologyKey=f"{ZONE}s"))
+
+    (violation,) = check_rule("TSC103", misspelled, admission([node("x1"), node("x2")]))
+
+    assert violation.problem == f'topologyKey "{ZONE}s" is on no node, and neither is {ZONE}'
+    label = f"and label the nodes: kubectl label node NAME {ZONE}=VALUE"
+    assert violation.instead == f"# write topologyKey: {ZONE}, {label}"
+
+
 @pytest.mark.parametrize("key", [ZONE, "rack"])
 def test_where_nodes_have_no_zones_there_is_no_key_to_write(key: str) -> None:
     bare = [node("x1"), node("x2"), node("x3", "zone-a")][: 3 if key == "rack" else 2]

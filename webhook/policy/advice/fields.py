@@ -15,8 +15,8 @@ from webhook.policy.advice.countedgroups import is_unique
 from webhook.policy.advice.counting import counts_itself, list_revision_keys, may_add
 from webhook.policy.advice.findings import RuleViolation, clip
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.nearestkey import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import KEY_CHARACTERS, KEY_SIMILARITY, nearest_key
 from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate

@@ -1,13 +1,11 @@
 """
 Suggestions: what findings of several rules advise the user to write.
 
-Selectors for the pods of a subject and no others, and the topology key that a misspelled key
-resembles. How to replace running pods is the subject of ``restarts``.
+Selectors for the pods of a subject and no others. How to replace running pods is the subject of
+``restarts``.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from difflib import SequenceMatcher, get_close_matches
-from itertools import islice
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -17,7 +15,11 @@ from webhook.policy.advice.counting import list_revision_keys, other_workloads, 
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
-from webhook.policy.model import HOSTNAME, REGION, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
+from webhook.policy.model import (
+    SCHEDULE_ANYWAY,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
 from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
 
@@ -130,47 +132,3 @@ def _list_names(subject: Subject) -> dict[str, str]:
     """List the labels with which the controller of a workload names it; only known ones."""
     found = {key: values_of(key, subject) for key in naming_keys(subject.pods_kind)}
     return {key: values.outline for key, values in found.items() if values}
-
-
-WELL_KNOWN = (ZONE, REGION, HOSTNAME)
-"""Labels that take precedence if several labels of nodes match a misspelled key."""
-
-KEY_CHARACTERS = 317  # of a label key: 253 of its prefix, a slash, 63 of its name
-MOST_KEYS = 200  # label keys of nodes that a misspelled one is compared with, some 5 us each
-KEY_SIMILARITY = 0.75  # of a name and one that it was misspelled from, 0 to 1
-WHOLE_SIMILARITY = 0.9  # of whole keys, which share their prefixes
-
-
-def nearest_key(key: str, keys: Collection[str]) -> str:
-    """
-    Find the label that a topology key, which no node has, was probably meant to be.
-
-    Returns:
-        The label whose name, after the prefix, is equal or differs in few letters; else one that
-        differs in few letters as a whole, a slash being as good as a dot; empty if there is none.
-    """
-    if len(key) > KEY_CHARACTERS:
-        return ""
-    known = [label for label in WELL_KNOWN if label in keys]
-    known += [label for label in islice(keys, MOST_KEYS) if label not in known]
-    key = key.strip("/")
-    meant = _list_near(key, known, _name_of, KEY_SIMILARITY)
-    meant = meant or _list_near(key, known, _join_parts, WHOLE_SIMILARITY)
-    if "/" in key:  # the prefix distinguishes labels of the same name
-        return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
-    return meant[0] if meant else ""
-
-
-def _list_near(
-    key: str, known: Sequence[str], shorten: Callable[[str], str], similarity: float
-) -> list[str]:
-    nearest = get_close_matches(shorten(key), map(shorten, known), 1, similarity)
-    return [label for label in known if shorten(label) in nearest]
-
-
-def _join_parts(key: str) -> str:
-    return key.replace("/", ".")
-
-
-def _name_of(key: str) -> str:
-    return key.rpartition("/")[2]

@@ -21,8 +21,9 @@ from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.nearestkey import KEY_CHARACTERS, WELL_KNOWN, nearest_key
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import KEY_CHARACTERS, nearest_key, suggest_soft
+from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
 from webhook.policy.placement.allowedvalues import count_allowed_values
@@ -73,6 +74,11 @@ def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[s
         return f"is on no node; {meant} is", instead
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
+    well_known = nearest_key(key, WELL_KNOWN)
+    if well_known not in ("", key):  # the nodes lack it too
+        written = f"# write {member('topologyKey', well_known)}"
+        labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
+        return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and repeated is None
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node, and is like none of their labels", instead
