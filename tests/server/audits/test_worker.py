@@ -97,6 +97,7 @@ POD: Any = {
         "name": "a",
         "namespace": "shop",
         "uid": "u",
+        "resourceVersion": "1",
         "labels": {"app": "a"},
         "annotations": {"evenspread.io/defaults": DEFAULTS},
     },
