@@ -76,6 +76,35 @@ def test_values_that_pods_may_have(outline: str, value: str, allowed: bool) -> N
     assert LabelValues(outline).allows(value) is allowed
 
 
+WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
+
+
+@pytest.mark.parametrize(
+    ("members", "outline", "varies", "limits"),
+    [
+        (range(1, 4), "<worker>", "pod", ", from 1 to 3"),
+        (range(1, 2**31), "<worker>", "pod", ", from 1"),
+        (range(1), "0", "", ""),
+    ],
+)
+def test_the_number_of_a_pod_in_its_group(
+    members: range, outline: str, varies: str, limits: str
+) -> None:
+    found = find_values(kinds.LEADER_WORKER_SET, WORKER, "web", members=members)
+
+    assert found is not None
+    assert (found.outline, found.varies, found.limits) == (outline, varies, limits)
+    values = "0", "1", "3", "4", "01", "x", "9" * 5000
+    assert [one for one in values if found.allows(one)] == [
+        one for one in values[:4] if int(one) in members
+    ]
+
+
+@pytest.mark.parametrize("members", [None, range(0)])
+def test_groups_of_which_the_pods_are_not_known(members: range | None) -> None:
+    assert find_values(kinds.LEADER_WORKER_SET, WORKER, "web", members=members) is None
+
+
 def test_one_more_pod_has_the_first_number_that_is_free() -> None:
     pods = [{"app": "web", POD_INDEX: str(i), POD_NAME: f"web-{i}"} for i in (2, 0)]
 

@@ -17,8 +17,9 @@ ADVICE_ENTRIES = (
         "is placed as if it did not exist, and all of them may end in one domain. Labels that "
         "controllers add have known values, too: `job-name` of a Job is its name, "
         "that of a CronJob `<name>-<minutes>` with another number in each Job, and only one pod of "
-        "a StatefulSet or an Indexed Job has a given index. Names that kube-apiserver generates "
-        "are not judged.",
+        "a StatefulSet or an Indexed Job has a given index. The `worker-index` of a "
+        "LeaderWorkerSet is 0 for the leader, so that no worker has it beside a `leaderTemplate`. "
+        "Names that kube-apiserver generates are not judged.",
         "select the pod's own labels, as `labelSelector: {matchLabels: {app: web}}`",
         action=Action.WARN,
     ),

@@ -22,6 +22,7 @@ _VARIES: Mapping[str, str] = MappingProxyType(
     {
         "<uid>": "object",
         "<ordinal>": "pod",
+        "<worker>": "pod",
         "<minutes>": "Job",
         "<index>": "Job",
         "<revision>": "revision",
@@ -58,7 +59,8 @@ Characters of the longest name with which that of a revision begins; of others, 
 Source: knative pkg/kmeta/names.go ``ChildName``.
 """
 
-_NUMBER = "(?:0|[1-9][0-9]*)"
+_MAX_INT32 = 2**31 - 1  # as no index of a pod
+_NUMBER = "(?:0|[1-9][0-9]{0,9})"
 _unknown = re.compile("(<[a-z]+>)")
 _integer = re.compile("[0-9]{1,9}", re.ASCII).fullmatch
 
@@ -69,14 +71,24 @@ class LabelValues(msgspec.Struct, frozen=True):
 
     Attributes:
         outline: The value; what is not known is in angle brackets, as in ``nightly-<minutes>``.
+        numbers: What the value can be if it is a number; None if that is not known.
     """
 
     outline: str
+    numbers: range | None = None
 
     @property
     def varies(self) -> str:
         """What the value differs by: a pod, a Job or an object; empty if all pods have it."""
         return next((what for part, what in _VARIES.items() if part in self.outline), "")
+
+    @property
+    def limits(self) -> str:
+        """The first and the last number, as ``, from 1 to 3``; empty if the value is known."""
+        if self.numbers is None or not self.varies:
+            return ""
+        last = self.numbers[-1]
+        return f", from {self.numbers[0]}{f' to {last}' if last < _MAX_INT32 else ''}"
 
     def allows(self, value: str) -> bool:
         """Whether a pod may have a value; no file knows what kube-apiserver will generate."""
@@ -84,7 +96,9 @@ class LabelValues(msgspec.Struct, frozen=True):
             return False
         parts = _unknown.split(self.outline)
         pattern = "".join(_match_part(part) for part in parts)
-        return re.fullmatch(pattern, value, re.ASCII) is not None
+        if re.fullmatch(pattern, value, re.ASCII) is None:
+            return False
+        return self.numbers is None or int(value) in self.numbers
 
 
 def _match_part(part: str) -> str:
@@ -94,13 +108,16 @@ def _match_part(part: str) -> str:
     return _NUMBER if part in _VARIES else re.escape(part)
 
 
-def find_values(kind: GroupKind, key: str, name: str, part: str = "") -> LabelValues | None:
+def find_values(
+    kind: GroupKind, key: str, name: str, part: str = "", members: range | None = None
+) -> LabelValues | None:
     """
     Find the values of a label that the controllers of a kind add to its pods.
 
     Args:
         name: Of the workload; empty if it is not known.
         part: Name of the pod template, if the workload has several.
+        members: Numbers of its pods in each group of a LeaderWorkerSet.
 
     Returns:
         None if they are not known, as those of another label, and hashes of revisions.
@@ -114,11 +131,18 @@ def find_values(kind: GroupKind, key: str, name: str, part: str = "") -> LabelVa
     fields = {"uid": "<uid>", "ordinal": "<ordinal>"}
     fields |= {key: value for key, value in named.items() if value}
     template = _NAMES.get(key, LABEL_PLACEHOLDERS[key])
+    if template == "{worker}":
+        return _number_values(members) if members else None
     template = template.replace("{controller}", CONTROLLER_NAMES.get(kind, "{?}"))
     try:
         return LabelValues(template.format_map(fields))
     except KeyError:
         return None  # a part is not known
+
+
+def _number_values(members: range) -> LabelValues:
+    """Build the values of a label that numbers pods; at least one."""
+    return LabelValues("<worker>" if len(members) > 1 else str(members[0]), members)
 
 
 def renew_labels(

@@ -10,6 +10,7 @@ from tests.policy.advice.subjects import (
     deployed,
     running,
     subject,
+    worker_set,
     workload,
 )
 from webhook.policy.advice.context import AdviceContext
@@ -307,6 +308,29 @@ def test_expressions_about_added_labels(
     asked = selector(requirement(key, operator, *values))
 
     assert bool(list(unmet_requirements(asked, labelled(kind, NAMED)))) is unmet
+
+
+WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "unmet"),
+    [
+        ("In", ["0"], True),
+        ("In", ["0", "4", "x"], True),
+        ("In", ["0", "3"], False),
+        ("In", ["3"], False),
+        ("NotIn", ["1"], False),
+    ],
+)
+def test_expressions_about_the_number_of_a_worker(
+    operator: str, values: list[str], unmet: bool
+) -> None:
+    asked = selector(requirement(WORKER, operator, *values))
+    workers = replace(worker_set(), members=range(1, 4))
+
+    assert bool(list(unmet_requirements(asked, workers))) is unmet
+    assert not list(unmet_requirements(asked, replace(workers, members=range(2**31))))
 
 
 def test_a_single_pod_may_be_selected_by_its_index() -> None:

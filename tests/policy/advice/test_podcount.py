@@ -74,6 +74,25 @@ def test_the_pods_of_each_template(
     assert [(item.part, item.replicas) for item in found if item] == counts
 
 
+@pytest.mark.parametrize(
+    ("template", "members"),
+    [
+        ({"size": 4}, [range(4)]),
+        ({"size": 4, "leaderTemplate": pod()}, [range(1), range(1, 4)]),
+        ({"size": 1, "leaderTemplate": pod()}, [range(1), range(0)]),
+        ({}, [range(2**31)]),
+        ({"size": "4", "leaderTemplate": pod()}, [range(1), range(1, 2**31)]),
+    ],
+)
+def test_the_numbers_of_pods_in_a_group(template: Json, members: list[range]) -> None:
+    obj = group(2, **template)
+    paths = find_places(obj, SHIPPED_TEMPLATES[LEADER_WORKER_SET])
+    found = [decode_subject(msgspec.json.encode(obj), LEADER_WORKER_SET, path) for path in paths]
+
+    assert [item.members for item in found if item] == members
+    assert find_subject(JOB_SET, job_set()).members is None
+
+
 def test_the_groups_of_pods() -> None:
     jobs = find_subject(JOB_SET, job_set(3, parallelism=4))
     workers = find_subject(LEADER_WORKER_SET, group(2, size=4))

@@ -13,6 +13,7 @@ from tests.policy.advice.subjects import (
     running,
     subject,
     suggestions,
+    worker_set,
     workload,
 )
 from webhook.policy.advice.subject import Subject
@@ -23,6 +24,7 @@ from webhook.policy.model import GroupKind
 
 HASH = "pod-template-hash"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
+WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
 JOB = GroupKind("batch", "Job")
 PATH = ("spec", "template")
 
@@ -99,6 +101,13 @@ ITSELF: dict[str, tuple[Subject, str | None]] = {
     "the name of another Job": (
         subject(workload(selecting(**{"job-name": "shop"}), kind=JOB, parallelism=4)),
         "requires job-name=shop, but the pod has job-name=web",
+    ),
+    "a pod that no group of a LeaderWorkerSet has": (
+        worker_set(labelSelector={"matchLabels": {WORKER: "2"}}),
+        (
+            f"requires {WORKER}=2, but the pod has {WORKER}=<worker>, which differs by pod, "
+            "from 0 to 1"
+        ),
     ),
     "the name of a pod of another StatefulSet": (
         subject(workload(selecting(**{POD_NAME: "shop-0"}), kind=STATEFUL_SET)),

@@ -146,7 +146,8 @@ def values_of(key: str, subject: Subject) -> LabelValues | None:
     """Find the values of a label that the controller adds to its pods; None if not known."""
     if subject.creator is not None or key in subject.labels:
         return None
-    return find_values(subject.kind, key, subject.metadata.name, subject.part)
+    name, part, members = subject.metadata.name, subject.part, subject.members
+    return find_values(subject.kind, key, name, part, members)
 
 
 def is_outdated(key: str, value: str, subject: Subject) -> bool:

@@ -20,6 +20,7 @@ from webhook.policy.advice.podcount import (
     count_groups,
     count_pods,
     name_part,
+    number_members,
 )
 from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.kinds import (
@@ -80,6 +81,7 @@ def decode_subject(
         part=name_part(kind, path, holders),
         replicas=count_pods(kind, path, holders),
         groups=count_groups(kind, path, holders),
+        members=number_members(kind, path, holders),
         claims=bool(holder.volume_claim_templates),
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),

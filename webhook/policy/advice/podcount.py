@@ -1,8 +1,9 @@
 """
 The number of pods of a pod template, from the objects around it.
 
-``count_pods`` is the entry point; ``name_part`` names one of several templates of an object. Both
-read what is written. Autoscalers, which change these numbers, are not considered here.
+``count_pods`` is the entry point; ``number_members`` numbers the pods of a group, and ``name_part``
+names one of several templates of an object. All read what is written. Autoscalers, which change the
+numbers of pods, are not considered here.
 
 Source: k8s.io/api batch/v1 types.go; sigs.k8s.io/jobset api/jobset/v1alpha2 ``ReplicatedJob``;
 sigs.k8s.io/lws api/leaderworkerset/v1 ``LeaderWorkerTemplate``.
@@ -88,6 +89,29 @@ def count_groups(
         return None
     outer = holders[path.index("template") if kind == JOB_SET else -2]
     return _number(outer.replicas if outer else None, 1)
+
+
+def number_members(
+    kind: GroupKind, path: FieldPath, holders: Sequence[TemplateHolder | None]
+) -> range | None:
+    """
+    Find the numbers of a template's pods in each group of a LeaderWorkerSet; 0 is the leader.
+
+    The arguments are as for ``count_pods``.
+
+    Returns:
+        A range that may be too long if the object does not say its size; None for other kinds.
+
+    Source: sigs.k8s.io/lws pkg/webhooks/pod_webhook.go ``Default``; pkg/controllers
+    pod_controller.go ``constructWorkerStatefulSetApplyConfiguration``.
+    """
+    holder = holders[-1] if holders else None
+    if holder is None or kind != LEADER_WORKER_SET:
+        return None
+    if path[-1] == "leaderTemplate":
+        return range(1)
+    first = 0 if holder.leader_template is None else 1
+    return range(first, _number(holder.size, INT32.stop))
 
 
 def name_part(kind: GroupKind, path: FieldPath, holders: Sequence[TemplateHolder | None]) -> str:

@@ -60,7 +60,7 @@ def _name_own(key: str, subject: Subject) -> str:
     if found is None:
         return f"another {key} in every revision; matchLabelKeys compares it"
     differs = f", which differs by {found.varies}" if found.varies else ""
-    return f"{key}={found.outline}{differs}"
+    return f"{key}={found.outline}{differs}{found.limits}"
 
 
 def selector_counts_pods(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

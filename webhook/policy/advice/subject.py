@@ -153,6 +153,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
             whose replicas are left to an autoscaler.
         groups: Number of its Jobs, of a JobSet, or of its groups, of a LeaderWorkerSet; all have as
             many of the pods. None for other kinds.
+        members: Numbers of its pods in each group of a LeaderWorkerSet; None for other kinds.
         scaling: The range in which an autoscaler scales it; None without one, and at admission.
         group: The PodGroup of its pods; None if it is not known, and at admission.
         claims: Whether every pod has volumes of its own, from volumeClaimTemplates.
@@ -189,6 +190,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     replicas: int | None = None
     groups: int | None = None
+    members: range | None = None
     scaling: ReplicaRange | None = None
     group: PodGroup | None = None
     claims: bool = False
