@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.fix.fixed import context, deployment, objects, options
 from webhook.audit.report import AuditSeverity
-from webhook.fix.changes import Change, Move, Put
+from webhook.fix.changes import Change, Move, Put, Remove
 from webhook.fix.evaluate import EvaluatedObject, Evaluation
 from webhook.policy.model import LabelSelector
 
@@ -64,7 +64,14 @@ def test_a_change_that_causes_a_worse_finding_is_refused() -> None:
 
 
 def test_a_change_that_makes_the_object_unreadable_is_refused() -> None:
-    assert obstacle(Put(SKEW, "1")) == "the object could not be read any more"
+    assert obstacle(Put(SKEW, "1")) == (
+        "written there, spec.template.spec.topologySpreadConstraints[0].maxSkew would be refused: "
+        "expected an integer, got a string: first write the number without quotes"
+    )
+
+
+def test_a_change_that_removes_the_pod_template_is_refused() -> None:
+    assert obstacle(Remove(SKEW[:2])) == "the object would have no pod template any more"
 
 
 NODES = "".join(

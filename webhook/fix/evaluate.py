@@ -15,7 +15,7 @@ from webhook.audit.inventory import AuditSubject, Inventory
 from webhook.audit.merge import merge_snapshots
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity, WorkloadReport
 from webhook.audit.scan import AuditOptions, Scanner
-from webhook.audit.snapshot import Snapshot
+from webhook.audit.snapshot import Snapshot, UnreadableObject
 from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
@@ -26,6 +26,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.api.schema import UNKNOWN_FIELD
+from webhook.policy.corrections import suggest_type
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import LabelSelector
@@ -206,7 +207,7 @@ class Evaluation:
         workloads = collector.snapshot.workloads
         changed = next((one for one in workloads if one.subject.path == before.path), None)
         if changed is None:
-            return FixObstacle("the object could not be read any more")
+            return _describe_unreadable(collector.snapshot.unreadable)
         subject = _complete_subject(changed.subject, before)
         audited = evaluated.audited._replace(subject=subject, strict=changed.strict)
         return self._evaluate(document, audited)
@@ -225,6 +226,14 @@ class Evaluation:
         self, before: EvaluatedObject, after: EvaluatedObject
     ) -> FixObstacle | None:
         return find_lost_place(before.audited.subject, after.audited.subject, self.grounds)
+
+
+def _describe_unreadable(objects: Sequence[UnreadableObject]) -> FixObstacle:
+    """Say which value of a changed object would be refused for its type."""
+    for found in objects:
+        refused = f"{found.field} would be refused: {found.problem}"
+        return FixObstacle(f"written there, {refused}: first {suggest_type(found.problem)}")
+    return FixObstacle("the object would have no pod template any more")
 
 
 def _complete_subject(changed: Subject, before: Subject) -> Subject:
