@@ -349,6 +349,18 @@ def test_a_job_counts_as_the_pods_that_it_runs(
     assert sum(count_members(found).values()) == counted
 
 
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name"])
+def test_the_pods_of_a_job_count_by_its_name(key: str) -> None:
+    found = audited(JOB)
+    (item,) = found.audited
+    counts = [
+        found.state.members.count("shop", LabelSelector({key: name}))
+        for name in (item.subject.metadata.name, "other")
+    ]
+
+    assert counts == [{str(item.subject): 4}, {}]
+
+
 JOB_SETS = {
     "complete": (customs.JOB_SET, 'status: {conditions: [{type: Completed, status: "True"}]}', 0),
     "suspended": (customs.JOB_SET.replace("spec:\n", SUSPENDED, 1), "", 0),

@@ -30,6 +30,7 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.counting import common_labels
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
@@ -298,5 +299,6 @@ def _count_pods(
         for workload in workloads:
             subject = workload.subject
             if subject.replicas != 0 and not (subject.suspended or subject.controlled):
-                members.add(subject.namespace, subject.labels, str(subject), subject.replicas or 1)
+                labels, replicas = common_labels(subject), subject.replicas or 1
+                members.add(subject.namespace, labels, str(subject), replicas)
     return census, members

@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
+    common_labels,
     counts_itself,
     counts_no_pod,
     counts_own_revision,
@@ -331,6 +332,16 @@ def test_expressions_about_the_number_of_a_worker(
 
     assert bool(list(unmet_requirements(asked, workers))) is unmet
     assert not list(unmet_requirements(asked, replace(workers, members=range(2**31))))
+
+
+def test_labels_that_all_pods_have() -> None:
+    job = labelled(JOB, NAMED)
+    names = {NAME: "web", "batch.kubernetes.io/job-name": "web"}
+
+    assert common_labels(job) == {**job.labels, **names}
+    assert common_labels(replace(job, kind=GroupKind("example.com", "Shards"))) == job.labels
+    assert common_labels(replace(worker_set(), members=range(1)))[WORKER] == "0"
+    assert WORKER not in common_labels(worker_set())
 
 
 def test_a_single_pod_may_be_selected_by_its_index() -> None:

@@ -20,7 +20,13 @@ from webhook.policy.model import (
 )
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
-from webhook.policy.podlabels import REVISION_KEYS, may_carry, revision_key, unique_keys
+from webhook.policy.podlabels import (
+    ADDED_LABELS,
+    REVISION_KEYS,
+    may_carry,
+    revision_key,
+    unique_keys,
+)
 from webhook.policy.selectors import IN, NOT_IN, OPERATORS, matches, merge_match_label_keys, render
 
 
@@ -148,6 +154,14 @@ def values_of(key: str, subject: Subject) -> LabelValues | None:
         return None
     name, part, members = subject.metadata.name, subject.part, subject.members
     return find_values(subject.kind, key, name, part, members)
+
+
+def common_labels(subject: Subject) -> dict[str, str]:
+    """Return the labels of all pods of a subject, with those of its controller that are known."""
+    added = ADDED_LABELS.get(subject.kind)
+    found = {key: values_of(key, subject) for key in sorted(added.keys if added else ())}
+    known = {key: one.outline for key, one in found.items() if one and not one.varies}
+    return {**subject.labels, **known}
 
 
 def is_outdated(key: str, value: str, subject: Subject) -> bool:

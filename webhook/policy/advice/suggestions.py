@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import list_revision_keys, other_workloads, values_of
+from webhook.policy.advice.counting import common_labels, list_revision_keys, other_workloads
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
@@ -130,5 +130,5 @@ def find_distinction(
 
 def _list_names(subject: Subject) -> dict[str, str]:
     """List the labels with which the controller of a workload names it; only known ones."""
-    found = {key: values_of(key, subject) for key in naming_keys(subject.pods_kind)}
-    return {key: values.outline for key, values in found.items() if values}
+    labels = common_labels(subject)
+    return {key: labels[key] for key in naming_keys(subject.pods_kind) if key in labels}
