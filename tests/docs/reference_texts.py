@@ -66,8 +66,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "pods without labels; a selector that a profile fills in when the pod is created",
         ),
         "TSC101": RemedyText(
-            "the pod's own values, if the selector uses the labels that identify the pod, and its "
-            "other labels are the pod's",
+            "the pod's own values, if the selector uses the labels that identify the pod, or one "
+            "with which the controller names the workload, and its other labels are the pod's",
             "other selectors, and selectors of another workload's pods: they may be intended",
         ),
         "TSC102": RemedyText("a labelSelector with the pod's own labels", "pods without labels"),

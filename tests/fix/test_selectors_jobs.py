@@ -67,21 +67,78 @@ spec:
             - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
             containers: []
 """
-TEMPLATE = "jobset.sigs.k8s.io/replicatedjob-name"
+NAME, TEMPLATE = "jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name"
 
 
-def test_another_name_of_a_job_set_is_corrected_where_its_template_is_named() -> None:
-    names = "{matchLabels: {jobset.sigs.k8s.io/jobset-name: %s%s}}"
+LABELS = "metadata: {labels: {app: web, tier: a}}\n          "
+
+
+@pytest.mark.parametrize(
+    ("part", "labels"),
+    [
+        ("", ""),
+        (f", {TEMPLATE}: main", ""),
+        ("", LABELS),
+        (f", {TEMPLATE}: main", LABELS),
+        (", app: web", LABELS),
+        (", tier: a", LABELS),
+    ],
+)
+def test_another_name_of_a_job_set_is_corrected(part: str, labels: str) -> None:
+    names = f"{{matchLabels: {{{NAME}: %s{part}}}}}"
     text = JOB_SET.replace("labelSelector: ", f"labelSelector: {names}")
-    part = f", {TEMPLATE}: main"
+    text = text.replace(
+        "          spec:\n            top", f"          {labels}spec:\n            top"
+    )
 
-    alone = run_fix(text % ("other", ""), options("TSC101"))
-    both = run_fix(text % ("other", part), options("TSC101"))
+    outcome = run_fix(text % "other", options("TSC101"))
 
-    assert reasons(alone.left) == {
-        "TSC101": f"it does not name {TEMPLATE}, which identifies its pods"
+    assert outcome.texts["web.yaml"] == text % "web"
+    assert not outcome.left
+
+
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        (f"{NAME}: web, {TEMPLATE}: other", f"its controller sets {TEMPLATE} to another value"),
+        (f"{NAME}: other, tier: b", "its pods have another "),
+        (f"{NAME}: web, role: b", "its pods have no label role: add it to them"),
+    ],
+)
+def test_a_selector_by_the_name_of_a_job_set_with_another_label_is_left(
+    pairs: str, reason: str
+) -> None:
+    text = JOB_SET.replace("labelSelector: ", f"labelSelector: {{matchLabels: {{{pairs}}}}}")
+
+    outcome = run_fix(
+        text.replace("spec:\n            top", f"{LABELS}spec:\n            top"), options("TSC101")
+    )
+
+    assert reasons(outcome.left)["TSC101"].startswith(reason)
+
+
+def test_the_name_of_a_template_like_that_of_its_job_set_is_left() -> None:
+    by_part = f"labelSelector: {{matchLabels: {{{TEMPLATE}: driver}}}}"
+    text = JOB_SET.replace("name: main", "name: web").replace("labelSelector: ", by_part)
+
+    outcome = run_fix(text, options("TSC101"))
+
+    assert reasons(outcome.left) == {
+        "TSC101": f"it does not name {NAME}, which identifies its pods"
     }
-    assert both.texts["web.yaml"] == text % ("web", part)
+
+
+def test_a_selector_of_the_pods_of_another_job_set_is_left() -> None:
+    by_name = f"labelSelector: {{matchLabels: {{{NAME}: other}}}}"
+    other = JOB_SET.replace("name: web", "name: other").replace("labelSelector: ", by_name)
+    text = f"{JOB_SET.replace('labelSelector: ', by_name)}---\n{other}"
+
+    outcome = run_fix(text, options("TSC101"))
+
+    assert outcome.texts["web.yaml"] == text
+    assert reasons(outcome.left) == {
+        "TSC101": "it selects the pods of JobSet/other, which may be intended"
+    }
 
 
 def test_the_pods_of_a_job_without_labels_are_selected_by_its_name() -> None:

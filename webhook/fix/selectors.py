@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
-from webhook.policy.advice.counting import may_add, other_workloads, values_of
+from webhook.policy.advice.counting import common_labels, may_add, other_workloads
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
@@ -81,28 +81,38 @@ def correct_selector(context: FindingContext) -> Solution:
     if selector is None or selector.match_expressions:
         return FixObstacle("which pods it should select cannot be known")
     pairs, naming = selector.match_labels, own.match_labels
-    others = {key: value for key, value in pairs.items() if key not in naming}
+    if names := _list_names(context.subject, pairs):
+        naming = {key: naming[key] for key in naming if key in pairs} | names
     required = naming.keys() & set(NAMING_LABELS) or naming.keys()
-    if not required <= pairs.keys() or not has_pairs(context.subject.labels, others):
+    others = {key: value for key, value in pairs.items() if key not in naming}
+    if not required <= pairs.keys() or not has_pairs(common_labels(context.subject), others):
         return FixObstacle(_compare_keys(context.subject, pairs, required))
     if survey and (counted := other_workloads(context.subject, selector, survey)):
         return FixObstacle(f"it selects the pods of {min(counted)}, which may be intended")
     return (_put_pairs(context, {**pairs, **naming}),)
 
 
+def _list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
+    """List the labels, of some keys, with which the controller names the workload on its pods."""
+    added = common_labels(subject).items() - subject.labels.items()
+    name = subject.metadata.name
+    names = (key for key, value in sorted(added) if value == name != subject.part)
+    return {key: name for key in names if key in keys}
+
+
 def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:
     """Say why it cannot be known which pods a selector of other labels should select."""
-    absent = [key for key in pairs if key not in subject.labels and key not in required]
+    others = [key for key, value in pairs.items() if common_labels(subject).get(key) != value]
+    absent = [key for key in others if key not in subject.labels and key not in required]
     if added := [key for key in absent if may_add(subject, key)]:
-        others = f", and select its pods by {join_names(sorted(required))}"
-        advice = f"leave it out{others if len(added) == len(pairs) else ''}"
+        instead = f", and select its pods by {join_names(sorted(required))}"
+        advice = f"leave it out{instead if len(added) == len(pairs) else ''}"
         return f"its controller sets {join_names(added)} to another value: {advice}"
     if absent:
         return f"its pods have no label {join_names(absent)}: add it to them, or select others"
     if lacking := [key for key in required if key not in pairs]:
         return f"it does not name {join_names(lacking)}, which identifies its pods"
-    wrong = [key for key in pairs if pairs[key] != subject.labels[key]]
-    return f"its pods have another {join_names(wrong)}: which is meant cannot be known"
+    return f"its pods have another {join_names(others)}: which is meant cannot be known"
 
 
 def correct_operator(context: FindingContext) -> Solution:
@@ -147,7 +157,7 @@ def _choose_side(
     selector's part about the key selects all or none.
     """
     key = context.constraint.match_label_keys[at]
-    own = _find_own(context.subject, key)
+    own = common_labels(context.subject).get(key)
     if own is None and not may_add(context.subject, key):
         return _remove_key(context, at)  # without a value it adds nothing to the selector
     exists = all(one.operator == EXISTS for one in part.match_expressions)
@@ -157,12 +167,6 @@ def _choose_side(
     if holds and own is not None and _selects_one_value(part):
         return _remove_key(context, at)
     return FixObstacle(f"whether {key} belongs here or in the selector cannot be known")
-
-
-def _find_own(subject: Subject, key: str) -> str | None:
-    """Find the value of a label on all pods; None if it is not known, or not always the same."""
-    added = values_of(key, subject)
-    return added.outline if added and not added.varies else subject.labels.get(key)
 
 
 def _split_selector(selector: LabelSelector, key: str) -> tuple[LabelSelector, LabelSelector]:
