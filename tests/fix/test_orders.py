@@ -46,6 +46,8 @@ UNEVEN = of("a1", "b1", "b2", "b3")
 RACKS = [node("b0", "b", rack="1"), node("b1", "b", rack="2"), node("c0", "c", rack="1")]
 CONTROL_PLANE = [node(f"cp-{zone}", f"zone-{zone}", GPU) for zone in "abc"]
 WRONG = "{matchLabels: {app: wbe}}"
+OF_API = "{matchLabels: {app: api}}"
+API = "\n---\n" + deployment("", labels="{app: api}").replace("name: web", "name: api", 1)
 
 # rule, manifest, nodes, what is written, what is not
 FIXED: dict[str, tuple[str, str, list[Node], list[str], list[str]]] = {
@@ -108,7 +110,7 @@ LEFT: dict[str, tuple[tuple[str, ...], str, list[Node], dict[str, str]]] = {
     "a selector that begins to count": (
         ("TSC101",), web(entry(topologyKey=ZONE, labelSelector=WRONG),
                          entry(topologyKey=HOSTNAME, maxSkew="2")), UNEVEN,
-        {"TSC101": "in some order of placement, replicas would stay Pending"},
+        {"TSC101": "in some order of placement, replicas may stay Pending"},
     ),
     "a selector that begins to count closed domains": (
         ("TSC101",), web(entry(topologyKey=HOSTNAME, labelSelector=WRONG)),
@@ -118,7 +120,14 @@ LEFT: dict[str, tuple[tuple[str, ...], str, list[Node], dict[str, str]]] = {
         ("TSC011",),
         web(entry(topologyKey=ZONE), entry(topologyKey=HOSTNAME, maxSkew="2")).replace(
             "topologySpreadConstraints", "topologySpreadConstraint"),
-        UNEVEN, {"TSC011": "in some order of placement, replicas would stay Pending"},
+        UNEVEN, {"TSC011": "in some order of placement, replicas may stay Pending"},
+    ),
+    "a misspelled list that counts other pods alone, and closed domains": (
+        ("TSC011",),
+        web(entry(topologyKey=ZONE, labelSelector=OF_API)).replace(
+            "topologySpreadConstraints", "topologySpreadConstraint") + API,
+        [*of("a1", "b1"), *CONTROL_PLANE],
+        {"TSC011": "in some order of placement, replicas may stay Pending"},
     ),
 }  # fmt: skip
 
@@ -133,6 +142,16 @@ def test_what_would_leave_a_replica_pending_is_not_written(
     assert found.keys() == left.keys()
     assert all(left[rule] in reason for rule, reason in found.items())
     assert outcome.texts["web.yaml"] == text
+
+
+@pytest.mark.parametrize("key", [f"{ZONE}s", "failure-domain.beta.kubernetes.io/zone"])
+def test_a_constraint_that_counts_other_pods_alone_may_begin_to_count(key: str) -> None:
+    copied = web(entry(topologyKey=key, labelSelector=OF_API))
+
+    outcome = fix(copied + API, UNEVEN, "TSC103")
+
+    assert [finding.rule for finding in outcome.fixed] == ["TSC103"]
+    assert f"topologyKey: {ZONE}," in outcome.texts["web.yaml"]
 
 
 def test_closed_domains_may_begin_to_count_if_they_are_fixed_as_well() -> None:

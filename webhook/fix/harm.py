@@ -26,7 +26,7 @@ HIDDEN_RULE = "TSC109"
 
 NOT_SHOWN = FixObstacle(
     "it is not shown that all replicas would have a place: in some order of placement, replicas "
-    "would stay Pending"
+    "may stay Pending"
 )
 
 
@@ -60,7 +60,7 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     """
     Find out whether replicas that have a place in every order may have none after a change.
 
-    Domains that the pods cannot go to are left out: rules report those.
+    Domains that the pods cannot go to are left out where rules report those.
     """
     fit_before, fit_after = (
         orders.all_fit() if orders else None

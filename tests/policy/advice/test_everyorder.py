@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.build import Json, pod, spread
+from tests.build import NAMESPACE, Json, gates, pod, spread
 from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import (
     GPU,
@@ -22,13 +22,18 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.context import AdviceContext
+from tests.policy.placement.clusters import reject_others
+from webhook.policy.advice.context import AdviceContext, resolve_valid
+from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.everyorder import find_skew, read_advised_orders, read_orders
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.placement.place import place_pod, tally_constraints
+from webhook.policy.placement.topology import Topology
 from webhook.policy.podlabels import JOB_NAME
 
 HOST = spread(topologyKey=HOSTNAME)
@@ -43,7 +48,8 @@ CROSSING = [
 BY_JOB = spread(matchLabelKeys=[JOB_NAME])
 RECREATE: Json = {"strategy": {"type": "Recreate"}}
 APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
-ELSEWHERE = spread(labelSelector={"matchLabels": {"app": "shop"}})
+SHOP = {"Deployment/shop": {"app": "shop"}}
+ELSEWHERE = spread(labelSelector={"matchLabels": SHOP["Deployment/shop"]})
 
 
 def cordon(one: Node) -> Node:
@@ -118,8 +124,18 @@ FITS: dict[str, tuple[Subject, AdviceContext, bool | None]] = {
         audit(UNEVEN), None,
     ),
     "pods that do not count": (deployed(ELSEWHERE), audit(TAINTED_C), True),
-    "pods of others that count": (
-        deployed(ELSEWHERE), audit(members={"Deployment/shop": {"app": "shop"}}), None
+    "pods of others alone that count": (deployed(ELSEWHERE), audit(members=SHOP), True),
+    "pods of others alone that count, and a closed domain": (
+        deployed(ELSEWHERE), audit(TAINTED_C, members=SHOP), False
+    ),
+    "pods of others alone that count, and too few domains": (
+        deployed(ELSEWHERE | {"minDomains": 9}), audit(members=SHOP), False
+    ),
+    "pods of others alone that count, beside another constraint": (
+        deployed(ELSEWHERE, HOST), audit(members=SHOP), None
+    ),
+    "pods of others alone that count, for two constraints": (
+        deployed(ELSEWHERE, ELSEWHERE | {"topologyKey": HOSTNAME}), audit(members=SHOP), None
     ),
     "a selector that counts no pod": (deployed(spread(labelSelector={})), audit(TAINTED_C), True),
     "a key of no node beside it": (deployed(spread(), RACK), audit(), True),
@@ -247,3 +263,36 @@ def test_orders_are_those_of_placement(
     assert (orders is None) is (max(placed) == 0)
     if orders is not None:
         assert orders.all_fit() is (placed == {replicas})
+
+
+@settings(max_examples=200)
+@given(
+    some_nodes(),
+    some_constraints(),
+    st.lists(st.integers(0, 9), min_size=5, max_size=5),
+    st.booleans(),
+)
+def test_a_pod_that_does_not_count_itself_has_a_place_wherever_the_counted_ones_are(
+    nodes: list[Node], written: list[Json], counts: list[int], leaves_out_closed: bool
+) -> None:
+    constraint = written[0] | {"labelSelector": ELSEWHERE["labelSelector"]}
+    advised = deployed(constraint, template_spec={"nodeSelector": {"pool": ""}})
+    topology, pod = Topology(nodes), next_pod(advised)
+    refused = reject_others(topology, pod.demands)
+    spreads = resolve_valid(advised.constraints, pod.labels, gates())
+
+    def has_place(numbers: list[int]) -> bool:
+        census = Census()
+        for one, number in zip(nodes, numbers, strict=False):
+            census.add(NAMESPACE, SHOP["Deployment/shop"], one.name, number)
+        tallies = tally_constraints(pod, spreads, topology, census)
+        return bool(place_pod(tallies, topology, refused).passing)
+
+    known = audit(nodes, members=SHOP)
+    orders = read_orders(advised, known, leaves_out_closed=leaves_out_closed)
+
+    if orders is not None and orders.spreads:
+        assert orders.all_fit() is has_place(
+            [9 * (one.name not in refused.rejections) for one in nodes]
+        )
+        assert has_place(counts) or not orders.all_fit()

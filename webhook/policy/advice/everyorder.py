@@ -81,7 +81,7 @@ class ReplicaOrders:
     The hard constraints of replicas, and the nodes that these can go to.
 
     Attributes:
-        spreads: The constraints that count the replicas, in order.
+        spreads: The constraints that count the replicas or pods of other workloads, in order.
         counts_others: Whether one of them counts pods of other workloads.
         keys: The keys that a node must have.
         demands: What a node must satisfy for the replicas to go there; some node does.
@@ -136,7 +136,7 @@ class ReplicaOrders:
     def _fit_alone(self, spread: SpreadConstraint) -> bool:
         counted, reached = self._find_domains(spread)
         if len(reached.sizes) == len(counted.sizes) >= spread.min_domains:
-            return True  # the least full domain always accepts a pod
+            return True  # the least full domain always accepts a pod, whichever pods count
         places = spread.max_skew * len(reached.sizes)
         return not self.counts_others and not name_waiting(self.subject, spread.constraint, places)
 
@@ -194,12 +194,12 @@ def read_orders(
 
     Args:
         leaves_out_closed: Whether to suppose that domains which the pods cannot go to do not count,
-            as TSC105 and TSC116 advise.
+            as TSC105 and TSC116 advise; not for a constraint that counts pods of other workloads
+            alone, of which they say nothing.
         whatever_state: Whether to suppose that all nodes are ready and not cordoned.
 
     Returns:
-        None if no node is known that the pods can go to, or if pods of other workloads alone decide
-        where they go.
+        None if no node is known that the pods can go to.
     """
     cluster = context.cluster
     if cluster is None or subject.is_alone or subject.is_bound:
@@ -212,16 +212,17 @@ def read_orders(
     keys = tuple(one.spread.topology_key for one in counted)
     demands = subject.demands.lasting if whatever_state else subject.demands
     has_node = bool(cluster.schedulable(demands).domains("", keys, demands).sizes)
-    if not has_node or any(one.others and not one.own for one in counted):
+    if not has_node:
         return None
+    deciding = [one for one in counted if one.own or one.others]
     return ReplicaOrders(
         subject,
         cluster,
-        tuple(one.spread for one in counted if one.own),
-        any(one.others for one in counted),
+        tuple(one.spread for one in deciding),
+        any(one.others for one in deciding),
         keys,
         demands,
-        leaves_out_closed,
+        leaves_out_closed and all(one.own for one in deciding),
     )
 
 
