@@ -3,8 +3,8 @@ The rule about rollouts that cannot finish: TSC119.
 
 It reports only what no choice of kube-scheduler changes. If a replica may be missing, a new pod
 always fits where an old one was deleted, unless a volume keeps it in a zone that has more pods than
-maxSkew allows, or that gets them before other zones do. What else can happen is for
-``explain --what-if rollout``.
+maxSkew allows, or that gets them before other zones do. What else can happen, as by the choice of
+the old pods that a ReplicaSet deletes, is for ``explain --what-if rollout``.
 """
 
 from collections.abc import Iterator
