@@ -306,9 +306,9 @@ def test_values_of_added_labels_that_pods_cannot_have(
 def test_expressions_about_added_labels(
     kind: GroupKind, key: str, operator: str, values: list[str], unmet: bool
 ) -> None:
-    asked = selector(requirement(key, operator, *values))
+    requested = selector(requirement(key, operator, *values))
 
-    assert bool(list(unmet_requirements(asked, labelled(kind, NAMED)))) is unmet
+    assert bool(list(unmet_requirements(requested, labelled(kind, NAMED)))) is unmet
 
 
 WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
@@ -327,11 +327,11 @@ WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
 def test_expressions_about_the_number_of_a_worker(
     operator: str, values: list[str], unmet: bool
 ) -> None:
-    asked = selector(requirement(WORKER, operator, *values))
+    requested = selector(requirement(WORKER, operator, *values))
     workers = replace(worker_set(), members=range(1, 4))
 
-    assert bool(list(unmet_requirements(asked, workers))) is unmet
-    assert not list(unmet_requirements(asked, replace(workers, members=range(2**31))))
+    assert bool(list(unmet_requirements(requested, workers))) is unmet
+    assert not list(unmet_requirements(requested, replace(workers, members=range(2**31))))
 
 
 def test_labels_that_all_pods_have() -> None:

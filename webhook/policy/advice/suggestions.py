@@ -15,11 +15,7 @@ from webhook.policy.advice.counting import common_labels, list_revision_keys, ot
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
-from webhook.policy.model import (
-    SCHEDULE_ANYWAY,
-    Constraint,
-    LabelSelector,
-)
+from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
 from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
 

@@ -1,4 +1,4 @@
-"""The name of a Job in a selector or in matchLabelKeys."""
+"""Labels with which a controller names its workload, in a selector or in matchLabelKeys."""
 
 import pytest
 
@@ -18,17 +18,9 @@ spec:
 """
 
 
-KNATIVE = """\
-apiVersion: serving.knative.dev/v1
-kind: Service
-metadata: {name: web, namespace: shop}
-spec:
-  template:
-    spec:
-      topologySpreadConstraints:
-      - {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: }
-      containers: []
-"""
+KNATIVE = JOB.replace("batch/v1\nkind: Job", "serving.knative.dev/v1\nkind: Service").replace(
+    "  parallelism: 3\n", ""
+)
 
 
 def test_the_pods_of_a_knative_service_without_labels_are_selected_by_its_name() -> None:
