@@ -129,31 +129,48 @@ def _report_few_domains(
     if left == 0 and context.facts.schedulable_nodes():
         return  # TSC103 and TSC106 report these
     most = count_allowed_values(key, subject.demands) if spread.honors_affinity else None
-    limit = name_limit(subject, spread.constraint, spread.max_skew)
-    takes = f"each takes {limit} at most"
-    if most and most < required and (waiting := _name_waiting(subject, spread, most)):
-        reached = f"{count_of(most, 'domain')} of {quote_value(key)} at most"
-        few = f"by {name_requirements(subject.demands, ())} its pods can go to {reached}"
-        problem = f"{few}, whatever nodes are added: {takes}, {waiting} stay Pending"
-    elif (
-        left
-        and (_count_counted(spread, subject.demands, context) or required) < required
-        and (waiting := _name_waiting(subject, spread, left))
-    ):
-        few = _describe_left(key, left, subject, context)
-        problem = (
-            f"{few}: {takes}, {waiting} stay Pending until a node autoscaler adds a domain; with "
-            "one that does, this is right"
+    reached = left or most or 0
+    problem = ""
+    if most and most < required:
+        problem = _describe_few_values(spread, most, subject)
+    if not problem and left:
+        problem = _describe_few_domains(spread, left, subject, context)
+    if problem:
+        yield RuleViolation(
+            subject.field(spread.index, "minDomains"),
+            f"minDomains is {required}, but {problem}",
+            suggest_min_domains(subject, spread.index, reached, context),
+            f"minDomains is {required}, but its pods can reach {count_of(reached, 'domain')}",
         )
-    else:
-        return
-    reached = count_of(left or most or 0, "domain")
-    yield RuleViolation(
-        subject.field(spread.index, "minDomains"),
-        f"minDomains is {required}, but {problem}",
-        suggest_min_domains(subject, spread.index, left or most or 0, context),
-        f"minDomains is {required}, but its pods can reach {reached}",
+
+
+def _describe_few_values(spread: SpreadConstraint, most: int, subject: Subject) -> str:
+    """Describe that the pods require a few values of the key; empty if no pod stays Pending."""
+    waiting = _name_waiting(subject, spread, most)
+    few = f"{count_of(most, 'domain')} of {quote_value(spread.topology_key)} at most"
+    return waiting and (
+        f"by {name_requirements(subject.demands, ())} its pods can go to {few}, whatever nodes are "
+        f"added: {_describe_limit(spread, subject)}, {waiting} stay Pending"
     )
+
+
+def _describe_few_domains(
+    spread: SpreadConstraint, left: int, subject: Subject, context: AdviceContext
+) -> str:
+    """Describe that few domains count now; empty if they are enough, or no pod stays Pending."""
+    required = spread.min_domains
+    if (_count_counted(spread, subject.demands, context) or required) >= required:
+        return ""
+    waiting = _name_waiting(subject, spread, left)
+    return waiting and (
+        f"{_describe_left(spread.topology_key, left, subject, context)}: "
+        f"{_describe_limit(spread, subject)}, {waiting} stay Pending until a node autoscaler "
+        "adds a domain; with one that does, this is right"
+    )
+
+
+def _describe_limit(spread: SpreadConstraint, subject: Subject) -> str:
+    return f"each takes {name_limit(subject, spread.constraint, spread.max_skew)} at most"
 
 
 def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
