@@ -18,8 +18,9 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.podaffinity import PodAffinityTerm
 from webhook.policy.advice.selfaffinity import matches_itself
-from webhook.policy.advice.subject import PodAffinityTerm, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
 
 WEB = {"matchLabels": {"app": "web"}}

@@ -9,7 +9,7 @@ Source: k8s.io/api core/v1 types.go.
 import msgspec
 
 from webhook.cluster.scheduling.quantities import Quantities, check_quantities
-from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
+from webhook.policy.advice.podaffinity import PodAffinity, PodAffinityTerm
 from webhook.policy.model import Items, ObjectMeta, OwnerReference
 from webhook.policy.placement.nodeaffinity import Affinity, Preference
 from webhook.policy.placement.nodes import SchedulingPod, SchedulingSpec

@@ -21,7 +21,7 @@ from webhook.cluster.scheduling.podobjects import (
 )
 from webhook.cluster.scheduling.quantities import parse_amounts
 from webhook.cluster.scheduling.requests import pod_requests, to_resources
-from webhook.policy.advice.subject import PodAffinity, PodAffinityTerm
+from webhook.policy.advice.podaffinity import PodAffinity, PodAffinityTerm
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.inject import is_mirror
 from webhook.policy.kinds import DAEMON_SET

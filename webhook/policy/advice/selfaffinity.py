@@ -15,7 +15,8 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import other_workloads
 from webhook.policy.advice.everyorder import list_counted
 from webhook.policy.advice.findings import count_of, quote_value
-from webhook.policy.advice.subject import PodAffinityTerm, Subject
+from webhook.policy.advice.podaffinity import PodAffinityTerm
+from webhook.policy.advice.subject import Subject
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.selectors import matches

@@ -2,8 +2,6 @@
 The subject of advice: a workload or a pod, with everything that decides how its pods are spread.
 
 ``decode`` builds a ``Subject`` from JSON. Whether its spreading is good is decided by the rules.
-Anti-affinity is the older way to keep pods apart, and counts as spreading. Required affinity binds
-pods to other pods; preferred terms of affinity are not decoded.
 """
 
 from collections.abc import Mapping
@@ -12,70 +10,18 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy import kinds
+from webhook.policy.advice.podaffinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.labelvalues import renew_labels
-from webhook.policy.model import Constraint, GroupKind, LabelSelector, ObjectMeta, PodTemplate
+from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
 from webhook.policy.podlabels import unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
-
-
-class PodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """
-    A term of pod affinity or anti-affinity.
-
-    Attributes:
-        label_selector: The other pods; None matches no pod.
-        topology_key: The node label that defines what "together" and "apart" mean.
-        namespaces: Their namespaces; None or empty for the pod's own, unless others are selected.
-        namespace_selector: Further namespaces; None adds none.
-        match_label_keys: Keys whose values must be the pod's; None is as empty.
-        mismatch_label_keys: Keys whose values must differ from the pod's; None is as empty.
-
-    Source: k8s.io api core/v1 ``PodAffinityTerm``.
-    """
-
-    label_selector: LabelSelector | None = None
-    topology_key: str | None = None
-    namespaces: tuple[str, ...] | None = None
-    namespace_selector: LabelSelector | None = None
-    match_label_keys: tuple[str, ...] | None = None
-    mismatch_label_keys: tuple[str, ...] | None = None
-
-
-class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """A preferred term; its weight is not decoded."""
-
-    pod_affinity_term: PodAffinityTerm | None = None
-
-
-class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The required terms of a pod affinity; None is the same as empty."""
-
-    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
-
-
-class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
-    """The terms of a pod anti-affinity; None is the same as empty."""
-
-    preferred_during_scheduling_ignored_during_execution: (
-        tuple[WeightedPodAffinityTerm, ...] | None
-    ) = None
-
-    @property
-    def terms(self) -> tuple[PodAffinityTerm, ...]:
-        """All terms, required or preferred."""
-        preferred = self.preferred_during_scheduling_ignored_during_execution or ()
-        return (
-            *(self.required_during_scheduling_ignored_during_execution or ()),
-            *(term.pod_affinity_term for term in preferred if term.pod_affinity_term),
-        )
-
 
 WITHOUT_SURGE = JOBS | {kinds.STATEFUL_SET, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER}
 """Kinds that never create a pod beyond their replicas, not even in a rollout."""
