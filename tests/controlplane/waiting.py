@@ -14,6 +14,14 @@ What is waited for takes under a second alone on a core; tests share two with ot
 process may stand still for seconds.
 """
 
+AUDIT_PATIENCE_S = 300.0
+"""
+Longest wait for an audit, in seconds.
+
+One of thousands of objects takes 5 s alone on a core. It has the lowest priority, so it waits while
+tests keep both cores busy.
+"""
+
 PAUSE_S = 0.02  # between two questions: below what anybody notices, and 50 requests a second
 
 

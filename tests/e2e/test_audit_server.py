@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
-from tests.controlplane.waiting import until
+from tests.controlplane.waiting import AUDIT_PATIENCE_S, until
 from tests.deploy.manifests import Helm
 from tests.e2e.customkinds import define
 from tests.e2e.objects import workload
@@ -80,6 +80,7 @@ class Fleet(NamedTuple):
         until(
             lambda: leader.metric("audits_total", result="success") > before + 1,
             "an audit that began after now",
+            patience_s=AUDIT_PATIENCE_S,
         )
         assert leader.metric("audits_total", result="failure") == 0
         return leader
@@ -211,7 +212,11 @@ def test_reports_go_with_their_workloads_and_those_of_others_stay(fleet: Fleet) 
     for kind in ("Deployment", "StatefulSet"):
         for made in fleet.plane.api.items("apps/v1", kind, fleet.shop.namespace):
             fleet.plane.api.delete({**made, "apiVersion": "apps/v1", "kind": kind})
-    until(lambda: fleet.shop.namespace not in reports(fleet.plane), "its report to be deleted")
+    until(
+        lambda: fleet.shop.namespace not in reports(fleet.plane),
+        "its report to be deleted",
+        patience_s=AUDIT_PATIENCE_S,
+    )
 
     assert reports(fleet.plane) == {"default": kept}
     leader = fleet.audited()

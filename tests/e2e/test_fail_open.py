@@ -11,7 +11,7 @@ from tests.controlplane import kubelet
 from tests.controlplane.api import Json
 from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
-from tests.controlplane.waiting import until
+from tests.controlplane.waiting import AUDIT_PATIENCE_S, until
 from tests.e2e.customkinds import define
 from tests.e2e.fleet import Fleet
 from tests.e2e.objects import constraints, rounds, service, workload
@@ -110,19 +110,25 @@ def test_an_audit_finds_each_pod_that_failed_open_exactly_once(
     assert admission_annotations(plane.apiserver)["failed-open"] >= len(bare)
 
     fleet.start()
-    until(lambda: reported(plane, namespace) == evaded, "a report", patience_s=PATIENCE_S)
+    until(lambda: reported(plane, namespace) == evaded, "a report", patience_s=AUDIT_PATIENCE_S)
     (auditor,) = until(
         lambda: [replica for replica in fleet.replicas if replica.metric("audit_leader")],
         "an auditor",
     )
     audits = auditor.metric("audits_total", result="success")
-    until(lambda: auditor.metric("audits_total", result="success") > audits + 1, "a next audit")
+    until(
+        lambda: auditor.metric("audits_total", result="success") > audits + 1,
+        "a next audit",
+        patience_s=AUDIT_PATIENCE_S,
+    )
     assert reported(plane, namespace) == evaded
     assert auditor.metric("findings", rule=RULE) == DEPLOYMENTS + 1
 
     for pod in bare:
         plane.api.delete(pod)
-    until(lambda: not reported(plane, namespace), "an audit without it", patience_s=PATIENCE_S)
+    until(
+        lambda: not reported(plane, namespace), "an audit without it", patience_s=AUDIT_PATIENCE_S
+    )
     fault_report.record(
         load="none",
         calls=2 * DEPLOYMENTS * PODS + 1,

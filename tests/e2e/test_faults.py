@@ -11,7 +11,7 @@ import pytest
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
-from tests.controlplane.waiting import PATIENCE_S, until
+from tests.controlplane.waiting import AUDIT_PATIENCE_S, PATIENCE_S, until
 from tests.e2e.apiproxy import GARBAGE, Mode
 from tests.e2e.inprocess import InProcess
 from tests.e2e.load import Load
@@ -103,7 +103,7 @@ def check_work(plane: ControlPlane, server: InProcess, namespace: str) -> None:
     until(lambda: known(server) == listed(plane), "caches that hold what there is")
     grow(server, "config_reloads_total", "success", lambda: server.configure(CONFIG.encode()))
     grow(server, "certificate_rotations_total", "success", server.certify)
-    grow(server, "audits_total", "success")
+    grow(server, "audits_total", "success", patience_s=AUDIT_PATIENCE_S)
     before = server.proxy.requests["/version"]
     until(lambda: server.proxy.requests["/version"] > before + 1, "the version to be followed")
     events = len(plane.api.items("v1", "Event", namespace))
@@ -144,11 +144,21 @@ def fail(server: InProcess, name: str) -> None:
 
 
 def grow(
-    server: InProcess, metric: str, result: str, act: Callable[[], object] = lambda: None
+    server: InProcess,
+    metric: str,
+    result: str,
+    act: Callable[[], object] = lambda: None,
+    *,
+    patience_s: float = PATIENCE_S,
 ) -> None:
+    """Wait until a counter is greater than before the act."""
     before = server.metric(metric, result=result)
     act()
-    until(lambda: server.metric(metric, result=result) > before, f"{metric} to grow")
+
+    def has_grown() -> bool:
+        return server.metric(metric, result=result) > before
+
+    until(has_grown, f"{metric} to grow", patience_s=patience_s)
 
 
 def restarts(server: InProcess) -> dict[str, float]:

@@ -21,7 +21,7 @@ from tests.controlplane.assets import Assets
 from tests.controlplane.fixtures import run_plane
 from tests.controlplane.options import Options
 from tests.controlplane.plane import ControlPlane
-from tests.controlplane.waiting import until
+from tests.controlplane.waiting import AUDIT_PATIENCE_S, until
 from tests.e2e.attacks import (
     ATTACKS,
     DEEP,
@@ -56,7 +56,6 @@ from webhook.__main__ import main
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "5"))
 """How long generated attacks go on."""
 
-AUDIT_S = 300.0  # patience for an audit of thousands of objects; alone on a core it takes 5 s
 BATCH = 5  # generated attacks with one seed
 MOST_CREATED = 100_000  # bytes of a generated member; kube-apiserver is slow to refuse a million
 SERVICES = rounds(100, 3000)
@@ -332,7 +331,7 @@ def count_audited(siege: Siege) -> float:
     settings = {"namespace": siege.namespace, "audit_interval": "1s", "audit_memory": "4096Mi"}
     with siege.another("auditor", **settings) as auditor:
         auditor.wait()
-        until(lambda: auditor.metric("audits_total") > 0, "an audit", patience_s=AUDIT_S)
+        until(lambda: auditor.metric("audits_total") > 0, "an audit", patience_s=AUDIT_PATIENCE_S)
         assert auditor.metric("audits_total", result="success") > 0, auditor.process.tail()
         assert peak(auditor.process.pid) < MOST_MEMORY
         return auditor.metric("findings", rule=RULE)
