@@ -24,10 +24,11 @@ from webhook.policy.api.versions import NEWEST_VERSION
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy, Profile
 from webhook.policy.facts import Facts, NoFacts
 from webhook.policy.probe import build_probe_verdict
-from webhook.server.admission import Admission, Observers
+from webhook.server.admission import Admission
 from webhook.server.context import ServerContext
 from webhook.server.http.endpoint import HttpConnection, bind, listening
 from webhook.server.http.limits import Limits
+from webhook.server.reporting import Observers
 from webhook.server.reviews import Fetch, FindRanks, ReviewContext, no_ranks, nothing_to_fetch
 from webhook.server.verdict_log import VerdictLog
 from webhook.telemetry.line_writer import LineWriter

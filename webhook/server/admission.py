@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from functools import cache, partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -26,11 +26,10 @@ from webhook.server.http.body import Bodies, read_target
 from webhook.server.http.endpoint import HttpConnection, HttpEndpoint
 from webhook.server.http.limits import Limits
 from webhook.server.http.responses import JSON, ReviewResponse, reply, text_reply
+from webhook.server.reporting import AnsweredReview, Observers, ReviewReporter
 from webhook.server.review_thread import ReviewThread
 from webhook.server.reviews import ReviewContext, decide, decode_only, fetch
-from webhook.server.verdict_log import VerdictLog
-from webhook.telemetry.logs import Log, Throttle, log_bug
-from webhook.telemetry.metrics import Metrics
+from webhook.telemetry.logs import Throttle, log_bug
 
 HOOK_PATHS: Final[Mapping[str, AnyHook]] = {
     "/mutate": Hook.MUTATE,
@@ -59,14 +58,6 @@ def _describe(request: web.BaseRequest, connection: HttpConnection, uid: str) ->
     """Name a request in the log, with the beginning of its path."""
     about = {"peer": connection.peer, "path": request.raw_path[:LOGGED_PATH_CHARACTERS]}
     return {**about, "uid": uid} if uid else about
-
-
-class Observers(NamedTuple):
-    """Where the listener reports: metrics, the log, and the log of verdicts."""
-
-    metrics: Metrics
-    log: Log
-    verdict_log: VerdictLog
 
 
 class Admission(HttpEndpoint):
@@ -104,9 +95,10 @@ class Admission(HttpEndpoint):
         self.last_call = self.clock()
         self._bodies = Bodies(limits)
         self._thread = ReviewThread()
-        metrics, self._log, self._verdict_log = observers
-        self._metrics = metrics
+        metrics, self._log = observers.metrics, observers.log
         self._throttle = Throttle(limits.refusals_logged, self.clock)
+        soon = asyncio.get_running_loop().call_soon
+        self._reporter = ReviewReporter(observers, self._throttle, soon)
         self._rejected = cache(metrics.rejected.labels)
         metrics.in_flight.set_function(lambda: self.in_flight)
         metrics.connections.set_function(lambda: len(self.callers))
@@ -159,7 +151,7 @@ class Admission(HttpEndpoint):
         except Exception as error:  # noqa: BLE001  # the caller needs an answer, whatever failed
             response = self._refuse(error, _describe(request, connection, uid))
         else:
-            self._observe(review, hook, verdict, self.clock() - started)
+            self._reporter.take(AnsweredReview(review, hook, verdict, self.clock() - started))
         finally:
             if long:
                 self._bodies.free(long)
@@ -237,18 +229,6 @@ class Admission(HttpEndpoint):
     def _answer(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
         stays = request.keep_alive and request.version == HttpVersion11 and not self.draining
         return ReviewResponse(body) if stays else reply(200, body, JSON)
-
-    def _observe(
-        self, review: AdmissionRequest, hook: AnyHook, verdict: Verdict, seconds: float
-    ) -> None:
-        """Count and log a verdict; a failure here does not change the answer."""
-        try:
-            self._metrics.count_review(review, hook, verdict, seconds)
-            self._verdict_log.write(review, hook, verdict)
-        except Exception as error:  # noqa: BLE001  # a bug of ours that the caller must not notice
-            self._metrics.telemetry_failures.inc()
-            if (missed := self._throttle.admit()) is not None:
-                log_bug(self._log, error, uid=review.uid, missed=str(missed))
 
     def _refuse(self, error: Exception, about: dict[str, str]) -> web.StreamResponse:
         """

@@ -23,7 +23,7 @@ from webhook.config.spreadpolicies import SpreadPolicy
 from webhook.policy.api.versions import Version
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.probe import build_probe_verdict
-from webhook.server.admission import Admission, Observers
+from webhook.server.admission import Admission
 from webhook.server.allocator import return_memory
 from webhook.server.apiserver import build_reflector_environment, find_version, follow_version
 from webhook.server.audits.schedule import AuditedPolicy, Publish, build_audits
@@ -47,6 +47,7 @@ from webhook.server.policyresources import (
 from webhook.server.policystatus import PolicyStatusWriter
 from webhook.server.registration import RegistrationWatcher
 from webhook.server.reload import ConfigurationWatcher, PolicySources, read_policy
+from webhook.server.reporting import Observers
 from webhook.server.reviews import ReviewContext
 from webhook.server.supervisor import Supervisor
 
