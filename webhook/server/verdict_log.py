@@ -3,7 +3,7 @@ The log lines of verdicts: denials, injections, dropped fields; at level debug, 
 
 ``VerdictLog.write`` is the entry point. Nearly every pod creation of a cluster writes a line, so
 this module does without structlog: a chain of processors takes three times as long as the
-encoding, measured. What the lines of a ReplicaSet's pods have in common is encoded once.
+encoding, measured. What the lines of a namespace's pods have in common is encoded once.
 """
 
 import logging
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from webhook.policy.defaulting.inject import CACHED_INJECTIONS
 from webhook.policy.model import GroupKind
 from webhook.policy.request import AdmissionRequest, AnyHook
 from webhook.policy.scaledown.ranks import KEEP_SPREAD
@@ -24,6 +23,8 @@ from webhook.telemetry.logs import RENDERERS, LogFormat, Throttle, render_line
 
 DEBUG, INFO = "debug", "info"
 MOST_LOGGED = 10  # findings or drops of one review; more would not help a reader
+
+CACHED_LINE_ENDS = 512  # of about 1 KiB each: one for each namespace that gets pods, and profile
 
 
 class LineStart(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -173,8 +174,7 @@ class VerdictLog:
         if self._enabled and (verdict.patch or verdict.findings or verdict.drops or verdict.held):
             self._write_lines(request, hook, verdict)
         if self._verbose:
-            event, members = _describe_review(request, hook, verdict)
-            end = LineEnd(event, members, _encode_safely(members)[1:])
+            end = _end_line(*_describe_review(request, hook, verdict))
             uid, name, dry_run = request.uid, request.shown_name, request.dry_run
             start = LineStart(self._clock(), DEBUG, end.event, uid, name, dry_run)
             self._lines.take(self._render(start, end))
@@ -187,9 +187,8 @@ class VerdictLog:
                 return
             missed = admitted
         now = self._clock()
-        build = _line_ends if verdict.recurs else _line_ends.__wrapped__
         uid, name, dry_run = request.uid, request.shown_name, request.dry_run
-        for end in build(verdict, hook, request.kind, request.namespace):
+        for end in _list_line_ends(request, hook, verdict):
             start = LineStart(now, INFO, end.event, uid, name, dry_run, missed)
             self._lines.take(self._render(start, end))
             missed = 0
@@ -203,37 +202,49 @@ class VerdictLog:
         return render_line(RENDERERS[self._format], event, self._lines)
 
 
-@lru_cache(CACHED_INJECTIONS)
-def _line_ends(
-    verdict: Verdict, hook: AnyHook, kind: GroupKind, namespace: str
-) -> tuple[LineEnd, ...]:
-    """Build the ends of all lines of a review; cached for verdicts that recur."""
-    about = (hook.value, str(kind), namespace, verdict.outcome)
-    return tuple(
-        LineEnd(event, members, _encode_safely(members)[1:])
-        for event, members in _list_members(verdict, about)
-    )
-
-
-def _list_members(
-    verdict: Verdict, about: tuple[str, str, str, str]
-) -> Iterator[tuple[str, VerdictMembers]]:
+def _list_line_ends(
+    request: AdmissionRequest, hook: AnyHook, verdict: Verdict
+) -> Iterator[LineEnd]:
+    """Build the ends of all lines of a review."""
+    about = hook, request.kind, request.namespace, verdict.outcome
     if verdict.findings:
-        event = "violates" if verdict.allowed else "denied"
         rules = tuple(sorted({finding.rule for finding in verdict.findings}))
         fields = tuple(finding.error.field for finding in verdict.findings[:MOST_LOGGED])
-        yield event, ViolationMembers(*about, rules, fields)
+        members = ViolationMembers(*_write_out(*about), rules, fields)
+        yield _end_line("violates" if verdict.allowed else "denied", members)
     for drop in verdict.drops[:MOST_LOGGED]:
-        yield "dropped", DroppedFieldMembers(*about, drop.gate.value, drop.field, drop.entry)
-    injection, label = verdict.injection, _label_of(verdict)
+        entry = drop.gate.value, drop.field, drop.entry
+        yield _end_line("dropped", DroppedFieldMembers(*_write_out(*about), *entry))
+    injection = verdict.injection
     if injection is None or not (verdict.patch or verdict.held):
         return
     if injection.recommended:  # even if the patch has something that no profile requests
         about = (*about[:-1], "would_patch")
-    if injection.entries and not injection.is_in_place:
-        yield "injected", InjectionMembers(*about, injection.profile, injection.keys, label)
-    elif verdict.labelled:
-        yield "labelled", LabelMembers(*about, injection.profile, label)
+    keys = () if injection.previous and injection.is_in_place else injection.keys
+    if keys or verdict.labelled:
+        yield _end_injection(about, injection.profile, keys, _label_of(verdict))
+
+
+@lru_cache(CACHED_LINE_ENDS)
+def _end_injection(
+    about: tuple[AnyHook, GroupKind, str, str], profile: str, keys: tuple[str, ...], label: str
+) -> LineEnd:
+    """Build the end of the line of defaults, which the pods of a namespace share."""
+    described = _write_out(*about)
+    if keys:
+        return _end_line("injected", InjectionMembers(*described, profile, keys, label))
+    return _end_line("labelled", LabelMembers(*described, profile, label))
+
+
+def _write_out(
+    hook: AnyHook, kind: GroupKind, namespace: str, outcome: str
+) -> tuple[str, str, str, str]:
+    """Return the values of ``VerdictMembers``."""
+    return hook.value, str(kind), namespace, outcome
+
+
+def _end_line(event: str, members: VerdictMembers) -> LineEnd:
+    return LineEnd(event, members, _encode_safely(members)[1:])
 
 
 def _label_of(verdict: Verdict) -> str:

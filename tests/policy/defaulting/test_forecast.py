@@ -204,7 +204,7 @@ def test_what_a_new_pod_would_get_is_described(labelled: bool) -> None:
     assert [*describe_additions(nothing, labelled=labelled)] == (label if labelled else [])
     zone = InjectedConstraint(Constraint(1, ZONE, "DoNotSchedule"), msgspec.Raw(), "")
     rack = InjectedConstraint(Constraint(1, "rack", "DoNotSchedule"), msgspec.Raw(), "")
-    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone, rack))
+    some = Injection(skip=SkipReason.NONE, profile="a", entries=(zone, rack), keys=(ZONE, "rack"))
     defaults = f"evenspread would add the defaults of profile a: {ZONE}, rack"
     assert [*describe_additions(some, labelled=labelled)] == [defaults, *label][: 1 + labelled]
 

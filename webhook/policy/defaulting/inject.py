@@ -88,6 +88,7 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         profile: The name of the profile that applies; empty if none does.
         previous: The pod's constraints that an earlier call injected: index -> digest.
         entries: The constraints that replace them, at the end of the list.
+        keys: Their topology keys, in order.
         annotation: The value of the defaults annotation; empty if nothing is injected.
         zone_left_out: Whether System's zone constraint is omitted because nodes lack zones.
         keeps_spread: Whether the profile labels pods so that a scale-down keeps their spread.
@@ -101,17 +102,13 @@ class Injection(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     profile: str = ""
     previous: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     entries: tuple[InjectedConstraint, ...] = ()
+    keys: tuple[str, ...] = ()
     annotation: str = ""
     zone_left_out: bool = False
     keeps_spread: bool = False
     recommended: bool = False
     is_small: bool = True
     exception: str = ""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The topology keys of the injected constraints, in order."""
-        return tuple(entry.constraint.topology_key for entry in self.entries)
 
     @property
     def is_in_place(self) -> bool:
@@ -318,6 +315,7 @@ def _build_injection(
         skip=SkipReason.NONE if entries else SkipReason.NOTHING_TO_ADD,
         profile=profile,
         entries=entries,
+        keys=keys,
         annotation=render.encode(value).decode() if entries else "",
         zone_left_out=bool(left_out),
         keeps_spread=scale_down is ScaleDown.KEEP_SPREAD,
