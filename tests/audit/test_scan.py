@@ -228,6 +228,21 @@ def test_exemptions_are_listed_with_their_reasons() -> None:
     ]
 
 
+def test_an_exemption_of_the_project_hides_no_error_of_the_annotation() -> None:
+    text = world.BARE.replace(
+        "kubectl.kubernetes.io/last-applied-configuration: secret", "evenspread.io/exempt: TSC110"
+    )
+    everything = Exemption(where="p:3", rules=frozenset({"TSC110"}), reason="legacy")
+
+    (workload,) = audit(
+        text,
+        options=audit_options(world.CONFIGURATION, exemptions=ProjectExemptions([everything])),
+    ).workloads
+
+    assert [finding.rule for finding in workload.exempted] == ["TSC110"]
+    assert [finding.rule for finding in workload.findings] == ["exempt"]
+
+
 def test_actions_set_severities_and_switch_rules_off() -> None:
     actions = {**DEFAULT_ACTIONS, "TSC110": Action.DENY, "TSC114": Action.OFF}
     configured = replace(world.CONFIGURATION, actions=actions)

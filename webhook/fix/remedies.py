@@ -165,7 +165,7 @@ NO_VALUE = FixObstacle("the intended value cannot be known")
 FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
     {
         TYPE_INVALID: NO_VALUE,
-        REFUSED_EXEMPTION: FixObstacle("only the author knows the reason"),
+        REFUSED_EXEMPTION: FixObstacle("only the author knows what is exempted, and why"),
         "TSC001": FixRemedy(_write_least_skew),
         "TSC002": FixObstacle("only the author knows what to spread over"),
         "TSC003": FixRemedy(partial(_correct_word, UNSATISFIABLE_ACTIONS)),

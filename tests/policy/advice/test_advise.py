@@ -105,7 +105,7 @@ CONSEQUENCES: dict[str, tuple[Subject, Mapping[str, Action], dict[str, list[str]
     "an exemption from a denial": (exempt("TSC101=why"), DENYING, {"exempted": ["TSC101"]}),
     "an exemption from another rule": (exempt("TSC110=why"), JUST_101, {"warned": ["TSC101"]}),
     "an exemption without a reason": (
-        exempt("TSC101"), JUST_101, {"warned": ["TSC101"], "refused": ["TSC101"]}
+        exempt("TSC101"), JUST_101, {"warned": ["TSC101"], "refused": ["exempt"]}
     ),
     "an exemption that is refused where nothing is wrong": (
         exempt("TSC999=x"), OFF, {"refused": ["exempt"]}
@@ -129,7 +129,7 @@ def test_a_rule_may_allow_no_exemption() -> None:
     config = policy(actions=JUST_101, not_exemptible=frozenset({"TSC101"}))
     found = advise(exempt("TSC101=why"), admission(config=config))
 
-    assert rules(found) == {"warned": ["TSC101"], "refused": ["TSC101"]}
+    assert rules(found) == {"warned": ["TSC101"], "refused": ["exempt"]}
 
 
 def test_an_exemption_is_listed_with_its_reason() -> None:
@@ -153,10 +153,13 @@ JOINED: dict[str, tuple[list[Advice | None], dict[str, list[str]] | None]] = {
     "one template with advice": ([None, DENIED], {"denied": ["TSC101"]}),
     "findings of each kind": (
         [DENIED, REFUSED, EXEMPTED, AUDITED],
-        {kind: ["TSC101"] for kind in ("denied", "warned", "audited", "exempted", "refused")},
+        {
+            "refused": ["exempt"],
+            **{kind: ["TSC101"] for kind in ("denied", "warned", "audited", "exempted")},
+        },
     ),
     "findings on two templates, and one refused exemption": (
-        [REFUSED, REFUSED], {"warned": ["TSC101", "TSC101"], "refused": ["TSC101"]}
+        [REFUSED, REFUSED], {"warned": ["TSC101", "TSC101"], "refused": ["exempt"]}
     ),
 }  # fmt: skip
 
@@ -216,7 +219,7 @@ def test_refused_exemptions_come_before_warnings() -> None:
     lines = advise(exempt("TSC101"), admission(config=policy(actions=JUST_101))).lines()
 
     assert [line[:40] for line in lines] == [
-        "TSC101 metadata.annotations[evenspread.i",
+        "exempt metadata.annotations[evenspread.i",
         "TSC101 topologySpreadConstraints[0]: lab",
     ]
 

@@ -3,7 +3,7 @@ The annotation that exempts an object from policy rules, and from those of stric
 
 ``evenspread.io/exempt: "TSC101=counted by its operator, TSC110=one zone by contract"``. Commas
 separate exemptions, so a reason has no comma. ``parse_exemptions`` is the entry point; a malformed
-exemption has no effect and becomes a finding.
+exemption has no effect and becomes a finding about the annotation, not of the rule that it names.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class Exemptions(NamedTuple):
 
     Attributes:
         reasons: Id of each rule that the object is exempted from -> reason.
-        refused: Exemptions without effect, as findings of the rules they name.
+        refused: Exemptions without effect, as findings about the annotation.
     """
 
     reasons: Mapping[str, str]
@@ -42,9 +42,11 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
         problem = _find_problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
-            known = rule if rule in DEFAULT_ACTIONS else REFUSED_EXEMPTION
-            instead = _suggest(rule, reasons, not_exemptible)
-            refused.append(AdviceFinding(known, FIELD, f"{quote_value(rule)} {problem}", instead))
+            text, instead = (
+                f"{quote_value(rule)} {problem}",
+                _suggest(rule, reasons, not_exemptible),
+            )
+            refused.append(AdviceFinding(REFUSED_EXEMPTION, FIELD, text, instead))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
