@@ -91,6 +91,10 @@ BROKEN = {
         },
         ["TSC011", "TSC101"],
     ),
+    "misspelled keys, and no selector": (
+        {"        labelSelector: {matchLabels: {app: web}}\n": "", "LabelKeys": "LabelKey"},
+        ["TSC011", "TSC021"],
+    ),
     "a misplaced list": ({"topologySpreadConstraints": "topologySpreadConstraint"}, ["TSC011"]),
 }
 
@@ -134,7 +138,10 @@ BROKEN_ON_NODES = {
     ),
     "a broken number, and closed domains": (
         {**IN_ONE_ZONE, "maxSkew: 1": "maxSkew: 0\n        nodeAffinityPolicy: Ignore"},
-        ["TSC001"],
+        ["TSC001", "TSC120"],
+    ),
+    "a misspelled action, and a misspelled label": (
+        {"DoNotSchedule": "doNotSchedule", "io/zone": "io/zon"}, ["TSC003", "TSC103"]
     ),
 }  # fmt: skip
 

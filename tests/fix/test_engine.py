@@ -33,7 +33,7 @@ def test_what_one_finding_hides_is_fixed_in_the_next_round() -> None:
     outcome = run_fix(deployment(CONSTRAINTS), cluster=NODES)
 
     rules = [finding.rule for finding in outcome.fixed]
-    assert rules == ["TSC001", "TSC003", "TSC102", "TSC005", "TSC103", "TSC107"]
+    assert rules == ["TSC001", "TSC003", "TSC102", "TSC103", "TSC005", "TSC107"]
     assert outcome.left == ()
 
 

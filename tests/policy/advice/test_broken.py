@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.build import Json, constraint, deployment, kind_of, spread
 from tests.policy.advice import realistic
-from tests.policy.advice.subjects import subject
+from tests.policy.advice.subjects import THREE, audit, check_rule, subject, workload
 from tests.policy.advice.test_advise_random import contexts
 from webhook.policy.advice.broken import (
     ALL_FIELDS,
@@ -21,11 +21,13 @@ from webhook.policy.advice.broken import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import AdviceFinding
 from webhook.policy.advice.rules import POLICY_RULES
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api import fielderrors
 from webhook.policy.api.rules import API_RULES, ApiViolation
 from webhook.policy.api.schema import UNKNOWN_FIELD, StrictFinding
 from webhook.policy.catalogue import CATALOGUE
+from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import Constraint
 from webhook.policy.paths import FieldPath
 
@@ -106,6 +108,7 @@ def test_a_misplaced_list_hides_it() -> None:
 
 
 BROKEN = BrokenFields(LIST, {1: frozenset({"maxSkew"})})
+BROKEN_ACTION = BrokenFields(LIST, {1: frozenset({"whenUnsatisfiable"})})
 HIDDEN = BrokenFields(LIST, {}, hides_list=True)
 SOFT = BrokenFields(LIST, {1: frozenset({"maxSkew"})}, soft=frozenset({1}))
 
@@ -114,9 +117,12 @@ MISLEADING = {
     "a rule that reads the field": (BROKEN, "TSC112", f"{LIST}[1].maxSkew", True),
     "a rule that reads another": (BROKEN, "TSC101", f"{LIST}[1].labelSelector", False),
     "a rule that reads only the domains": (BROKEN, "TSC120", f"{LIST}[1].topologyKey", False),
+    "a rule that reads only the key": (BROKEN_ACTION, "TSC103", f"{LIST}[1].topologyKey", False),
+    "a rule about volumes": (BROKEN_ACTION, "TSC108", f"{LIST}[1].whenUnsatisfiable", True),
     "a rule that is not in the table": (BROKEN, "TSC114", f"{LIST}[1].maxSkew", True),
     "another constraint": (BROKEN, "TSC112", f"{LIST}[0].maxSkew", False),
     "all hard constraints together": (BROKEN, "TSC106", f"{LIST}[0].maxSkew", True),
+    "two hard constraints that conflict": (BROKEN, "TSC119", f"{LIST}[0].matchLabelKeys", True),
     "a soft constraint beside the hard ones": (SOFT, "TSC106", f"{LIST}[0].maxSkew", False),
     "no constraint": (BROKEN, "TSC110", LIST, False),
     "another field of the object": (BROKEN, "TSC102", "metadata.annotations", False),
@@ -164,7 +170,7 @@ def test_values_that_no_scheduler_takes_become_neutral() -> None:
     assert neutralize(judged).constraints == (
         replace(
             wrong,
-            max_skew=1,
+            max_skew=2**31 - 1,
             min_domains=1,
             node_affinity_policy="Honor",
             node_taints_policy="Ignore",
@@ -175,8 +181,24 @@ def test_values_that_no_scheduler_takes_become_neutral() -> None:
     assert neutralize(sound) is sound
 
 
+def test_no_rule_supposes_a_smaller_skew_than_may_be_intended() -> None:
+    """Volumes keep 4 pods in 3 zones, which a maxSkew of 1 does not permit, and one of 2 does."""
+    late = StorageClass(name="late", provisioner="x", binding_mode="WaitForFirstConsumer")
+    claims = [{"spec": {"storageClassName": "late"}}]
+    context = audit(THREE, storage_classes=[late])
+
+    def find(skew: int) -> int:
+        written = workload(
+            spread(maxSkew=skew), kind=STATEFUL_SET, volumeClaimTemplates=claims, replicas=4
+        )
+        return len(check_rule("TSC108", neutralize(subject(written)), context))
+
+    assert [find(skew) for skew in (1, 2, 0, -1)] == [1, 0, 0, 0]
+
+
 ALTERNATIVES: dict[str, list[object]] = {
     "maxSkew": [1, 2, 6],
+    "whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway", "doNotSchedule", ""],
     "topologyKey": ["topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"],
     "minDomains": [None, 1, 2, 3],
     "nodeAffinityPolicy": [None, "Honor", "Ignore"],

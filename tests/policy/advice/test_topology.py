@@ -86,6 +86,11 @@ KEYS: dict[str, tuple[Subject, list[Node], str, str]] = {
         f'topologyKey "{ZONE}" is on 1 of 3 nodes: the others get none',
         f'topologyKey "{ZONE}" is on none of the 2 nodes that its pods can go to',
     ),
+    "not on all, and a misspelled action": (
+        judged(spread(whenUnsatisfiable="doNotSchedule")), UNZONED,
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none, or come last',
+        f'topologyKey "{ZONE}" is on 6 of 8 nodes: the others get none, or come last',
+    ),
     "not on all, but the pods bypass the scheduler": (
         judged(spread(), nodeName="a1"), UNZONED, "", ""
     ),
@@ -133,6 +138,36 @@ def test_no_key_is_suggested_that_another_entry_has() -> None:
         f"topologyKey: {ZONE}",
         "# label the nodes: kubectl label node NAME rack=VALUE",
     ]
+
+
+# actions of an entry without a known key, and of another with it -> what to write
+REPEATED = {
+    "the same misspelled action": (
+        "doNotSchedule", "doNotSchedule",
+        "# remove this entry: it repeats topologySpreadConstraints[1]",
+    ),
+    "a misspelled action": (
+        "doNotSchedule", "DoNotSchedule",
+        f"# correct whenUnsatisfiable first: topologySpreadConstraints[1] has topologyKey: {ZONE}",
+    ),
+    "a misspelled action of the other": (
+        "DoNotSchedule", "",
+        f"# correct whenUnsatisfiable first: topologySpreadConstraints[1] has topologyKey: {ZONE}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "other", "instead"), REPEATED.values(), ids=REPEATED.keys())
+def test_whether_a_key_is_repeated_depends_on_readable_actions(
+    own: str, other: str, instead: str
+) -> None:
+    advised = judged(
+        spread(topologyKey="zone", whenUnsatisfiable=own), spread(whenUnsatisfiable=other)
+    )
+
+    (violation,) = check_rule("TSC103", advised, admission())
+
+    assert violation.instead == instead
 
 
 def test_a_misspelled_key_is_no_label_for_nodes() -> None:

@@ -43,14 +43,14 @@ _SELECTION = frozenset({"labelSelector", "matchLabelKeys"})
 READ_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "TSC020": frozenset({"topologyKey"}),
-        "TSC021": _SELECTION,
+        "TSC021": frozenset({"labelSelector"}),
         "TSC101": frozenset({"labelSelector"}),
         "TSC102": _SELECTION,
-        "TSC103": frozenset({"topologyKey", "whenUnsatisfiable"}),
+        "TSC103": frozenset({"topologyKey"}),
         "TSC104": ALL_FIELDS - {"nodeAffinityPolicy", "nodeTaintsPolicy"},
         "TSC105": ALL_FIELDS - {"minDomains"},
         "TSC107": _SELECTION,
-        "TSC108": frozenset({"topologyKey", "whenUnsatisfiable"}),
+        "TSC108": ALL_FIELDS - {"maxSkew", "minDomains"},
         "TSC111": frozenset(),
         "TSC112": _SELECTION | {"maxSkew", "whenUnsatisfiable"},
         "TSC113": _SELECTION,
@@ -62,7 +62,9 @@ READ_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Rule -> the fields of a constraint that its advice depends on; all fields for the other rules."""
 
-JOINT_RULES = frozenset({"TSC106", "TSC109"})  # their advice depends on all hard constraints
+JOINT_RULES = frozenset(
+    {"TSC106", "TSC109", "TSC119"}
+)  # their advice depends on all hard constraints
 UNSPREAD_RULES = frozenset({"TSC110"})  # their advice supposes that nothing was written
 
 
@@ -144,7 +146,8 @@ def neutralize(subject: Subject) -> Subject:
     """
     Replace the values of constraints with which kube-scheduler cannot compute by neutral ones.
 
-    Rules that do not read such a field can judge the others.
+    Rules that do not read such a field can judge the others. The neutral maxSkew permits every
+    placement, so that no rule reports a pod that only a smaller one would keep Pending.
     """
     written = subject.pod.constraints
     neutral = tuple(map(_neutralize, written))
@@ -156,11 +159,12 @@ def _neutralize(constraint: Constraint) -> Constraint:
     affinity, taints = constraint.node_affinity_policy, constraint.node_taints_policy
     return replace(
         constraint,
-        max_skew=max(constraint.max_skew, 1),
+        max_skew=constraint.max_skew if constraint.max_skew > 0 else _LOOSEST_SKEW,
         min_domains=least if least is None else max(least, 1),
         node_affinity_policy=affinity if affinity in _POLICIES else HONOR,
         node_taints_policy=taints if taints in _POLICIES else IGNORE,
     )
 
 
+_LOOSEST_SKEW = 2**31 - 1  # of an int32
 _POLICIES = (None, *NODE_POLICIES)

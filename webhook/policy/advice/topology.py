@@ -5,7 +5,8 @@ At admission the facts come from indexes, which do not know single nodes. For a 
 certain nodes they are incomplete, so a rule is then silent where an audit may report a violation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -25,7 +26,7 @@ from webhook.policy.advice.nearestkey import KEY_CHARACTERS, WELL_KNOWN, nearest
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.facts import Facts
-from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, ZONE, Constraint
+from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
 from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.placement.nodes import Demands, tolerates_cordons
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -55,10 +56,15 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
 
 
 def _describe_partial_key(constraint: Constraint, carriers: int, nodes: int) -> tuple[str, str]:
-    hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-    others = "the others get none" if hard else "the others come last"
-    problem = f"is on {carriers} of {nodes} nodes: {others}"
+    effect = _EFFECTS.get(constraint.when_unsatisfiable, "get none, or come last")
+    problem = f"is on {carriers} of {nodes} nodes: the others {effect}"
     return problem, _suggest_labels("the other nodes", constraint.topology_key)
+
+
+_EFFECTS: Mapping[str, str] = MappingProxyType(
+    {DO_NOT_SCHEDULE: "get none", SCHEDULE_ANYWAY: "come last"}
+)
+"""Action of a constraint -> its effect on nodes without the key; either, if it is misspelled."""
 
 
 def _suggest_labels(which: str, key: str) -> str:
@@ -68,10 +74,9 @@ def _suggest_labels(which: str, key: str) -> str:
 def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[str, str]:
     key = subject.constraints[index].topology_key
     meant = nearest_key(key, facts.label_keys())
-    repeated = _find_repeated(meant or ZONE, index, subject)
-    if meant and repeated is not None:
-        instead = f"# remove this entry: it repeats topologySpreadConstraints[{repeated}]"
-        return f"is on no node; {meant} is", instead
+    repeated = _describe_repeated(meant or ZONE, index, subject)
+    if meant and repeated:
+        return f"is on no node; {meant} is", f"# {repeated}"
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
     well_known = nearest_key(key, WELL_KNOWN)
@@ -79,16 +84,32 @@ def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[s
         written = f"# write {member('topologyKey', well_known)}"
         labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
         return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
-    has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and repeated is None
+    has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and not repeated
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node, and is like none of their labels", instead
 
 
-def _find_repeated(key: str, index: int, subject: Subject) -> int | None:
-    """Find the entry that one would repeat with another topology key, which TSC004 denies."""
-    pair = key, subject.constraints[index].when_unsatisfiable
-    pairs = [(one.topology_key, one.when_unsatisfiable) for one in subject.constraints]
-    return pairs.index(pair) if pair in pairs else None
+def _describe_repeated(key: str, index: int, subject: Subject) -> str:
+    """
+    Describe what to do with an entry that repeats another one with another topology key.
+
+    TSC004 denies such an entry.
+
+    Returns:
+        Empty if it certainly repeats none.
+    """
+    own = subject.constraints[index].when_unsatisfiable
+    others = {
+        one.when_unsatisfiable: f"topologySpreadConstraints[{i}]"
+        for i, one in enumerate(subject.constraints)
+        if one.topology_key == key
+    }
+    if own in others:
+        return f"remove this entry: it repeats {others[own]}"
+    unclear = (name for action, name in others.items() if not {own, action} <= _EFFECTS.keys())
+    if name := next(unclear, ""):
+        return f"correct whenUnsatisfiable first: {name} has {member('topologyKey', key)}"
+    return ""
 
 
 def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
