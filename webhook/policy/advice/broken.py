@@ -62,9 +62,8 @@ READ_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Rule -> the fields of a constraint that its advice depends on; all fields for the other rules."""
 
-JOINT_RULES = frozenset(
-    {"TSC106", "TSC109", "TSC119"}
-)  # their advice depends on all hard constraints
+# Their advice depends on all hard constraints.
+JOINT_RULES = frozenset({"TSC106", "TSC109", "TSC119"})
 UNSPREAD_RULES = frozenset({"TSC110"})  # their advice supposes that nothing was written
 
 

@@ -42,11 +42,9 @@ def parse_exemptions(annotations: Mapping[str, str], not_exemptible: frozenset[s
         rule, equals, reason = (piece.strip() for piece in part.partition("="))
         problem = _find_problem(rule, reason if equals else "", reasons, not_exemptible)
         if problem:
-            text, instead = (
-                f"{quote_value(rule)} {problem}",
-                _suggest(rule, reasons, not_exemptible),
-            )
-            refused.append(AdviceFinding(REFUSED_EXEMPTION, FIELD, text, instead))
+            problem = f"{quote_value(rule)} {problem}"
+            instead = _suggest(rule, reasons, not_exemptible)
+            refused.append(AdviceFinding(REFUSED_EXEMPTION, FIELD, problem, instead))
         else:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(refused))
