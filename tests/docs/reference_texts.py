@@ -81,7 +81,9 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "Pending with it"
         ),
         "TSC105": RemedyText(
-            "`nodeTaintsPolicy: Honor`", "if the feature gate of this field is off"
+            "`nodeTaintsPolicy: Honor`; only on request also the number of domains as minDomains, "
+            "if fewer than minDomains are left",
+            "if the feature gate of this field is off",
         ),
         "TSC106": RemedyText(
             "the smallest maxSkew with which all pods that wait have a place in every order, or "
@@ -115,7 +117,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "if the pod has no such labels",
         ),
         "TSC116": RemedyText(
-            "`nodeAffinityPolicy: Honor`, and `nodeTaintsPolicy: Honor` if needed"
+            "`nodeAffinityPolicy: Honor`, and `nodeTaintsPolicy: Honor` if needed; only on request "
+            "also the number of domains as minDomains, if fewer than minDomains are left"
         ),
         "TSC117": RemedyText(
             "the label that the pods carry and that a misspelled key resembles, or that "

@@ -163,6 +163,17 @@ def test_closed_domains_may_begin_to_count_if_they_are_fixed_as_well() -> None:
     assert outcome.left == ()
 
 
+def test_closed_domains_must_not_begin_to_count_if_their_fix_is_on_request() -> None:
+    text = web(entry(topologyKey=HOSTNAME, labelSelector=WRONG, minDomains="4"))
+    nodes = [*of("a1", "b1", "c1"), *CONTROL_PLANE]
+
+    alone = fix(text, nodes)
+    both = fix(text, nodes, "TSC101", "TSC105")
+
+    assert "would cause TSC105" in reasons(alone.left)["TSC101"]
+    assert "in some order of placement" in reasons(both.left)["TSC101"]
+
+
 def test_changes_that_only_together_leave_a_replica_pending_are_not_made_together() -> None:
     wrong = [
         entry(topologyKey=ZONE, labelSelector=WRONG),

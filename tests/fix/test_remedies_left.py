@@ -7,6 +7,8 @@ from tests.fix.cases import LeftCase, assert_left, entry, lines, listed
 from tests.fix.fixed import UNEVEN, deployment, options, reasons, run_fix
 from webhook.policy.api.versions import Version
 
+TAINTED_ZONE = f"{NODES}spec: {{taints: [{{key: gpu, effect: NoSchedule}}]}}\n"
+
 LEFT = {
     "TSC002": LeftCase("TSC002", listed(entry(topologyKey='""')), "only the author knows"),
     "TSC003: neither word": LeftCase(
@@ -89,6 +91,22 @@ LEFT = {
         "--rules TSC104 applies it",
         cluster=NODES.rpartition("---")[0],  # two zones for three replicas
         named=False,
+    ),
+    "TSC105: fewer domains than minDomains would be left": LeftCase(
+        "TSC105",
+        listed(entry(topologyKey="topology.kubernetes.io/zone", minDomains="3")),
+        "--rules TSC105 applies it",
+        cluster=TAINTED_ZONE,
+        named=False,
+    ),
+    "TSC105: fewer domains, beside a constraint that the API refuses": LeftCase(
+        "TSC105",
+        listed(
+            entry(topologyKey="topology.kubernetes.io/zone", minDomains="3"),
+            entry(topologyKey="b", maxSkew="0"),
+        ),
+        "first correct what the API refuses",
+        cluster=TAINTED_ZONE,
     ),
     "TSC107: pods of another workload count as well": LeftCase(
         "TSC107",

@@ -264,6 +264,30 @@ FIXED = {
         """,
         cluster=POOLS,
     ),
+    "TSC116: fewer zones than minDomains are left": FixCase(
+        "TSC116",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          nodeAffinityPolicy: Ignore
+        nodeSelector: {pool: batch}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          nodeAffinityPolicy: Honor
+        nodeSelector: {pool: batch}
+        """,
+        cluster=POOLS,
+    ),
     "TSC117: a misspelled key, one of nothing, and only one of nothing": FixCase(
         "TSC117",
         """

@@ -20,7 +20,7 @@ from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
-from webhook.fix.harm import find_lost_place, find_worse
+from webhook.fix.harm import find_lost_place, find_worse, lowers_min_domains
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
@@ -220,6 +220,8 @@ class Evaluation:
     def _is_fixed(self, finding: AuditFinding) -> bool:
         """Whether the same run fixes a finding."""
         has_fix = not finding.instead.startswith("#")
+        if lowers_min_domains(finding):
+            has_fix = has_fix and finding.rule in self._options.requested
         return has_fix and self._options.selects(finding) and self._options.fixes(finding)
 
     def _find_lost_place(

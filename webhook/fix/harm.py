@@ -30,6 +30,11 @@ NOT_SHOWN = FixObstacle(
 )
 
 
+def lowers_min_domains(finding: AuditFinding) -> bool:
+    """Whether the advice about a closed domain makes a constraint weaker, by its minDomains."""
+    return finding.rule in CLOSED_RULES and "minDomains" in finding.instead
+
+
 def find_worse(
     before: Sequence[AuditFinding],
     after: Sequence[AuditFinding],

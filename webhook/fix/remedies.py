@@ -25,6 +25,7 @@ from webhook.fix.changes import (
     find_differences,
 )
 from webhook.fix.finding import ABSENT, FindingContext
+from webhook.fix.harm import lowers_min_domains
 from webhook.manifests.yaml import load
 from webhook.policy.advice.counting import known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
@@ -220,9 +221,10 @@ def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
     solution = remedy.find(context)
     if isinstance(solution, FixObstacle):
         return solution
-    if remedy.on_request and rule not in named:
+    on_request = remedy.on_request or lowers_min_domains(context.finding)
+    if on_request and rule not in named:
         return FixObstacle(ON_REQUEST.format(rule=rule))
-    if remedy.on_request and context.is_refused:
+    if on_request and context.is_refused:
         return API_FIRST  # what is right depends on all constraints of the object
     return tuple(_smallest(context, solution)) or FixObstacle("the value is already there")
 

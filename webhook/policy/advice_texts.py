@@ -66,7 +66,8 @@ ADVICE_ENTRIES = (
         "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
         "stays Pending. It does not matter whether the nodes are cordoned as well. If all replicas "
         "have a place, also during a rollout, the rule is satisfied.",
-        "write `nodeTaintsPolicy: Honor`, so that these nodes do not count",
+        "write `nodeTaintsPolicy: Honor`, so that these nodes do not count; if fewer domains than "
+        "minDomains are left then, also lower minDomains to their number, or tolerate the taints",
         action=Action.WARN,
     ),
     advice_entry(
@@ -192,7 +193,8 @@ ADVICE_ENTRIES = (
         "also during a rollout, the rule is satisfied. Each pod of a DaemonSet can go to one node "
         "only: a domain then takes maxSkew pods more than the one with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
-        "count",
+        "count; if fewer domains than minDomains are left then, also lower minDomains to their "
+        "number",
         action=Action.WARN,
         since=_1_25,
     ),

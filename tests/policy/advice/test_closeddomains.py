@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import pytest
@@ -14,19 +15,24 @@ from tests.policy.advice.subjects import (
     judged,
     node,
     required,
+    subject,
+    workload,
     zones,
 )
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
+    describe_few,
     find_closed,
     find_tainted,
     honor_policies,
     name_requirements,
+    open_domains,
     selects_nodes,
     suggest_policies,
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import hard_constraints
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HONOR, HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import Demands, Toleration
 
@@ -144,6 +150,39 @@ def test_policies_are_suggested_at_the_field_of_the_first() -> None:
 
     assert field == "spec.template.spec.topologySpreadConstraints[0].nodeAffinityPolicy"
     assert instead == "nodeAffinityPolicy: Honor\nnodeTaintsPolicy: Honor"
+
+
+# what is known of the closed domains, minDomains -> what is written
+FEW: dict[str, tuple[ClosedDomains, int | None, str]] = {
+    "enough": (TAINTED, 2, "nodeTaintsPolicy: Honor"),
+    "without minDomains": (TAINTED, None, "nodeTaintsPolicy: Honor"),
+    "fewer than minDomains": (TAINTED, 3, "nodeTaintsPolicy: Honor\nminDomains: 2"),
+    "a bound": (
+        dataclasses.replace(TAINTED, values=()), 3,
+        ("# write nodeTaintsPolicy: Honor, and as minDomains the number of domains that its pods "
+         "can go to, 2 at most"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "least", "written"), FEW.values(), ids=FEW)
+def test_min_domains_are_at_most_the_domains_that_remain(
+    known: ClosedDomains, least: int | None, written: str
+) -> None:
+    known = dataclasses.replace(known, reached=2)
+    advised = deployed(spread(minDomains=least))
+
+    assert suggest_policies(advised, 0, known)[1] == written
+    lowered = least if least is None else 2
+    opened = open_domains(advised.constraints[0], known)
+    assert (opened.node_taints_policy, opened.min_domains) == (HONOR, lowered)
+
+
+def test_few_domains_are_enough_for_a_daemon_set() -> None:
+    advised = subject(workload(spread(minDomains=3), kind=DAEMON_SET))
+
+    assert describe_few(deployed(spread(minDomains=3)), 0, TAINTED)
+    assert not describe_few(advised, 0, TAINTED)
 
 
 def test_tainted_domains_by_an_index() -> None:

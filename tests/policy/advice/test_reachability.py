@@ -201,6 +201,60 @@ def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
     assert violation.instead.startswith("# leave these nodes out by required node affinity")
 
 
+MANY = spread(minDomains=3)
+FEW = "; minDomains is 3, more than the 2 domains without them"
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_a_closed_domain_may_leave_fewer_than_min_domains(make: Any) -> None:
+    (violation,) = check_rule("TSC105", judged(MANY), make(TAINTED_C))
+
+    assert violation.problem.endswith(f", the others stay Pending{FEW}")
+    assert violation.instead == "nodeTaintsPolicy: Honor\nminDomains: 2"
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+def test_as_many_domains_as_min_domains_may_be_left(make: Any) -> None:
+    (violation,) = check_rule("TSC105", judged(spread(minDomains=2)), make(TAINTED_C))
+
+    assert violation.problem.endswith(", the others stay Pending")
+    assert violation.instead == "nodeTaintsPolicy: Honor"
+
+
+def test_without_node_policies_min_domains_has_to_be_lowered_too() -> None:
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+
+    (violation,) = check_rule("TSC105", judged(MANY), audit(TAINTED_C, config=off))
+
+    assert violation.instead == (
+        "# leave these nodes out by required node affinity and write minDomains: 2, or tolerate "
+        "gpu=a100:NoSchedule"
+    )
+
+
+def test_affinity_may_leave_fewer_than_min_domains() -> None:
+    advised = judged(spread(minDomains=3, nodeAffinityPolicy="Ignore"), **WEB_POOL)
+
+    (violation,) = check_rule("TSC116", advised, audit(POOLS))
+
+    assert violation.problem.endswith(f", the others stay Pending{FEW}")
+    assert violation.instead == "nodeAffinityPolicy: Honor\nminDomains: 2"
+
+
+def test_admission_knows_a_bound_of_the_domains_that_affinity_leaves() -> None:
+    advised = judged(
+        spread(minDomains=3, nodeAffinityPolicy="Ignore"),
+        **required([among("zone-a", "zone-b")]),
+    )
+
+    (violation,) = check_rule("TSC116", advised, admission(THREE))
+
+    assert violation.instead == (
+        "# write nodeAffinityPolicy: Honor, and as minDomains the number of domains that its pods "
+        "can go to, 2 at most"
+    )
+
+
 HONORING = ["nodeAffinityPolicy: Honor"]
 BOTH = ["nodeAffinityPolicy: Honor\nnodeTaintsPolicy: Honor"]
 POOLS = [
@@ -339,7 +393,10 @@ TWO_NODES = (
 ONE_RUNS = {
     "by affinity": (judged(IGNORING, **IN_A), THREE, "TSC116"),
     "by taints": (judged(spread()), [*zones("a1"), node("c1", "zone-c", GPU)], "TSC105"),
-}
+    "by taints, with minDomains": (
+        judged(spread(minDomains=2)), [*zones("a1"), node("c1", "zone-c", GPU)], "TSC105"
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("advised", "nodes", "rule"), ONE_RUNS.values(), ids=ONE_RUNS.keys())

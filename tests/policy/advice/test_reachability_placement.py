@@ -8,6 +8,8 @@ import dataclasses
 from collections.abc import Sequence
 from random import Random
 
+import msgspec
+import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -25,10 +27,11 @@ from tests.policy.advice.subjects import (
     required,
 )
 from tests.policy.placement.clusters import reject_others
+from webhook.policy.advice.advise import advise
 from webhook.policy.advice.closeddomains import honor_policies
-from webhook.policy.advice.context import ClusterState, resolve_valid
+from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.counting import next_pod
-from webhook.policy.advice.findings import RuleViolation
+from webhook.policy.advice.findings import AdviceFinding, RuleViolation
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
 from webhook.policy.placement.census import Census
@@ -239,3 +242,59 @@ def test_the_next_pod_has_no_node_by_placement(
                 for one in check_rule(rule, advised, context)
             ]
             assert index in closed_by_reference(advised, advised.constraints, nodes)
+
+
+PENDING = ("TSC104", "TSC105", "TSC106", "TSC116")
+
+
+@st.composite
+def some_places(draw: st.DrawFn) -> tuple[Subject, AdviceContext]:
+    """Draw a subject with minDomains or without, and a cluster in which some of its pods run."""
+    written = [
+        {**one, "minDomains": least}
+        if one["whenUnsatisfiable"] == "DoNotSchedule"
+        and (least := draw(st.sampled_from([0, 2, 3, 4])))
+        else one
+        for one in draw(some_constraints())
+    ]
+    # Other nodes count once a constraint is soft, and what a cordon causes ends with it.
+    nodes = [
+        one for one in draw(some_nodes()) if one.labels.keys() >= {*KEYS} and not one.unschedulable
+    ]
+    census = Census()
+    advised = deployed(
+        *written, replicas=draw(st.integers(1, 9)), template_spec=draw(some_requirements())
+    )
+    for number in draw(st.lists(st.integers(0, 6), max_size=9)):
+        census.add(NAMESPACE, advised.labels, f"n{number}")
+    cluster = ClusterState(nodes, census, Census())
+    return advised, dataclasses.replace(audit(nodes), cluster=cluster)
+
+
+def obey(advised: Subject, violation: AdviceFinding) -> Subject:
+    """Write what a violation suggests."""
+    index = int(violation.field.partition("[")[2].partition("]")[0])
+    written = msgspec.to_builtins(advised.constraints[index])
+    written |= yaml.safe_load(violation.instead)
+    constraints = list(advised.constraints)
+    constraints[index] = msgspec.convert(written, Constraint)
+    return advised.with_constraints(tuple(constraints))
+
+
+def count_pending(advised: Subject, context: AdviceContext) -> int:
+    """Count the findings about Pending pods, of which those with the same cause are one."""
+    advice = advise(advised, context)
+    return sum(one.rule in PENDING for one in (*advice.warned, *advice.audited))
+
+
+@settings(max_examples=500)
+@given(some_places())
+def test_a_suggestion_leaves_no_other_finding_in_its_stead(
+    place: tuple[Subject, AdviceContext],
+) -> None:
+    advised, context = place
+    advice = advise(advised, context)
+    for finding in (*advice.warned, *advice.audited):
+        if finding.rule in PENDING and not finding.instead.startswith("#"):
+            changed = obey(advised, finding)
+            assert count_pending(changed, context) < count_pending(advised, context)

@@ -3,7 +3,9 @@ Closed domains: they count for a hard constraint, although the pod cannot go to 
 
 ``find_closed`` is the entry point. A closed domain stays empty, so the global minimum stays 0. A
 constraint leaves such domains out by its node inclusion policies, of which ``find_closed`` names
-the fewest that do. At admission the facts come from indexes, which do not know single nodes.
+the fewest that do. If those that remain are fewer than minDomains, the global minimum is still 0:
+then minDomains has to be lowered, too. At admission the facts come from indexes, which do not know
+single nodes.
 
 Source: kube-scheduler plugins/podtopologyspread/filtering.go ``calPreFilterState``.
 """
@@ -16,7 +18,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
@@ -30,6 +32,8 @@ from webhook.policy.placement.nodes import (
 )
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
+
+_MIN_DOMAINS = "minDomains"
 
 _POLICY_CHOICES = ((TAINTS_POLICY,), (AFFINITY_POLICY,), (AFFINITY_POLICY, TAINTS_POLICY))
 """Policies to set to Honor, the fewest first; that of taints first, since its default is Ignore."""
@@ -92,10 +96,46 @@ def honor_policies(constraint: Constraint, policies: Iterable[str]) -> Constrain
     return constraint
 
 
+def open_domains(constraint: Constraint, closed: ClosedDomains) -> Constraint:
+    """Return the constraint with the values that ``suggest_policies`` suggests."""
+    honoring = honor_policies(constraint, closed.policies)
+    return (
+        replace(honoring, min_domains=closed.reached)
+        if _leaves_few(constraint, closed)
+        else honoring
+    )
+
+
 def suggest_policies(subject: Subject, index: int, closed: ClosedDomains) -> tuple[str, str]:
     """Return the field to change, and what to write; the same for every rule with this cause."""
+    field = subject.field(index, closed.policies[0])
     lines = [member(policy, HONOR) for policy in closed.policies]
-    return subject.field(index, closed.policies[0]), "\n".join(lines)
+    if describe_few(subject, index, closed):
+        if not closed.values:  # the number of domains is a bound
+            return field, (
+                f"# write {' and '.join(lines)}, and as minDomains the number of domains that its "
+                f"pods can go to, {closed.reached} at most"
+            )
+        lines.append(member(_MIN_DOMAINS, closed.reached))
+    return field, "\n".join(lines)
+
+
+def describe_few(subject: Subject, index: int, closed: ClosedDomains) -> str:
+    """
+    Describe that fewer domains than minDomains remain, as the end of a sentence.
+
+    Returns:
+        Empty if they are enough, and for a DaemonSet, whose pods can go to one node each.
+    """
+    constraint = subject.constraints[index]
+    if subject.is_daemon or not _leaves_few(constraint, closed):
+        return ""
+    remaining = count_of(closed.reached, "domain")
+    return f"; {_MIN_DOMAINS} is {constraint.min_domains}, more than the {remaining} without them"
+
+
+def _leaves_few(constraint: Constraint, closed: ClosedDomains) -> bool:
+    return (constraint.min_domains or 0) > closed.reached
 
 
 def _find_in_cluster(

@@ -17,6 +17,7 @@ from webhook.policy.advice.closeddomains import (
     find_taints,
     honor_policies,
     name_requirements,
+    open_domains,
     suggest_policies,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
@@ -236,10 +237,7 @@ def _is_placed(
     subject: Subject, chosen: Iterable[tuple[int, ClosedDomains]], context: AdviceContext
 ) -> bool:
     """Whether the next pod has a node once closed domains of some constraints do not count."""
-    changed = {
-        index: honor_policies(subject.constraints[index], closed.policies)
-        for index, closed in chosen
-    }
+    changed = {index: open_domains(subject.constraints[index], closed) for index, closed in chosen}
     return _accepts_with(subject, changed, context)
 
 

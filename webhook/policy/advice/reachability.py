@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
 from webhook.policy.advice.closeddomains import (
     ClosedDomains,
+    describe_few,
     find_closed,
     name_requirements,
     suggest_policies,
@@ -54,13 +55,14 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         limit = name_limit(subject, spread.constraint, most)
         field, instead = suggest_policies(subject, spread.index, closed)
         if Gate.NODE_INCLUSION_POLICY not in context.gates:
-            instead = f"# leave these nodes out by required node affinity, or tolerate {taints}"
+            instead = _suggest_without_policies(subject, spread, closed)
         yield RuleViolation(
             field,
             f"nodes with taints that its pods do not tolerate ({taints}) form {domains} of "
             f"{quote_value(spread.topology_key)} ({join_names(closed.values, closed.number)}), "
             f"{counted}: every other domain takes {limit} at most"
-            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
+            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}"
+            f"{describe_few(subject, spread.index, closed)}",
             instead,
             f"tainted nodes form {domains} ({clip(closed.values[0], 30)}), {counted}",
         )
@@ -91,10 +93,23 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
             f"{closed.reached} of {count_of(closed.reached + closed.number, 'domain')} of "
             f"{quote_value(spread.topology_key)}; {counts} the others{named}, "
             f"{state}domain takes more than {limit}"
-            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}",
+            f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}"
+            f"{describe_few(subject, spread.index, closed)}",
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",
         )
+
+
+def _suggest_without_policies(
+    subject: Subject, spread: SpreadConstraint, closed: ClosedDomains
+) -> str:
+    """Suggest what has the effect of honoring taints where the API has no field for it."""
+    few = describe_few(subject, spread.index, closed)
+    lowered = f" and write {member('minDomains', closed.reached)}" if few else ""
+    return (
+        f"# leave these nodes out by required node affinity{lowered}, or tolerate "
+        f"{join_names(closed.taints)}"
+    )
 
 
 def _report_pending(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
