@@ -1,11 +1,12 @@
 """What a change makes worse."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.build import spread
 from tests.policy.advice.subjects import GPU, audit, deployed, node, zones
 from webhook.audit.report import AuditFinding, AuditSeverity
-from webhook.fix.harm import NOT_SHOWN, find_lost_place, find_worse
+from webhook.fix.harm import NOT_SHOWN, find_lost_place, find_worse, lowers_min_domains
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME
 
@@ -43,6 +44,14 @@ def test_findings_that_a_change_must_not_cause(
     assert (found.reason if found else "") == (
         f"the proposed value would cause {rule}: some pods stay Pending" if rule else ""
     )
+
+
+def test_advice_about_a_closed_domain_may_lower_min_domains() -> None:
+    lowered = "nodeTaintsPolicy: Honor\nminDomains: 2"
+
+    assert lowers_min_domains(replace(finding("TSC105"), instead=lowered))
+    assert not lowers_min_domains(finding("TSC105"))
+    assert not lowers_min_domains(replace(finding("TSC104"), instead="minDomains: 2"))
 
 
 def finding(rule: str) -> AuditFinding:
