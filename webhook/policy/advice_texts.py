@@ -224,10 +224,11 @@ ADVICE_ENTRIES = (
         "kube-scheduler looks at the constraint when it places a pod; the ReplicaSet controller "
         "does not when it removes one. After a HorizontalPodAutoscaler or a ScaledObject scales "
         "down, most of the remaining pods can be in one domain, and are lost together if it fails. "
-        "The rule computes the largest possible skew, from the most replicas, spread evenly over "
-        "the domains of the cluster. Without a cluster, it supposes three domains, and skips "
-        "`kubernetes.io/hostname`. It is satisfied if the autoscaler never scales down, by "
-        "`selectPolicy: Disabled`.",
+        "The rule computes the largest possible skew, from the most replicas that all hard "
+        "constraints together give a place in every order, spread evenly over the domains of the "
+        "cluster; where their number is not known, it is silent. Without a cluster, it supposes "
+        "three domains, and skips `kubernetes.io/hostname`. It is satisfied if the autoscaler "
+        "never scales down, by `selectPolicy: Disabled`.",
         "set `scaleDown: KeepSpread` in the profile that applies to the pods",
     ),
     advice_entry(

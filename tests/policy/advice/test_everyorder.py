@@ -263,6 +263,7 @@ def test_orders_are_those_of_placement(
     assert (orders is None) is (max(placed) == 0)
     if orders is not None:
         assert orders.all_fit() is (placed == {replicas})
+        assert orders.count_placed() == min(placed)
 
 
 @settings(max_examples=200)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.build import NAMESPACE, Json, policy, profile, spread
 from tests.policy.advice.subjects import (
+    BOUND,
     GPU,
     ONE_ZONE,
     ROLLOUT,
@@ -57,9 +58,37 @@ def test_a_scale_down_that_can_break_a_hard_constraint() -> None:
 
 
 def test_tainted_domains_have_no_pods_to_remove() -> None:
-    (violation,) = check_rule("TSC118", scaled(spread()), audit(TAINTED_C))
+    (violation,) = check_rule("TSC118", scaled(spread(nodeTaintsPolicy="Honor")), audit(TAINTED_C))
 
     assert "the skew can become 6, maxSkew is 1" in violation.problem
+
+
+WORKERS = [*zones("a1", "a2", "b1", "b2", "c1"), node("cp1", "zone-a", GPU)]
+"""Five nodes in three zones, and one that pods cannot go to."""
+
+
+def test_only_pods_that_all_hard_constraints_let_run_are_removed() -> None:
+    both = spread(), spread(topologyKey=HOSTNAME)
+    skews = {
+        violation.field: violation.problem.rpartition(", maxSkew")[0][-1]
+        for violation in check_rule(
+            "TSC118", scaled(*both, scaling=ReplicaRange(3, 9, HPA)), audit(WORKERS)
+        )
+    }
+
+    assert skews == {"spec.template.spec.topologySpreadConstraints[0]": "2"}
+
+
+def test_a_range_is_named_with_the_pods_that_run() -> None:
+    both = spread(), spread(topologyKey=HOSTNAME)
+
+    (violation,) = check_rule(
+        "TSC118", scaled(*both, scaling=ReplicaRange(3, 9, HPA)), audit(WORKERS)
+    )
+
+    assert "scales from 9 down to 3 replicas, of which 5 have a place in every order, and" in (
+        violation.problem
+    )
 
 
 SILENT: dict[str, tuple[Subject, list[Node]]] = {
@@ -75,8 +104,13 @@ SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "no constraint": (scaled(), THREE),
     "one domain": (scaled(spread()), ONE_ZONE),
     "one domain that its pods can go to": (
-        scaled(spread()), [*ONE_ZONE, node("c1", "zone-c", GPU)]
+        scaled(spread(nodeTaintsPolicy="Honor")), [*ONE_ZONE, node("c1", "zone-c", GPU)]
     ),
+    "a closed domain, for which few pods run": (scaled(spread()), TAINTED_C),
+    "no more pods than the least replicas run": (
+        scaled(spread(), spread(topologyKey=HOSTNAME), scaling=ReplicaRange(5, 12, HPA)), WORKERS
+    ),
+    "pods that are written for one node": (scaled(spread(), template_spec=BOUND), THREE),
     "fewer domains than minDomains": (scaled(spread(minDomains=5)), THREE),
     "a node for each pod": (
         scaled(spread(topologyKey=HOSTNAME), scaling=ReplicaRange(1, 6, HPA)), THREE
@@ -95,6 +129,14 @@ def test_there_is_no_false_alarm(judged: Subject, nodes: list[Node]) -> None:
 
 def test_other_workloads_that_count_are_no_finding() -> None:
     assert not fires(scaled(spread()), members={"Deployment/cache": {"app": "web"}})
+
+
+def test_how_many_run_beside_other_workloads_is_unknown() -> None:
+    team = spread(topologyKey=HOSTNAME, labelSelector={"matchLabels": {"team": "x"}})
+    advised = scaled(spread(), team, labels={"app": "web", "team": "x"})
+
+    assert fires(advised)
+    assert not fires(advised, members={"Deployment/cache": {"app": "cache", "team": "x"}})
 
 
 def test_a_usual_number_of_domains_is_supposed_without_nodes() -> None:

@@ -10,6 +10,7 @@ constraint may leave Pending.
 """
 
 import dataclasses
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -124,6 +125,16 @@ class ReplicaOrders:
                 limits = limit_nested(outer, inner, nesting)
                 return find_first_pending(replicas, nesting.shapes, *limits) is None
         return self._search(binding, replicas)
+
+    def count_placed(self) -> int:
+        """Count the replicas that are shown to have a place in every order; 0 if unknown."""
+
+        def leave_pending(replicas: int) -> bool:
+            fewer = replace(self.subject, replicas=replicas, scaling=None, recreates=True)
+            return not dataclasses.replace(self, subject=fewer).all_fit()
+
+        numbers = range(1, (self.subject.most_replicas or 0) + 1)
+        return bisect_left(numbers, 1, key=leave_pending)
 
     def _binds(self, spread: SpreadConstraint) -> bool:
         return spread.max_skew < (count_together(spread.constraint, self.subject) or 0)

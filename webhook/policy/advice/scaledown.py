@@ -9,6 +9,8 @@ what can happen counts.
 from collections.abc import Iterator
 from math import ceil
 
+from msgspec.structs import replace
+
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     counts_itself,
@@ -17,6 +19,7 @@ from webhook.policy.advice.counting import (
     next_pod,
     other_workloads,
 )
+from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
@@ -38,6 +41,7 @@ def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[
     """
     TSC118: removing pods without regard to the spread can break a hard constraint.
 
+    Only pods that run make a domain full: those that have a place in every order of placement.
     Pods with a deletion cost are skipped, since their author orders them, and so are selectors that
     count other workloads, which are not scaled at the same time.
     """
@@ -52,9 +56,12 @@ def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[
         if other_workloads(subject, selectors[spread.index], cluster):
             continue
         domains = _count_domains(spread, subject, context)
-        skew = find_worst_skew(scaling, domains) if domains >= spread.min_domains else 0
+        if domains < spread.min_domains or find_worst_skew(scaling, domains) <= spread.max_skew:
+            continue
+        placed = _count_placed(subject, scaling, context)
+        skew = find_worst_skew(replace(scaling, most=placed), domains)
         if skew > spread.max_skew:
-            yield _describe(subject, spread, scaling, skew)
+            yield _describe(subject, spread, placed, skew)
 
 
 def find_worst_skew(scaling: ReplicaRange, domains: int) -> int:
@@ -107,13 +114,23 @@ def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceCo
     return max((len(tally.domains.sizes.keys() & reached) for tally in found), default=0)
 
 
-def _describe(
-    subject: Subject, spread: SpreadConstraint, scaling: ReplicaRange, skew: int
-) -> RuleViolation:
+def _count_placed(subject: Subject, scaling: ReplicaRange, context: AdviceContext) -> int:
+    """Count the most replicas that run: those that all hard constraints together give a place."""
+    cluster = context.cluster
+    if cluster is None or not cluster.topology.nodes:
+        return scaling.most
+    orders = read_orders(subject, context, whatever_state=True)
+    return orders.count_placed() if orders else 0
+
+
+def _describe(subject: Subject, spread: SpreadConstraint, placed: int, skew: int) -> RuleViolation:
+    scaling = subject.scaling
+    assert scaling is not None, "the rule is about autoscalers"
+    most = "" if placed == scaling.most else f", of which {placed} have a place in every order"
     return RuleViolation(
         subject.field(spread.index),
-        f"{scaling.source} scales from {scaling.most} down to {scaling.least} replicas, and the "
-        f"controller removes pods without regard to the spread: over "
+        f"{scaling.source} scales from {scaling.most} down to {scaling.least} replicas{most}, and "
+        f"the controller removes pods without regard to the spread: over "
         f"{quote_value(spread.topology_key)} the skew can become {skew}, maxSkew is "
         f"{spread.max_skew}",
         "# in the profile of these pods: scaleDown: KeepSpread",
