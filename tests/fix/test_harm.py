@@ -3,10 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import spread
-from tests.policy.advice.subjects import GPU, audit, deployed, node, zones
+from tests.build import pod, spread
+from tests.policy.advice.subjects import GPU, audit, deployed, node, subject, zones
 from webhook.audit.report import AuditFinding, AuditSeverity
-from webhook.fix.harm import NOT_SHOWN, find_lost_place, find_worse, lowers_min_domains
+from webhook.fix.harm import (
+    NOT_SHOWN,
+    UNKNOWN_NUMBER,
+    find_lost_place,
+    find_worse,
+    lowers_min_domains,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME
 
@@ -76,9 +82,7 @@ LOST: dict[str, tuple[Subject, Subject, bool]] = {
     "one constraint less": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES), False),
     "no change": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False),
     "fewer replicas": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=5), False),
-    "a number of replicas that becomes unknown": (
-        deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=None), True
-    ),
+    "a Pod": (subject(pod(ZONES)), subject(pod(ZONES, TWO_ON_A_NODE)), False),
     "one replica": (deployed(ZONES, replicas=1), deployed(ZONES, TWO_ON_A_NODE), False),
 }  # fmt: skip
 
@@ -86,6 +90,13 @@ LOST: dict[str, tuple[Subject, Subject, bool]] = {
 @pytest.mark.parametrize(("before", "after", "lost"), LOST.values(), ids=LOST.keys())
 def test_replicas_that_may_lose_their_place(before: Subject, after: Subject, lost: bool) -> None:
     assert find_lost_place(before, after, audit(UNEVEN)) == (NOT_SHOWN if lost else None)
+
+
+def test_an_unknown_number_of_replicas_is_the_reason() -> None:
+    before = deployed(ZONES, replicas=None)
+    after = deployed(ZONES, TWO_ON_A_NODE, replicas=None)
+
+    assert find_lost_place(before, after, audit(UNEVEN)) == UNKNOWN_NUMBER
 
 
 def test_closed_domains_are_no_lost_place() -> None:

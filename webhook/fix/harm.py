@@ -30,6 +30,13 @@ NOT_SHOWN = FixObstacle(
 )
 
 
+UNKNOWN_NUMBER = FixObstacle(
+    "the number of replicas is not written, so that any number may run, and it is not shown that "
+    "all would have a place: write replicas, or add "
+    "the HorizontalPodAutoscaler to the files or facts"
+)
+
+
 def lowers_min_domains(finding: AuditFinding) -> bool:
     """Whether the advice about a closed domain makes a constraint weaker, by its minDomains."""
     return finding.rule in CLOSED_RULES and "minDomains" in finding.instead
@@ -73,4 +80,6 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
             read_orders(subject, grounds, leaves_out_closed=True) for subject in (before, after)
         )
     )
-    return NOT_SHOWN if fit_before and not fit_after else None
+    if not fit_before or fit_after:
+        return None
+    return UNKNOWN_NUMBER if after.most_replicas is None else NOT_SHOWN

@@ -12,7 +12,9 @@ from webhook.policy.advice.capacity import (
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, JOB, STATEFUL_SET
+from webhook.policy.model import ObjectMeta, OwnerReference
 
+OWNER = OwnerReference("example.io/v1", "Fleet", "web", controller=True)
 HASHED = spread(matchLabelKeys=["pod-template-hash"])
 INDEXED = spread(matchLabelKeys=["batch.kubernetes.io/job-completion-index"])
 SCALED = replace(deployed(spread()), scaling=ReplicaRange(2, 9, "ScaledObject/web"))
@@ -44,7 +46,11 @@ WAITING: dict[str, tuple[Subject, int, str]] = {
     "pods that count only themselves": (
         subject(workload(INDEXED, kind=JOB, parallelism=6, completionMode="Indexed")), 1, ""
     ),
-    "an unknown number of replicas": (subject(pod(spread())), 99, "any more"),
+    "an unknown number of replicas": (deployed(spread(), replicas=None), 99, "any more"),
+    "a Pod": (subject(pod(spread())), 1, ""),
+    "a Pod of a controller": (
+        subject(pod(spread()), metadata=ObjectMeta(owner_references=(OWNER,))), 99, "any more"
+    ),
 }  # fmt: skip
 
 

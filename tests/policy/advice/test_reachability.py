@@ -102,6 +102,7 @@ SHUT: dict[str, tuple[Subject, list[Node], bool, bool]] = {
     ),
     "every domain": (judged(spread()), [node("c1", "zone-c", GPU)], False, False),
     "no nodes": (judged(spread()), [], False, False),
+    "a Pod": (subject(pod(spread())), TAINTED_C, False, False),
     "a DaemonSet": (subject(workload(HOST, kind=DAEMON_SET)), MIXED_C, False, False),
     "one replica": (deployed(HOST, replicas=1), MIXED_C, False, False),
     "a place for every replica": (deployed(HASHED, replicas=2), TAINTED_C, False, False),
@@ -196,7 +197,7 @@ def test_the_domain_and_the_taint_are_named(make: Any) -> None:
 def test_without_node_policies_the_nodes_have_to_be_left_out() -> None:
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
 
-    (violation,) = check_rule("TSC105", subject(pod(spread())), admission(TAINTED_C, config=off))
+    (violation,) = check_rule("TSC105", judged(spread()), admission(TAINTED_C, config=off))
 
     assert violation.instead.startswith("# leave these nodes out by required node affinity")
 

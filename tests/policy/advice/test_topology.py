@@ -289,7 +289,7 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
     ),
     "pods that are written for one node": (judged(least(4), **BOUND), THREE, None, None),
     "a Pod that has its node": (subject(pod(least(4), **BOUND)), THREE, None, None),
-    "a Pod that has none yet": (subject(pod(least(4))), THREE, 3, 3),
+    "a Pod that has none yet": (subject(pod(least(4))), THREE, None, None),
     "a cluster of one zone": (judged(least(2)), ONE_ZONE, 1, 1),
     "a place for each pod of each Job of a JobSet": (
         job_set(JOB_NAME, minDomains=4), THREE, None, None

@@ -9,7 +9,7 @@ from webhook.policy.advice.countedgroups import count_together, counts_apart, co
 from webhook.policy.advice.fields import counts_revisions_together
 from webhook.policy.advice.findings import count_of
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import JOB_SET
+from webhook.policy.kinds import JOB_SET, POD
 from webhook.policy.model import Constraint
 
 
@@ -25,7 +25,7 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     """
     if counts_only_itself(constraint, subject):
         return ""  # every pod counts only itself
-    replicas = count_together(constraint, subject)
+    replicas = 1 if is_single_pod(subject) else count_together(constraint, subject)
     if replicas is None:
         return "any more"
     if replicas > places:
@@ -33,6 +33,11 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
     if replicas == places and subject.surges and counts_revisions_together(constraint, subject):
         return "and the additional pods of a rollout"
     return ""
+
+
+def is_single_pod(subject: Subject) -> bool:
+    """Whether a subject is a Pod that no controller created; other pods may be spread with it."""
+    return subject.kind == POD and not subject.controlled
 
 
 def name_limit(subject: Subject, constraint: Constraint, pods: int) -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from webhook.policy.advice.capacity import name_waiting
+from webhook.policy.advice.capacity import is_single_pod, name_waiting
 from webhook.policy.advice.context import (
     AdviceContext,
     ClusterState,
@@ -107,7 +107,7 @@ class ReplicaOrders:
 
     def all_fit(self) -> bool | None:
         """Whether all replicas have a place in every order; None if it is not known."""
-        replicas = self.subject.most_replicas
+        replicas = 1 if is_single_pod(self.subject) else self.subject.most_replicas
         is_known = replicas is not None and not self.counts_others
         # With a maxSkew of all replicas, a constraint keeps none of them from any domain.
         binding = [spread for spread in self.spreads if not is_known or self._binds(spread)]
