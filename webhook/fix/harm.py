@@ -29,11 +29,10 @@ NOT_SHOWN = FixObstacle(
     "may stay Pending"
 )
 
-
 UNKNOWN_NUMBER = FixObstacle(
     "the number of replicas is not written, so that any number may run, and it is not shown that "
-    "all would have a place: write replicas, or add "
-    "the HorizontalPodAutoscaler to the files or facts"
+    "all would have a place: write replicas, or add the HorizontalPodAutoscaler to the files or "
+    "facts"
 )
 
 
