@@ -135,12 +135,15 @@ def test_in_recommend_mode_a_selector_that_stays_null_is_warned_of() -> None:
 
 
 def test_a_field_that_is_dropped_is_advised_on_no_more() -> None:
-    off = gates(MinDomainsInPodTopologySpread=False)
-    manifest = pod(spread(minDomains=7))
+    off = gates(
+        MatchLabelKeysInPodTopologySpread=False,
+        MatchLabelKeysInPodTopologySpreadSelectorMerge=False,
+    )
+    manifest = pod(spread(matchLabelKeys=["revision"]))
 
-    assert "TSC104" in rules_warned_of(created(manifest, Hook.MUTATE))
+    assert "TSC117" in rules_warned_of(created(manifest, Hook.MUTATE))
     dropped = created(manifest, Hook.MUTATE, gates=off)
-    assert [drop.field for drop in dropped.drops] == ["minDomains"]
+    assert [drop.field for drop in dropped.drops] == ["matchLabelKeys"]
     assert rules_warned_of(dropped) == []
 
 
