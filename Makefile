@@ -167,8 +167,9 @@ structure: $(SETUP)  ## print the parts of the product, the imports between them
 	@$(BIN)/python -m tests.structure
 
 .PHONY: cover
-cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module by its own tests alone; PYTHON=3.13
-	@$(if $(PYTHON),.venv-$(PYTHON)/bin,$(BIN))/python -m tests.coverage_by_module
+cover: $(if $(PYTHON),.venv-$(PYTHON)/.setup,$(SETUP))  ## measure each module by its own tests alone; PYTHON=3.13, PART=2/3
+	@$(if $(PYTHON),.venv-$(PYTHON)/bin,$(BIN))/python -m tests.coverage_by_module \
+		$(if $(PART),--part $(PART))
 
 .PHONY: bench
 bench: envtest tools  ## measure against the bare aiohttp floor, a peer in Go, a real control plane: 25 minutes

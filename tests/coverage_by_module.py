@@ -1,6 +1,7 @@
 """
 Coverage of each module by its own tests alone: ``python -m tests.coverage_by_module [NAME ...]``.
 A name is a folder, such as ``policy/advice``, or a module, such as ``webhook/cli/fix.py``.
+``--part 2/3`` measures every third module, beginning with the second.
 
 A module that is only covered by the tests of its neighbours can break without its own tests
 noticing. So a module has a test file of the same name at the mirrored place, which others beside it
@@ -8,6 +9,7 @@ may continue, every test file there has its module, and the one covers the other
 branches, elsewhere all lines and nearly all branches.
 """
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -89,8 +91,18 @@ SHELLS = (
 """All other modules."""
 
 
-def main(names: Sequence[str]) -> int:
-    """Measure every pair and print what is missing; 0 if nothing is, 1 if something is, else 2."""
+def main(names: Sequence[str], first: int = 1, step: int = 1) -> int:
+    """
+    Measure pairs and print what is missing.
+
+    Args:
+        names: Folders and modules; none stands for all.
+        first: Number of the first module to measure, from 1.
+        step: From a module to the next one.
+
+    Returns:
+        0 if nothing is missing, 1 if something is, 2 if no module has such a name.
+    """
     scopes = [scope for scope in (*SHELLS, *SCOPES) if not names or scope.names(names)]
     pairs = {  # of two rows for one module, the later one counts
         source: (mirrored_tests(source), scope.branches)
@@ -101,8 +113,9 @@ def main(names: Sequence[str]) -> int:
     if not pairs:
         print(f"no folder or module of the product: {' '.join(names)}", file=sys.stderr)
         return 2
-    whole = {source: pair for source, pair in pairs.items() if (ROOT / pair[0]).exists()}
-    findings = [f"{pairs[source][0]} is missing" for source in pairs.keys() - whole.keys()]
+    there = {source: pair for source, pair in pairs.items() if (ROOT / pair[0]).exists()}
+    findings = [f"{pairs[source][0]} is missing" for source in pairs.keys() - there.keys()]
+    measured = dict(sorted(there.items())[first - 1 :: step])
     mirrored = {tests for source in pairs for tests in own_tests(source)}
     findings += [
         f"{tests} tests no module"
@@ -114,7 +127,7 @@ def main(names: Sequence[str]) -> int:
     CONTEXT.set_forkserver_preload(list(PRELOADED))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         findings += filter(
-            None, pool.map(measure_apart, whole.keys(), *zip(*whole.values(), strict=True))
+            None, pool.map(measure_apart, measured.keys(), *zip(*measured.values(), strict=True))
         )
     for finding in sorted(findings):
         print(finding)
@@ -196,5 +209,15 @@ def redirect(path: Path) -> Generator[None]:
                 os.close(was)
 
 
+def read_part(text: str) -> tuple[int, int]:
+    """Read ``2/3`` as the number of the first module and the step to the next."""
+    first, _, step = text.partition("/")
+    return int(first), int(step)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m tests.coverage_by_module")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--part", type=read_part, default=(1, 1), metavar="N/M")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.names, *arguments.part))
