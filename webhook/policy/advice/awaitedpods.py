@@ -46,7 +46,10 @@ def count_places_of(tally: PodTally, nodes: Sequence[Node], most: int) -> int:
 
 
 def suggest_change(
-    subject: Subject, tallies: Sequence[PodTally], nodes: Sequence[Node]
+    subject: Subject,
+    tallies: Sequence[PodTally],
+    nodes: Sequence[Node],
+    avoided: Sequence[PodTally] = (),
 ) -> tuple[str, str]:
     """
     Suggest the smallest raise of one maxSkew, or ScheduleAnyway.
@@ -54,11 +57,12 @@ def suggest_change(
     Args:
         tallies: The hard constraints of the next pod.
         nodes: Those that the pod can go to; each is rejected by one of the constraints.
+        avoided: The pods that its anti-affinity avoids, as the tallies of constraints.
 
     Returns:
         A field and its new value.
     """
-    awaited = AwaitedPods.read(tallies, nodes, count_awaited(subject))
+    awaited = AwaitedPods.read((*tallies, *avoided), nodes, count_awaited(subject))
     raised = _find_raises(tallies, nodes)
     found = awaited.find_raise(raised, subject.replicas)
     if found is not None:

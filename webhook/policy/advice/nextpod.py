@@ -6,7 +6,7 @@ Each hard constraint may allow some nodes while no node satisfies all of them. T
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -32,6 +32,7 @@ from webhook.policy.advice.laterpods import (
     report_unready,
     tally_returned,
 )
+from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.api.gates import Gate
@@ -70,40 +71,53 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     if any(belongs_to_group(constraint, subject) for constraint in subject.constraints):
         return  # to which one the next pod belongs is unknown
-    if not tallies or accepts_pod(tallies, pod.demands, cluster):
+    nodes = [node for node in cluster.topology.nodes if node.name in reached]
+    affinity = NO_AFFINITY if held is not None else read_affinity(subject, nodes, cluster)
+    if not tallies or accepts_pod(tallies, pod.demands, cluster, affinity):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
-    nodes = [node for node in cluster.topology.nodes if node.name in reached]
-    rejected = Counter(
-        tally.spread.topology_key for node in nodes for tally in tallies if _rejects(tally, node)
-    )
-    counts = [f"{quote_value(key)} rejects {number}" for key, number in rejected.items()]
-    cause = _suggest_honoring(subject, tallies, context)
-    cause = cause or _suggest_domains(subject, tallies, context)
-    cause = cause or _suggest_while_closed(subject, tallies, context)
-    field, instead = cause or suggest_change(subject, tallies, nodes)
+    cause = _suggest_honoring(subject, tallies, affinity, context)
+    cause = cause or _suggest_domains(subject, tallies, affinity, context)
+    cause = cause or _suggest_while_closed(subject, tallies, affinity, context)
+    open_nodes = [node for node in nodes if not affinity.find_rejecting(node)]
+    field, instead = cause or suggest_change(subject, tallies, open_nodes, affinity.avoided)
     if held is not None:
         field, instead = subject.list_path, _LOWER_PARTITION
-    cordoned = _suggest_uncordon(tallies, subject.demands, cluster)
+    counts = join_names(_count_rejections(nodes, tallies, affinity))
+    cordoned = _suggest_uncordon(tallies, subject.demands, cluster, affinity)
     yield RuleViolation(
         field,
-        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {join_names(counts)}"
-        f"{cordoned}",
+        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {counts}{cordoned}",
         instead,
         _describe_rejection(len(nodes)),
     )
 
 
+def _count_rejections(
+    nodes: Sequence[Node], tallies: tuple[PodTally, ...], affinity: RequiredAffinity
+) -> list[str]:
+    """List how many nodes each constraint, and each kind of pod affinity, rejects."""
+    rejected = Counter(
+        quote_value(tally.spread.topology_key)
+        for node in nodes
+        for tally in tallies
+        if _rejects(tally, node)
+    )
+    rejected.update(field for node in nodes if (field := affinity.find_rejecting(node)))
+    return [f"{name} rejects {number}" for name, number in rejected.items()]
+
+
 def _suggest_uncordon(
-    tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState
+    tallies: tuple[PodTally, ...],
+    demands: Demands,
+    cluster: ClusterState,
+    affinity: RequiredAffinity,
 ) -> str:
     """Name the cordoned nodes that would accept the next pod; empty if there is none."""
     names = [
         node.name
         for node in cluster.topology.nodes
-        if node.unschedulable
-        and filter_node(node, tallies).passes
-        and find_rejection(uncordon(node), demands) is None
+        if node.unschedulable and _accepts(uncordon(node), tallies, demands, affinity)
     ]
     if not names:
         return ""
@@ -160,16 +174,31 @@ def _rejects(tally: PodTally, node: Node) -> bool:
     return value is None or not tally.fits(value)
 
 
-def accepts_pod(tallies: tuple[PodTally, ...], demands: Demands, cluster: ClusterState) -> bool:
+def accepts_pod(
+    tallies: tuple[PodTally, ...],
+    demands: Demands,
+    cluster: ClusterState,
+    affinity: RequiredAffinity = NO_AFFINITY,
+) -> bool:
     """Whether some node accepts a pod."""
-    return any(
-        filter_node(node, tallies).passes and find_rejection(node, demands) is None
-        for node in cluster.topology.nodes
+    return any(_accepts(node, tallies, demands, affinity) for node in cluster.topology.nodes)
+
+
+def _accepts(
+    node: Node, tallies: tuple[PodTally, ...], demands: Demands, affinity: RequiredAffinity
+) -> bool:
+    return (
+        filter_node(node, tallies).passes
+        and find_rejection(node, demands) is None
+        and not affinity.find_rejecting(node)
     )
 
 
 def _suggest_honoring(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
 ) -> tuple[str, str] | None:
     """
     Suggest the node inclusion policy that TSC105 or TSC116 suggests, if it places the next pod.
@@ -187,14 +216,17 @@ def _suggest_honoring(
     ]
     # One of the constraints may be enough; otherwise all of them together.
     for chosen in (*([one] for one in found), found):
-        if chosen and _is_placed(subject, chosen, context):
+        if chosen and _is_placed(subject, chosen, affinity, context):
             index, closed = chosen[0]
             return suggest_policies(subject, index, closed)
     return None
 
 
 def _suggest_domains(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
 ) -> tuple[str, str] | None:
     """Suggest the minDomains that TSC104 suggests, if it places the next pod."""
     assert context.cluster is not None, "the rule runs in audits"
@@ -205,7 +237,7 @@ def _suggest_domains(
         left = len(context.cluster.lasting_domains(key, (key,), subject.demands).sizes)
         lowered = replace(subject.constraints[index], min_domains=left)
         if 0 < left < tally.spread.min_domains and _accepts_with(
-            subject, {index: lowered}, context
+            subject, {index: lowered}, affinity, context
         ):
             instead = suggest_min_domains(subject, index, left, context)
             return subject.field(index, "minDomains"), instead
@@ -213,7 +245,10 @@ def _suggest_domains(
 
 
 def _suggest_while_closed(
-    subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
 ) -> tuple[str, str] | None:
     """
     Suggest what to do about nodes that are cordoned, or not ready, for now.
@@ -222,32 +257,38 @@ def _suggest_while_closed(
     """
     assert context.cluster is not None, "the rule runs in audits"
     returned = tally_returned(subject, context)
-    if not accepts_pod(returned, subject.demands.lasting, context.cluster):
+    if not accepts_pod(returned, subject.demands.lasting, context.cluster, affinity):
         return None
     for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
         index = tally.spread.index
         honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
-        if _accepts_with(subject, {index: honoring}, context):
+        if _accepts_with(subject, {index: honoring}, affinity, context):
             return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
     field = subject.field(tallies[0].spread.index)
     return field, WAIT_FOR_NODES
 
 
 def _is_placed(
-    subject: Subject, chosen: Iterable[tuple[int, ClosedDomains]], context: AdviceContext
+    subject: Subject,
+    chosen: Iterable[tuple[int, ClosedDomains]],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
 ) -> bool:
     """Whether the next pod has a node once closed domains of some constraints do not count."""
     changed = {index: open_domains(subject.constraints[index], closed) for index, closed in chosen}
-    return _accepts_with(subject, changed, context)
+    return _accepts_with(subject, changed, affinity, context)
 
 
 def _accepts_with(
-    subject: Subject, changed: Mapping[int, Constraint], context: AdviceContext
+    subject: Subject,
+    changed: Mapping[int, Constraint],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
 ) -> bool:
     """Whether the next pod has a node with some constraints changed, by their index."""
     cluster = context.cluster
     constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
     pod = next_pod(subject)
-    return cluster is not None and accepts_pod(
-        cluster.tally_known(pod, tuple(constraints), context.gates).hard, pod.demands, cluster
-    )
+    assert cluster is not None, "the rule runs in audits"
+    tallies = cluster.tally_known(pod, tuple(constraints), context.gates).hard
+    return accepts_pod(tallies, pod.demands, cluster, affinity)

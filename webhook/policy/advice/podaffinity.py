@@ -46,6 +46,11 @@ class PodAffinity(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] | None = None
 
+    @property
+    def required(self) -> tuple[PodAffinityTerm, ...]:
+        """The required terms."""
+        return self.required_during_scheduling_ignored_during_execution or ()
+
 
 class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
     """The terms of a pod anti-affinity; None is the same as empty."""
@@ -59,6 +64,6 @@ class PodAntiAffinity(PodAffinity, frozen=True, rename="camel", gc=False):
         """All terms, required or preferred."""
         preferred = self.preferred_during_scheduling_ignored_during_execution or ()
         return (
-            *(self.required_during_scheduling_ignored_during_execution or ()),
+            *self.required,
             *(term.pod_affinity_term for term in preferred if term.pod_affinity_term),
         )

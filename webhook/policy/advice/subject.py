@@ -222,8 +222,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The required terms of its pod affinity."""
         affinity = self.pod.spec.affinity if self.pod.spec else None
         among = affinity.pod_affinity if affinity else None
-        required = among.required_during_scheduling_ignored_during_execution if among else None
-        return required or ()
+        return among.required if among else ()
 
     @property
     def controlled(self) -> bool:
