@@ -267,8 +267,10 @@ ADVICE_ENTRIES = (
         "With a required podAffinity to themselves over the topology key, or over smaller domains, "
         "the pods follow the first one to its domain, and a hard constraint keeps those beyond "
         "maxSkew Pending. "
-        "The rule does not apply to ScheduleAnyway constraints in a cluster that has one domain "
-        "for every pod.",
+        "The rule does not apply to a ScheduleAnyway constraint if the cluster has one domain, or "
+        "if taints alone leave the pods one, also where other workloads tolerate them: nodes of "
+        "the control plane and of other tenants are tainted on purpose, and the constraint may be "
+        "meant for a cluster with more domains.",
         "let the pods go to more domains, or spread them over kubernetes.io/hostname; with a "
         "podAffinity, leave out the term or the constraint",
     ),

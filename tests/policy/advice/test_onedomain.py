@@ -92,7 +92,7 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
         judged(HARD_ZONE), ONE_ZONE, f'"{ZONE}" has one domain only (zone-a): {SPREADS_NOTHING}'
     ),
     "a soft constraint where the cluster has one zone": (judged(SOFT_ZONE), ONE_ZONE, ""),
-    "a soft constraint where taints leave one zone to every pod": (
+    "a soft constraint where taints leave one zone": (
         judged(SOFT_ZONE), TAINTED_B, ""
     ),
     "a cluster of one node": (judged(HARD_ZONE, HOST), zones("a1"), ""),

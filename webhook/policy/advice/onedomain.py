@@ -108,9 +108,10 @@ def _describe_one_domain(
     Name the only domain that pods can go to.
 
     Returns:
-        Empty if there are more, or if no manifest can change it: for a soft constraint, which may
-        be meant for larger clusters, without a requirement of the pod, and in a cluster of one
-        node.
+        Empty if there are more, or if the pod has no part in it: in a cluster of one node, and for
+        a soft constraint, which may be meant for larger clusters, without a nodeSelector or an
+        affinity that leaves the pod fewer domains. Taints may reserve the others on purpose, and
+        which workloads tolerate them is not known here.
     """
     key, is_hard = spread.topology_key, spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
 
