@@ -78,12 +78,11 @@ ADVICE_ENTRIES = (
         "one that nodeSelector, affinity and taints keep off every node, and one for which all "
         "nodes are cordoned or not ready. Required podAffinity and podAntiAffinity are judged for "
         "a workload with Pending pods that is not being rolled out, by the pods of its namespace; "
-        "`evenspread explain` judges them for any pod, and by all pods. A domain whose nodes are "
-        "all cordoned or not ready counts as well, and may leave the pods after the next one no "
-        "place. With "
-        "`nodeTaintsPolicy: Honor` it does not count, and there may be fewer domains than "
-        "minDomains, with the same effect. A domain that taints or affinity close as well is the "
-        "subject of TSC105 and TSC116.",
+        "`evenspread explain --what-if` judges them for all replicas, and by all pods. A domain "
+        "whose nodes are all cordoned or not ready counts as well, and may leave the pods after "
+        "the next one no place. With `nodeTaintsPolicy: Honor` it does not count, and there may be "
+        "fewer domains than minDomains, with the same effect. A domain that taints or affinity "
+        "close as well is the subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, or make one of the constraints `ScheduleAnyway`; wait for nodes that are "
         "cordoned or not ready",

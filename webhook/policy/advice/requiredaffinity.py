@@ -4,7 +4,8 @@ Required pod affinity and anti-affinity of pods that wait, by the pods that are 
 ``read_affinity`` is the entry point. A term of anti-affinity allows no pod that it selects beside
 another one, as a hard constraint does that has maxSkew 1 and more minDomains than there are
 domains, so that it is counted like one. What cannot be known here rejects no node: the pods of
-other namespaces, which an audit may not have read, and the anti-affinity of other pods.
+other namespaces, which an audit may not have read, and the anti-affinity of other pods. Pods that
+are being deleted are not known either: until they are gone, pods can still follow them.
 
 Source: kube-scheduler plugins/interpodaffinity/filtering.go ``satisfyPodAffinity``,
 ``satisfyPodAntiAffinity``.
