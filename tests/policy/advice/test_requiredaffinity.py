@@ -43,7 +43,8 @@ def rejected(
     """Find the nodes that reject the next pod, with the field that does."""
     cluster = audit(nodes, [*pods, *others]).cluster
     assert cluster is not None
-    affinity = read_affinity(replace(advised, running=pods), nodes, cluster)
+    names = [node.name for node in nodes]
+    affinity = read_affinity(replace(advised, running=pods), names, cluster)
     found = {node.name: affinity.find_rejecting(node) for node in nodes}
     return {name: field for name, field in found.items() if field}
 
@@ -135,7 +136,8 @@ def test_it_rejects_no_node_unless_a_pod_waits_for_a_constraint(pods: list[Runni
     cluster = audit(SMALL, pods).cluster
     assert cluster is not None
 
-    assert read_affinity(replace(apart(term()), running=tuple(pods)), SMALL, cluster) == NO_AFFINITY
+    advised, names = replace(apart(term()), running=tuple(pods)), [node.name for node in SMALL]
+    assert read_affinity(advised, names, cluster) == NO_AFFINITY
 
 
 def test_pods_without_affinity_have_a_place() -> None:

@@ -86,7 +86,7 @@ def test_a_node_that_it_rejects_is_one_that_the_filter_rejects(seed: int) -> Non
             anti_affinity=read(anti_affinity),
         )
 
-        found = read_affinity(advised, nodes, cluster)
+        found = read_affinity(advised, [node.name for node in nodes], cluster)
         expected = count_affinity(
             pod, SchedulingCluster(Topology(nodes), placed=place([own, *others]))
         )

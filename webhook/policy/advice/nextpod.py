@@ -71,11 +71,11 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return
     if any(belongs_to_group(constraint, subject) for constraint in subject.constraints):
         return  # to which one the next pod belongs is unknown
-    nodes = [node for node in cluster.topology.nodes if node.name in reached]
-    affinity = NO_AFFINITY if held is not None else read_affinity(subject, nodes, cluster)
+    affinity = NO_AFFINITY if held is not None else read_affinity(subject, reached, cluster)
     if not tallies or accepts_pod(tallies, pod.demands, cluster, affinity):
         yield from report_later(subject, tallies, context) if held is None else ()
         return
+    nodes = [node for node in cluster.topology.nodes if node.name in reached]
     cause = _suggest_honoring(subject, tallies, affinity, context)
     cause = cause or _suggest_domains(subject, tallies, affinity, context)
     cause = cause or _suggest_while_closed(subject, tallies, affinity, context)

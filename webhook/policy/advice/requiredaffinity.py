@@ -12,7 +12,7 @@ Source: kube-scheduler plugins/interpodaffinity/filtering.go ``satisfyPodAffinit
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -52,13 +52,13 @@ NO_AFFINITY = RequiredAffinity()
 
 
 def read_affinity(
-    subject: Subject, nodes: Sequence[Node], cluster: ClusterState
+    subject: Subject, reached: Collection[str], cluster: ClusterState
 ) -> RequiredAffinity:
     """
     Read which nodes reject the next pod of a subject for its affinity to pods that have a node.
 
     Args:
-        nodes: Those that the pod can go to otherwise.
+        reached: Names of the nodes that the pod can go to otherwise.
 
     Returns:
         ``NO_AFFINITY`` unless one of its pods is known to wait, and no rollout runs, which may be
@@ -70,6 +70,7 @@ def read_affinity(
         return NO_AFFINITY  # most workloads
     avoided = tuple(_tally_avoided(subject, cluster))
     found = RequiredAffinity(avoided, _find_followed(subject, cluster))
+    nodes = (node for node in cluster.topology.nodes if node.name in reached)
     return NO_AFFINITY if all(map(found.find_rejecting, nodes)) else found
 
 
