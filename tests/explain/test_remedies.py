@@ -36,6 +36,7 @@ OVERHEAD = {"overhead": {"cpu": "250m"}}
 SPOT = Taint(key="spot", effect="NoExecute")
 OLD = Taint(key="old", effect="PreferNoSchedule")
 NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")
+LEAVING = Taint(key="ToBeDeletedByClusterAutoscaler", value="1764194400", effect="NoSchedule")
 TWO = (node("n1", "a"), node("n2", "b"))
 RACKED = (
     node("n1", "a", rack="r"),
@@ -188,6 +189,11 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
         scenario([node("n1", taints=[NOT_READY, GPU]), node("n2", taints=[SPOT])]),
         [["tolerate taint spot:NoExecute"], ["tolerate taint spot:NoExecute"]],
     ),
+    "taints of a node that an autoscaler deletes are not tolerated": (
+        tolerate,
+        scenario([node("n1", taints=[LEAVING]), node("n2", taints=[SPOT])]),
+        [["tolerate taint spot:NoExecute"], ["tolerate taint spot:NoExecute"]],
+    ),
     "no taint to tolerate": (tolerate, scenario(TWO), [[]]),
     "required labels, then affinity, then all": (
         loosen_selector,
@@ -308,6 +314,11 @@ ON_NODES: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "a node in a state that passes is left out": (
         combine_changes,
         scenario([node("n1", "a", taints=[NOT_READY]), node("n2", "b", taints=[GPU])], demands=SSD),
+        [["tolerate taint gpu:NoSchedule", "take disk=ssd out of nodeSelector"]],
+    ),
+    "a node that an autoscaler deletes is left out": (
+        combine_changes,
+        scenario([node("n1", "a", taints=[LEAVING]), node("n2", "b", taints=[GPU])], demands=SSD),
         [["tolerate taint gpu:NoSchedule", "take disk=ssd out of nodeSelector"]],
     ),
     "a node that requires nothing but a skew": (

@@ -34,7 +34,8 @@ from webhook.policy.model import AFFINITY_POLICY, HOSTNAME, TAINTS_POLICY, Node,
 from webhook.policy.placement.filters.nodefilters import CORDON, PORTS, RESOURCES, find_conflicts
 from webhook.policy.placement.filters.run import LAST
 from webhook.policy.placement.nodeaffinity import term_matches
-from webhook.policy.placement.nodes import PASSING_TAINTS, UNSCHEDULABLE, find_untolerated
+from webhook.policy.placement.nodes import UNSCHEDULABLE, find_untolerated
+from webhook.policy.placement.passingtaints import is_passing
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.tallies import MinimumReason, PodTally
 from webhook.policy.placement.topology import carries_keys
@@ -120,7 +121,7 @@ def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:
 
 def _has_passing(taints: Iterable[Taint]) -> bool:
     """Whether a taint is for a state of the node that passes, which no pod should tolerate."""
-    return any(taint.key in PASSING_TAINTS for taint in taints)
+    return any(is_passing(taint.key) for taint in taints)
 
 
 def untolerated_taints(node: Node, scenario: Scenario) -> tuple[Taint, ...]:

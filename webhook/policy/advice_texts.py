@@ -76,16 +76,17 @@ ADVICE_ENTRIES = (
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
         "one that nodeSelector, affinity and taints keep off every node, and one for which all "
-        "nodes are cordoned or not ready. Required podAffinity and podAntiAffinity are judged for "
+        "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about to "
+        "delete or that wait for an agent. Required podAffinity and podAntiAffinity are judged for "
         "a workload with Pending pods that is not being rolled out, by the pods of its namespace; "
-        "`evenspread explain --what-if` judges them for all replicas, and by all pods. A domain "
-        "whose nodes are all cordoned or not ready counts as well, and may leave the pods after "
-        "the next one no place. With `nodeTaintsPolicy: Honor` it does not count, and there may be "
-        "fewer domains than minDomains, with the same effect. A domain that taints or affinity "
-        "close as well is the subject of TSC105 and TSC116.",
+        "`evenspread explain --what-if` judges them for all replicas, and by all pods. A domain of "
+        "nodes that are closed for now counts as well, and may leave the pods after the next one "
+        "no place. With `nodeTaintsPolicy: Honor` it does not count, and there may be fewer "
+        "domains than minDomains, with the same effect. A domain that taints or affinity close as "
+        "well is the subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, or make one of the constraints `ScheduleAnyway`; wait for nodes that are "
-        "cordoned or not ready",
+        "cordoned, not ready or tainted for now",
     ),
     advice_entry(
         "TSC107",
@@ -151,7 +152,7 @@ ADVICE_ENTRIES = (
         "constraint keeps a pod from no domain. With a HorizontalPodAutoscaler or a ScaledObject, "
         "the most replicas that it allows count. The suggested maxSkew is the smallest with which "
         "all replicas have a place, in whatever order they are placed, both while nodes are "
-        "cordoned or not ready and after they return.",
+        "cordoned, not ready or tainted for now and after they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
     ),
     advice_entry(

@@ -187,6 +187,11 @@ REMOVALS: dict[str, tuple[Json, Json, tuple[str, ...]]] = {
         {"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]},
         ("no toleration of gpu",),
     ),
+    "tolerations that no controller adds": (
+        {"tolerations": [NOT_READY, {"key": "karpenter.sh/disrupted", "operator": "Exists"}]},
+        {},
+        ("no toleration of karpenter.sh/disrupted",),
+    ),
     "all taints": ({"tolerations": [{"operator": "Exists"}]}, {}, ("no toleration of all taints",)),
     "constraint": (
         spread(),

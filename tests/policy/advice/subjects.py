@@ -39,6 +39,7 @@ ROLLOUT = GroupKind("argoproj.io", "Rollout")
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 SPOT = Taint(key="spot", effect="NoExecute")
 NOT_READY = Taint(key="node.kubernetes.io/not-ready", effect="NoSchedule")
+LEAVING = Taint(key="ToBeDeletedByClusterAutoscaler", value="1764194400", effect="NoSchedule")
 OLD = Taint(key="old", effect="PreferNoSchedule")
 TOLERATING: Json = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
 BOUND: Json = {"nodeName": "a1"}

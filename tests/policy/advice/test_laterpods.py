@@ -7,6 +7,7 @@ from tests.build import gates, policy, spread
 from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import (
     GPU,
+    LEAVING,
     NOT_READY,
     THREE,
     admission,
@@ -42,6 +43,9 @@ LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
     "a drained zone, and nodes": (deployed(spread(), HOST), DRAINED, [HONOR, HONOR]),
     "a zone that is not ready": (
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], [HONOR]
+    ),
+    "a zone that an autoscaler is about to delete": (
+        deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", LEAVING)], [HONOR]
     ),
     "a cordon without its taint": (
         deployed(spread()),
@@ -108,7 +112,7 @@ def test_the_closed_domains_and_the_places_are_named(
     (violation,) = check_rule("TSC106", judged, audit(DRAINED))
 
     assert violation.field == f"spec.template.spec.topologySpreadConstraints[0]{field}"
-    assert violation.problem == f"{UNREADY} or not ready, {effect}"
+    assert violation.problem == f"{UNREADY}, not ready or tainted for now, {effect}"
 
 
 def test_several_constraints_may_allow_fewer_pods_than_each_alone() -> None:

@@ -2,7 +2,7 @@
 Replicas without a place, in random clusters whose nodes are closed for several reasons at once.
 
 The findings are compared with every order in which kube-scheduler can place the replicas, now and
-once all nodes are ready and not cordoned.
+once all nodes are ready, not cordoned and not tainted for now.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME, ZONE, Node
-from webhook.policy.placement.nodes import PASSING_TAINTS, UNSCHEDULABLE, find_rejection
+from webhook.policy.placement.nodes import UNSCHEDULABLE, find_rejection
+from webhook.policy.placement.passingtaints import is_passing
 
 NOTHING: Json = {}
 CLOSED_FOR_GOOD = ("TSC104", "TSC105", "TSC116")
@@ -75,8 +76,8 @@ def some_subject(draw: st.DrawFn) -> Subject:
 
 
 def restore(node: Node) -> Node:
-    """Return a node as it is once it is ready and not cordoned."""
-    taints = tuple(taint for taint in node.taints if taint.key not in PASSING_TAINTS)
+    """Return a node as it is once it is ready, not cordoned and not tainted for now."""
+    taints = tuple(taint for taint in node.taints if not is_passing(taint.key))
     return replace(node, taints=taints, unschedulable=False)
 
 

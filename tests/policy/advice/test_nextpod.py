@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
     GPU,
+    LEAVING,
     NOT_READY,
     THREE,
     admission,
@@ -176,10 +177,17 @@ def test_without_node_policies_another_change_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("nodes", "problem"),
     [
-        ([CORDONED_A], "the node that its pods can go to is cordoned or not ready"),
+        (
+            [CORDONED_A],
+            "the node that its pods can go to is cordoned, not ready or tainted for now",
+        ),
         (
             [CORDONED_A, node("b1", "zone-b", NOT_READY), node("c1", "zone-c", GPU)],
-            "both nodes that its pods can go to are cordoned or not ready",
+            "both nodes that its pods can go to are cordoned, not ready or tainted for now",
+        ),
+        (
+            [node("a1", "zone-a", LEAVING)],
+            "the node that its pods can go to is cordoned, not ready or tainted for now",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from tests.build import Json, gates, pod, policy, spread
 from tests.policy.advice.subjects import (
     BOUND,
     GPU,
+    LEAVING,
     NOT_READY,
     NOT_READY_C,
     OLD,
@@ -36,7 +37,7 @@ from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
-from webhook.policy.model import HOSTNAME, ZONE, Node, ObjectMeta
+from webhook.policy.model import HOSTNAME, ZONE, Node, ObjectMeta, Taint
 
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
 WEB_POOL = {"nodeSelector": {"pool": "web"}}
@@ -156,6 +157,14 @@ def test_the_pods_of_a_rollout_without_a_place_are_named() -> None:
     assert violation.problem.endswith(
         "every other domain takes 1 pod at most, and the additional pods of a rollout stay Pending"
     )
+
+
+@pytest.mark.parametrize("make", [admission, audit])
+@pytest.mark.parametrize("taint", [LEAVING, NOT_READY])
+def test_a_domain_with_a_taint_that_passes_is_not_reported(make: Any, taint: Taint) -> None:
+    nodes = [*zones("a1", "b1"), node("c1", "zone-c", taint)]
+
+    assert check_rule("TSC105", judged(spread()), make(nodes)) == []
 
 
 @pytest.mark.parametrize("make", [admission, audit])

@@ -4,7 +4,6 @@ import pytest
 from webhook.policy.model import LabelSelectorRequirement, Node, Taint
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import (
-    PASSING_TAINTS,
     UNSCHEDULABLE,
     Demands,
     NodeRejection,
@@ -21,20 +20,6 @@ from webhook.policy.placement.nodes import (
     tolerates_cordons,
     uncordon,
 )
-
-
-def test_the_taints_of_a_state_of_a_node_are_passing() -> None:
-    states = (
-        "disk-pressure", "memory-pressure", "network-unavailable", "not-ready", "out-of-service",
-        "pid-pressure", "unreachable", "unschedulable",
-    )  # fmt: skip
-    cloud = ("shutdown", "uninitialized")
-
-    assert {
-        *(f"node.kubernetes.io/{state}" for state in states),
-        *(f"node.cloudprovider.kubernetes.io/{state}" for state in cloud),
-    } == PASSING_TAINTS
-
 
 GPU = Taint(key="gpu", value="a100", effect="NoSchedule")
 ANY = (Toleration(operator="Exists"),)
@@ -220,13 +205,29 @@ def test_a_taint_is_written_as_kubectl_reads_it() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", sorted(PASSING_TAINTS))
+@pytest.mark.parametrize(
+    "key",
+    [
+        UNSCHEDULABLE.key,
+        "ToBeDeletedByClusterAutoscaler",
+        "ebs.csi.aws.com/agent-not-ready",
+        "startup-taint.cluster-autoscaler.kubernetes.io/agent",
+    ],
+)
 def test_the_state_of_a_node_rejects_pods_for_now(key: str) -> None:
     node = Node("a", {}, (Taint(key=key, effect="NoSchedule"), Taint(key=key, effect="NoExecute")))
 
     assert find_mismatch(node, Demands()) is not None
     assert find_mismatch(node, Demands().lasting) is None
     assert lasting_taints(node) == ()
+
+
+def test_pods_with_tolerations_of_any_key_tolerate_no_more_than_they_say() -> None:
+    every = Toleration(effect="NoExecute", operator="Exists")
+
+    assert tolerates(every, Taint(key="karpenter.sh/unregistered", effect="NoExecute"))
+    assert not tolerates(every, Taint(key="karpenter.sh/disrupted", effect="NoSchedule"))
+    assert Demands(tolerations=(Toleration(),)) != Demands().lasting
 
 
 def test_other_taints_reject_pods_for_good() -> None:

@@ -26,7 +26,8 @@ from webhook.cluster.scheduling.quantities import parse_quantity
 from webhook.policy.api.versions import Version
 from webhook.policy.model import HONOR, IGNORE, Constraint
 from webhook.policy.placement.filters.filterpods import AffinityTerm, FilterPod
-from webhook.policy.placement.nodes import PASSING_TAINTS, Toleration
+from webhook.policy.placement.nodes import Toleration
+from webhook.policy.placement.passingtaints import CONDITION_TAINTS
 from webhook.policy.selectors import merge_match_label_keys, merge_stored_keys, render
 
 
@@ -266,7 +267,9 @@ def _keep_tolerations(pair: _Pair) -> tuple[Toleration, ...]:
         return tolerations
     kept = set(map(_identify_toleration, pair.theirs.demands.tolerations or ()))
     return tuple(
-        one for one in tolerations if _identify_toleration(one) in kept or one.key in PASSING_TAINTS
+        one
+        for one in tolerations
+        if _identify_toleration(one) in kept or one.key in CONDITION_TAINTS
     )
 
 

@@ -1,5 +1,5 @@
 """
-Pods that nodes keep Pending which are cordoned, or not ready, for now.
+Pods that nodes keep Pending which are cordoned, not ready or tainted for now.
 
 ``report_later`` is about the pods after the next one, ``report_unready`` about pods without any
 node. A drained zone counts as an empty one: then each other zone takes maxSkew pods, and no more.
@@ -30,14 +30,17 @@ from webhook.policy.model import HONOR, TAINTS_POLICY, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.tallies import PodTally
 
-WAIT_FOR_NODES = "# wait until its nodes are ready and not cordoned: kubectl get nodes"
+WAIT_FOR_NODES = (
+    "# wait until its nodes are ready, and neither cordoned nor tainted: kubectl describe nodes"
+)
+_CLOSED = "cordoned, not ready or tainted for now"
 
 
 def report_later(
     subject: Subject, tallies: tuple[PodTally, ...], context: AdviceContext
 ) -> Iterator[RuleViolation]:
     """
-    Report awaited pods that have a place only once all nodes are ready, and not cordoned.
+    Report awaited pods that have a place only once no state of a node that passes closes it.
 
     Even then some may have none: other rules report domains that stay closed, and too few domains.
 
@@ -68,7 +71,7 @@ def report_later(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
             f"{number} that wait have a place: {_describe_unready(tally, now, later)}",
             member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
-            f"{number} have a place while nodes are cordoned or not ready",
+            f"{number} have a place while nodes are {_CLOSED}",
         )
 
 
@@ -77,14 +80,14 @@ def report_unready(subject: Subject, context: AdviceContext) -> Iterator[RuleVio
     assert context.cluster is not None, "the rule runs in audits"
     nodes = len(_list_open(context.cluster, subject.demands.lasting))
     unready = f"{all_of(nodes, 'node')} that its pods can go to {'is' if nodes == 1 else 'are'} "
-    unready += "cordoned or not ready"
+    unready += _CLOSED
     yield RuleViolation(
         subject.list_path, f"{unready}: the next pod stays Pending", WAIT_FOR_NODES, unready
     )
 
 
 def tally_returned(subject: Subject, context: AdviceContext) -> tuple[PodTally, ...]:
-    """Count for the hard constraints as if all nodes were ready, and not cordoned."""
+    """Count for the hard constraints as if no state of a node that passes closed it."""
     assert context.cluster is not None, "the rule runs in audits"
     pod = next_pod(subject)
     returned = replace(pod, demands=pod.demands.lasting)
@@ -101,7 +104,7 @@ def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node
     opened = {node.labels.get(key) for node in now}
     returning = {node.labels[key] for node in later if key in node.labels}
     closed = sorted(returning - opened)
-    unready = f"all nodes of {join_names(closed)} that they can go to are cordoned or not ready"
+    unready = f"all nodes of {join_names(closed)} that they can go to are {_CLOSED}"
     counted = [value for value in closed if value in tally.domains.sizes]
     if counted == closed:
         return f"{unready}, but {quote_value(key)} counts them"

@@ -251,7 +251,7 @@ def _suggest_while_closed(
     context: AdviceContext,
 ) -> tuple[str, str] | None:
     """
-    Suggest what to do about nodes that are cordoned, or not ready, for now.
+    Suggest what to do about nodes that are cordoned, not ready or tainted for now.
 
     A drain is no reason to allow a larger skew for good.
     """

@@ -132,7 +132,7 @@ def _suggest_skew(
     """
     Suggest the first maxSkew with which all replicas are shown to have a place in every order.
 
-    That must hold while nodes are cordoned or not ready, and once they return.
+    That must hold while nodes are cordoned, not ready or tainted for now, and once they return.
 
     Returns:
         YAML: what makes the constraint soft if there is no such maxSkew, and the first maxSkew if

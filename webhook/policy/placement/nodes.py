@@ -23,6 +23,7 @@ from webhook.policy.placement.nodeaffinity import (
     required_terms,
     term_matches,
 )
+from webhook.policy.placement.passingtaints import is_passing
 
 UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 """The taint of a cordoned node; a pod that tolerates it may go there. Source: core/v1."""
@@ -30,33 +31,10 @@ UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule
 EXCLUDING = frozenset({"NoSchedule", "NoExecute"})  # effects that reject new pods
 
 
-PASSING_TAINTS = frozenset(
-    {
-        UNSCHEDULABLE.key,
-        "node.kubernetes.io/disk-pressure",
-        "node.kubernetes.io/memory-pressure",
-        "node.kubernetes.io/network-unavailable",
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/out-of-service",
-        "node.kubernetes.io/pid-pressure",
-        "node.kubernetes.io/unreachable",
-        "node.cloudprovider.kubernetes.io/shutdown",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-    }
-)
-"""
-Keys of taints for a state of the node that passes, which controllers add and remove.
-
-Source: k8s.io/api core/v1 well_known_taints.go; cloud-provider api/well_known_taints.go.
-"""
-
-
 def lasting_taints(node: Node) -> tuple[Taint, ...]:
     """Return the taints that reject pods whatever the state of the node, in order."""
     return tuple(
-        taint
-        for taint in node.taints
-        if taint.effect in EXCLUDING and taint.key not in PASSING_TAINTS
+        taint for taint in node.taints if taint.effect in EXCLUDING and not is_passing(taint.key)
     )
 
 
@@ -75,6 +53,13 @@ class Toleration(msgspec.Struct, frozen=True, rename="camel", gc=False):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
+
+
+class _PassingToleration(Toleration, frozen=True, gc=False):
+    """Tolerates all taints for a state of the node that passes; no pod can declare it."""
+
+
+_TOLERATING_PASSING = _PassingToleration()
 
 
 def uncordon(node: Node) -> Node:
@@ -106,6 +91,8 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
     Source: toleration.go ``ToleratesTaint``.
     """
+    if isinstance(toleration, _PassingToleration):
+        return is_passing(taint.key)
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -150,13 +137,10 @@ class Demands(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def lasting(self) -> "Demands":
-        """The demands that do not depend on the state of a node: cordoned, not ready, or full."""
+        """The demands that do not depend on a state of the node that passes, as if cordoned."""
         if self.tolerations is None:
             return self
-        return Demands(self.pairs, self.terms, (*self.tolerations, *_TOLERATING_PASSING))
-
-
-_TOLERATING_PASSING = tuple(Toleration(key, "Exists") for key in sorted(PASSING_TAINTS))
+        return Demands(self.pairs, self.terms, (*self.tolerations, _TOLERATING_PASSING))
 
 
 class SchedulingSpec(PodSpec, frozen=True, rename="camel", gc=False):
