@@ -163,6 +163,8 @@ def test_the_policy_follows_the_configuration() -> None:
         ("rules: {TSC101: deny}", ["TSC101"]),
         ("rules: {TSC101: {action: deny, exemptible: false}}", ["TSC101"]),
         ("rules: {TSC101: warn, TSC102: off}", []),
+        ("rules: {TSC111: deny, TSC112: deny}", []),
+        (one_profile("rules: {TSC112: deny}\n  defaultConstraints: []"), []),
         (one_profile("rules: {TSC101: warn, TSC102: off}\n  defaultConstraints: []"), []),
         (
             one_profile("rules: {TSC102: {action: deny}}\n  defaultConstraints: []")

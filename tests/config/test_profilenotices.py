@@ -32,6 +32,28 @@ def test_a_notice_names_a_scale_down_without_effect(text: str, notices: list[str
     assert list(check(text).notices) == notices
 
 
+AUDITED = "has an effect in audits only, on their exit code and report: admission does not check"
+DENIALS: dict[str, tuple[str, list[str]]] = {
+    "rules that only audits check": (
+        "rules: {TSC114: deny, TSC112: {action: deny}}",
+        [f"rules: deny for TSC112, TSC114 {AUDITED} such rules"],
+    ),
+    "a rule of a profile": (
+        one_profile("rules: {TSC106: deny, TSC101: deny}\n  defaultConstraints: []"),
+        [f"profile 'a': deny for TSC106 {AUDITED} such rules"],
+    ),
+    "rules that admission checks": ("rules: {TSC101: deny, TSC111: deny}", []),
+    "other actions": ("rules: {TSC112: warn, TSC114: {exemptible: false}}", []),
+}
+
+
+@pytest.mark.parametrize(("text", "notices"), DENIALS.values(), ids=DENIALS.keys())
+def test_a_notice_names_denials_by_rules_that_admission_does_not_check(
+    text: str, notices: list[str]
+) -> None:
+    assert list(check(text).notices) == notices
+
+
 RECOMMENDS = "mode: recommend\n"
 OVERRIDDEN = (
     "profile 'a': mode: apply has no effect, as the configuration has mode: recommend; write "

@@ -271,6 +271,17 @@ def test_a_rule_of_the_file_that_denies_sends_pods_to_the_webhook() -> None:
     assert add_policies(denying, policies).notices == ()
 
 
+def test_a_policy_that_denies_by_a_rule_of_audits_needs_no_webhook() -> None:
+    actions = {"TSC111": Action.DENY, "TSC112": Action.DENY}
+    policies = {"prod": SpreadPolicy(0, Profile(name="prod", actions=actions))}
+
+    (notice,) = add_policies(Configuration(), policies).notices
+    assert notice == (
+        "SpreadPolicy 'prod': deny for TSC112 has an effect in audits only, on their exit code and "
+        "report: admission does not check such rules"
+    )
+
+
 def test_of_two_policies_with_the_same_name_the_first_one_counts() -> None:
     first, second = (one_policy(f"order: {n}\n  defaultConstraints: []") for n in (1, 2))
 

@@ -19,6 +19,7 @@ from webhook.doctor.installation import CONFIGURATION_KINDS
 from webhook.doctor.objects import WebhookConfiguration
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import NEWEST_VERSION
+from webhook.policy.catalogue import DEFAULT_ACTIONS, VALIDATED_RULES
 from webhook.policy.request import Hook
 
 HOOKS = ("MutatingWebhookConfiguration/evenspread", "ValidatingWebhookConfiguration/evenspread")
@@ -172,6 +173,14 @@ VALIDATING: dict[str, tuple[dict[str, Any], bool]] = {
         },
         False,
     ),
+    "rules deny that the validating webhook does not check": (
+        {"config": {"rules": dict.fromkeys(DEFAULT_ACTIONS.keys() - VALIDATED_RULES, "deny")}},
+        False,
+    ),
+    **{
+        f"{rule} denies": ({"config": {"rules": {rule: "deny"}}}, True)
+        for rule in sorted(VALIDATED_RULES)
+    },
     "always": ({"validatePods": True}, True),
     "never": ({"validatePods": False, "config": {"rules": {"TSC101": "deny"}}}, False),
 }

@@ -55,7 +55,7 @@ def advice() -> str:
     return NEXT.join(
         f"### {row.id}: {CATALOGUE[row.id].title}{NEXT}{CATALOGUE[row.id].why}{NEXT}"
         f"- instead: {CATALOGUE[row.id].fix}\n"
-        f"- checked by: {row.scope}, since Kubernetes {CATALOGUE[row.id].since}\n"
+        f"- checked by: {CATALOGUE[row.id].scope}, since Kubernetes {CATALOGUE[row.id].since}\n"
         f"- default action: {code(CATALOGUE[row.id].action)}{NEXT}"
         f"{_conditions(ADVISED[row.id])}{_diff_examples(ADVISED[row.id])}"
         for row in POLICY_RULES

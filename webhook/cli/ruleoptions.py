@@ -58,8 +58,9 @@ def parse_rules(written: str, flag: str) -> RuleSelection:
 
 
 def explain_rule(entry: CatalogueEntry) -> str:
-    """Explain a rule in three lines: what it demands, what happens otherwise, and the fix."""
-    return f"{entry.id}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"
+    """Explain a rule: what it demands, what happens otherwise, the fix, and where it runs."""
+    lines = f"{entry.id}: {entry.title}\n  otherwise: {entry.effect}\n  instead:   {entry.fix}"
+    return f"{lines}\n  checked by: {entry.scope}" if entry.scope else lines
 
 
 def explain_rules(written: str, flag: str) -> str:

@@ -8,9 +8,9 @@ from webhook.cli.output import OutputFormat, write_document
 from webhook.cli.ruleoptions import explain_rule, parse_rules
 from webhook.cli.terminal import Terminal
 from webhook.policy.catalogue import CATALOGUE, DEFAULT_ACTIONS
-from webhook.policy.rule_entry import CatalogueEntry
+from webhook.policy.rule_entry import CatalogueEntry, RuleScope
 
-RULE_HEADINGS = ("rule", "action", "since", "configurable", "title")
+RULE_HEADINGS = ("rule", "action", "since", "configurable", "checked by", "title")
 WIDE_HEADINGS = ("otherwise", "instead")
 
 
@@ -41,6 +41,7 @@ def describe_rule(entry: CatalogueEntry) -> dict[str, str | bool]:
         "category": str(entry.category),
         "action": str(entry.action),
         "configurable": entry.id in DEFAULT_ACTIONS,
+        "checkedBy": str(entry.scope or ""),
         "since": str(entry.since),
         "title": entry.title,
         "why": entry.effect,
@@ -57,7 +58,8 @@ def format_markdown(entries: Sequence[CatalogueEntry]) -> str:
 
 def _row(entry: CatalogueEntry) -> tuple[str, ...]:
     configurable = "yes" if entry.id in DEFAULT_ACTIONS else "no"
-    return entry.id, str(entry.action), str(entry.since), configurable, entry.title
+    checked = {None: "", RuleScope.AUDIT: "audit"}.get(entry.scope, "admission, audit")
+    return entry.id, str(entry.action), str(entry.since), configurable, checked, entry.title
 
 
 def _wide_row(entry: CatalogueEntry) -> tuple[str, ...]:

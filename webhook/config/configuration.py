@@ -25,7 +25,7 @@ from webhook.config.validation import DocumentValidation
 from webhook.manifests import Document
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.api.schedulerargs import ARGS, SCHEDULER_KIND
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.catalogue import DEFAULT_ACTIONS, VALIDATED_RULES
 from webhook.policy.defaulting.profiles import (
     DEFAULT_SCHEDULER,
     STOCK_DEFAULTS,
@@ -204,14 +204,23 @@ def policy(
 
 
 def list_denying_rules(configuration: Configuration) -> Iterator[str]:
-    """List the policy rules that deny objects, as ``TSC101``, or ``TSC101 in profile cluster``."""
-    for rule, action in configuration.actions.items():
-        if action is Action.DENY:
-            yield rule
+    """
+    List the policy rules by which the validating webhook denies objects.
+
+    Yields:
+        Each as ``TSC101``, or ``TSC101 in profile cluster``.
+    """
+    yield from select_denying(configuration.actions)
     for profile in configuration.profiles:
-        for rule, action in profile.actions.items():
-            if action is Action.DENY:
-                yield f"{rule} in profile {profile.name}"
+        for rule in select_denying(profile.actions):
+            yield f"{rule} in profile {profile.name}"
+
+
+def select_denying(actions: Mapping[str, Action]) -> Iterator[str]:
+    """Select the rules by which the validating webhook denies objects."""
+    for rule, action in actions.items():
+        if action is Action.DENY and rule in VALIDATED_RULES:
+            yield rule
 
 
 def _collect_defaults(

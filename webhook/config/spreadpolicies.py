@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from pydantic import Field
 
-from webhook.config.configuration import Configuration, list_denying_rules
+from webhook.config.configuration import Configuration, list_denying_rules, select_denying
 from webhook.config.messages import format_place, suggest_choice, suggest_word
 from webhook.config.models import Int32
+from webhook.config.profilenotices import describe_audit_denials
 from webhook.config.profiles import build_profile
 from webhook.config.rulesettings import PolicyRuleSettings
 from webhook.config.spread import DefaultConstraints, ProfileFields, find_name_problems
@@ -24,7 +25,6 @@ from webhook.manifests.positions import DocumentText
 from webhook.policy.defaulting.profiles import Profile
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, find_value, without_nulls
-from webhook.policy.rule_entry import Action
 
 SPREAD_POLICY = GroupKind("evenspread.io", "SpreadPolicy")
 POLICY_VERSION = "v1alpha1"
@@ -190,7 +190,7 @@ class MergedProfiles(NamedTuple):
         unused = [describe_unused(name) for name in self.unused]
         if validates_pods:
             return unused
-        denying = ((one.name, _list_denying(one)) for one in self.used)
+        denying = ((one.name, list(select_denying(one.actions))) for one in self.used)
         return unused + [_describe_unenforced(name, rules) for name, rules in denying if rules]
 
 
@@ -214,10 +214,6 @@ def describe_unused(name: str) -> PolicyNotice:
     return PolicyNotice("SpreadPolicyUnused", f"SpreadPolicy {name!r} is not used: {problem}")
 
 
-def _list_denying(profile: Profile) -> list[str]:
-    return [rule for rule, action in profile.actions.items() if action is Action.DENY]
-
-
 def _describe_unenforced(name: str, rules: Sequence[str]) -> PolicyNotice:
     """Describe a SpreadPolicy that denies pods, which the webhook does not receive."""
     problem = (
@@ -234,9 +230,14 @@ def add_policies(
     merged = merge_profiles(configuration.profiles, policies.values())
     used = policies.keys() - set(merged.unused)
     notices = merged.list_notices(validates_pods=any(list_denying_rules(configuration)))
+    denials = ((one.name, describe_audit_denials(one.actions)) for one in merged.used)
     return replace(
         configuration,
         profiles=merged.profiles,
         orders={name: policies[name].order for name in used},
-        notices=(*configuration.notices, *(notice.message for notice in notices)),
+        notices=(
+            *configuration.notices,
+            *(notice.message for notice in notices),
+            *(f"SpreadPolicy {name!r}: {words}" for name, words in denials if words),
+        ),
     )

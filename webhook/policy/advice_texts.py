@@ -5,7 +5,7 @@ The texts and default actions of the policy rules, evenspread's own advice.
 """
 
 from webhook.policy.api.versions import Version
-from webhook.policy.rule_entry import Action, advice_entry
+from webhook.policy.rule_entry import Action, RuleScope, advice_entry
 
 _1_18, _1_24, _1_25, _1_35 = (Version(1, minor) for minor in (18, 24, 25, 35))
 
@@ -87,6 +87,7 @@ ADVICE_ENTRIES = (
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, or make one of the constraints `ScheduleAnyway`; wait for nodes that are "
         "cordoned, not ready or tainted for now",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC107",
@@ -109,6 +110,7 @@ ADVICE_ENTRIES = (
         "reports pods that already run more unevenly than maxSkew allows.",
         "use a StorageClass with `volumeBindingMode: WaitForFirstConsumer`, as many replicas in "
         "each zone, or `whenUnsatisfiable: ScheduleAnyway` for the zone",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC109",
@@ -119,6 +121,7 @@ ADVICE_ENTRIES = (
         "no order avoids. With the suggested maxSkew, every order leaves all replicas a place; a "
         "smaller one may leave the last of them Pending, depending on where the first are placed.",
         "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC110",
@@ -144,6 +147,7 @@ ADVICE_ENTRIES = (
         "stored with it earlier keeps it without effect.",
         "leave the field out, or have the gate switched on",
         action=Action.WARN,
+        scope=RuleScope.DROPPING,
     ),
     advice_entry(
         "TSC112",
@@ -154,6 +158,7 @@ ADVICE_ENTRIES = (
         "all replicas have a place, in whatever order they are placed, both while nodes are "
         "cordoned, not ready or tainted for now and after they return.",
         "write the largest skew that you accept, usually `maxSkew: 1`, or `ScheduleAnyway`",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC113",
@@ -161,6 +166,7 @@ ADVICE_ENTRIES = (
         "Pods of other workloads fill domains that this workload's pods then avoid, though none of "
         "its own run there; the workloads are even only together.",
         "add a label to the selector that only this workload's pods carry",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC114",
@@ -177,6 +183,7 @@ ADVICE_ENTRIES = (
         "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "
         "as failed; move pods with volumes of a zone by deleting them one after "
         "another with their claims, if the application can rebuild its data",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC115",
@@ -185,6 +192,7 @@ ADVICE_ENTRIES = (
         "or than a change of their Services, lack them, or count other pods than they should.",
         "recreate the pods",
         since=_1_18,
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC116",
@@ -233,6 +241,7 @@ ADVICE_ENTRIES = (
         "three domains, and skips `kubernetes.io/hostname`. It is satisfied if the autoscaler "
         "never scales down, by `selectPolicy: Disabled`.",
         "set `scaleDown: KeepSpread` in the profile that applies to the pods",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC119",
@@ -273,6 +282,7 @@ ADVICE_ENTRIES = (
         "meant for a cluster with more domains.",
         "let the pods go to more domains, or spread them over kubernetes.io/hostname; with a "
         "podAffinity, leave out the term or the constraint",
+        scope=RuleScope.AUDIT,
     ),
     advice_entry(
         "TSC121",

@@ -14,7 +14,7 @@ from webhook.policy.advice_texts import ADVICE_ENTRIES
 from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD
 from webhook.policy.api.versions import Version
 from webhook.policy.model import MAX_CONSTRAINTS
-from webhook.policy.rule_entry import Action, CatalogueEntry, advice_entry
+from webhook.policy.rule_entry import Action, CatalogueEntry, RuleScope, advice_entry
 
 _1_16, _1_18, _1_24, _1_25 = Version(1, 16), Version(1, 18), Version(1, 24), Version(1, 25)
 
@@ -184,6 +184,14 @@ The default action of each policy rule, the only rules whose action can be confi
 
 A rule warns if the author of an object can act on it at once; the others are left to audits.
 """
+
+VALIDATED_RULES = frozenset(
+    entry.id for entry in ADVICE_ENTRIES if entry.scope is RuleScope.EVERYWHERE
+)
+"""The policy rules by which the validating webhook may deny objects."""
+
+AUDITED_RULES = frozenset(entry.id for entry in ADVICE_ENTRIES if entry.scope is RuleScope.AUDIT)
+"""The policy rules that admission does not check, so that they deny no object."""
 
 
 def explain_command(rule: str) -> str:

@@ -31,6 +31,14 @@ class RuleCategory(StrEnum):
     ADVICE = "advice"
 
 
+class RuleScope(StrEnum):
+    """Where a policy rule runs."""
+
+    EVERYWHERE = "admission and audit"
+    DROPPING = "admission, by what drops the field, and audit"
+    AUDIT = "audit"
+
+
 class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
     """
     The texts of a rule, and its default action.
@@ -40,6 +48,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
         why: What goes wrong otherwise; sentences.
         fix: What to write instead.
         action: The action on a finding, unless the configuration of a policy rule overrides it.
+        scope: Where a policy rule runs; None for the others.
     """
 
     id: str
@@ -49,6 +58,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
     since: Version = _1_16
     category: RuleCategory = RuleCategory.API
     action: Action = Action.DENY
+    scope: RuleScope | None = None
 
     @property
     def effect(self) -> str:
@@ -60,5 +70,10 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
         return f"kube-apiserver refuses the object, since version {self.since}."
 
 
-advice_entry = partial(CatalogueEntry, category=RuleCategory.ADVICE, action=Action.AUDIT)
+advice_entry = partial(
+    CatalogueEntry,
+    category=RuleCategory.ADVICE,
+    action=Action.AUDIT,
+    scope=RuleScope.EVERYWHERE,
+)
 """Create the entry of a policy rule, which audits report by default."""

@@ -19,15 +19,16 @@ app.kubernetes.io/instance: {{ .Values.name }}
 {{ concat (list "kube-system") .Values.exemptNamespaces | uniq | toJson }}
 {{- end }}
 
-{{/* Not empty if pods are sent to the validating webhook. */}}
+{{/* Not empty if pods are sent to the validating webhook, which does not check some rules. */}}
 {{- define "evenspread.validatesPods" -}}
+{{- $unchecked := list "TSC106" "TSC108" "TSC109" "TSC111" "TSC112" "TSC113" "TSC114" "TSC115" "TSC118" "TSC120" -}}
 {{- $validates := eq (toString .Values.validatePods) "true" -}}
 {{- if eq (toString .Values.validatePods) "auto" -}}
 {{- range prepend .Values.config.profiles .Values.config -}}
-{{- range .rules -}}
-{{- $action := . -}}
-{{- if kindIs "map" . }}{{ $action = .action }}{{ end -}}
-{{- if eq (toString $action) "deny" }}{{ $validates = true }}{{ end -}}
+{{- range $rule, $setting := .rules -}}
+{{- $action := $setting -}}
+{{- if kindIs "map" $setting }}{{ $action = $setting.action }}{{ end -}}
+{{- if and (eq (toString $action) "deny") (not (has $rule $unchecked)) }}{{ $validates = true }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

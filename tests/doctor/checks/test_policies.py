@@ -72,6 +72,12 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def test_a_policy_that_denies_in_audits_only_is_no_problem() -> None:
+    policy = build_policy("a", rules={"TSC112": {"action": "deny"}})
+
+    assert find_deviations(build_installation(**installed(policy))) == {}
+
+
 @pytest.mark.parametrize(("changes", "words"), NOTES.values(), ids=NOTES)
 def test_a_policy_without_effect_is_noted(changes: dict[str, Any], words: str) -> None:
     assert_reported(changes, {"policies": words}, is_note=True)

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.policy.advice.subjects import admission, audit, deployed
-from webhook.policy.advice.rules import POLICY_RULES, PolicyRule, RuleScope
-from webhook.policy.catalogue import DEFAULT_ACTIONS
+from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
+from webhook.policy.catalogue import AUDITED_RULES, DEFAULT_ACTIONS, VALIDATED_RULES
 from webhook.policy.rule_entry import Action
 
 
@@ -31,13 +31,12 @@ def test_rules_that_warn_run_at_admission_but_for_the_rule_of_dropped_fields() -
         "TSC119",
         "TSC121",
     }
-    assert {row.id for row in POLICY_RULES if row.scope is RuleScope.DROPPING} == {"TSC111"}
-    assert not warning & {row.id for row in POLICY_RULES if row.scope is RuleScope.AUDIT}
+    assert warning - VALIDATED_RULES == {"TSC111"}
 
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in POLICY_RULES if row.scope is RuleScope.AUDIT],
+    [row for row in POLICY_RULES if row.id in AUDITED_RULES],
     ids=lambda row: row.id,
 )
 def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> None:
@@ -47,4 +46,4 @@ def test_a_rule_for_audits_has_nothing_to_say_without_one(row: PolicyRule) -> No
 @pytest.mark.parametrize("row", POLICY_RULES, ids=lambda row: row.id)
 def test_every_rule_runs_in_audits(row: PolicyRule) -> None:
     assert row.runs(audit())
-    assert row.runs(admission()) is (row.scope is RuleScope.EVERYWHERE)
+    assert row.runs(admission()) is (row.id in VALIDATED_RULES)
