@@ -77,13 +77,14 @@ ADVICE_ENTRIES = (
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
         "one that nodeSelector, affinity and taints keep off every node, and one for which all "
         "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about to "
-        "delete or that wait for an agent. Required podAffinity and podAntiAffinity are judged for "
-        "a workload with Pending pods that is not being rolled out, by the pods of its namespace; "
-        "`evenspread explain --what-if` judges them for all replicas, and by all pods. A domain of "
-        "nodes that are closed for now counts as well, and may leave the pods after the next one "
-        "no place. With `nodeTaintsPolicy: Honor` it does not count, and there may be fewer "
-        "domains than minDomains, with the same effect. A domain that taints or affinity close as "
-        "well is the subject of TSC105 and TSC116.",
+        "delete or that wait for an agent. While all replicas run, and no autoscaler may add one, "
+        "the next pod is the first of a new revision. Required podAffinity and podAntiAffinity are "
+        "judged for a workload with Pending pods that is not being rolled out, by the pods of its "
+        "namespace; `evenspread explain --what-if` judges them for all replicas, and by all pods. "
+        "A domain of nodes that are closed for now counts as well, and may leave the pods after "
+        "the next one no place. With `nodeTaintsPolicy: Honor` it does not count, and there may be "
+        "fewer domains than minDomains, with the same effect. A domain that taints or affinity "
+        "close as well is the subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, or make one of the constraints `ScheduleAnyway`; wait for nodes that are "
         "cordoned, not ready or tainted for now",

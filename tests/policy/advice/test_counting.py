@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
+    build_added_pod,
     common_labels,
     counts_itself,
     counts_no_pod,
@@ -349,3 +350,39 @@ def test_a_single_pod_may_be_selected_by_its_index() -> None:
 
     assert list(unmet_requirements(selector(**{POD_INDEX: "0"}), alone)) == []
     assert values_of("app", alone) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "renewed"),
+    [
+        (DEPLOYMENT, {HASH: "abc"}, {HASH}),
+        (ROLLOUT, {"rollouts-pod-template-hash": "abc"}, {"rollouts-pod-template-hash"}),
+        (
+            GroupKind("apps.kruise.io", "CloneSet"),
+            {HASH: "abc", "controller-revision-hash": "web-abc"},
+            {HASH, "controller-revision-hash"},
+        ),
+        (DEPLOYMENT, {"tier": "front"}, set()),
+        (STATEFUL_SET, {"controller-revision-hash": "web-abc"}, {"controller-revision-hash"}),
+    ],
+)
+def test_the_pod_beside_all_replicas_has_the_labels_of_a_new_revision(
+    kind: GroupKind, own: dict[str, str], renewed: set[str]
+) -> None:
+    pods = running("a1", "b1", labels={"app": "web", **own})
+    judged = replace(subject(workload(replicas=2)), kind=kind, running=(pods,))
+    missing = replace(judged, replicas=3)
+
+    labels = build_added_pod(judged).labels
+
+    assert labels.keys() == pods.pod.labels.keys()
+    assert {key for key, value in labels.items() if value != pods.pod.labels[key]} == renewed
+    assert build_added_pod(missing).labels == pods.pod.labels
+
+
+def test_a_written_hash_is_that_of_every_revision() -> None:
+    labels = {"app": "web", HASH: "written"}
+    judged = subject(workload(replicas=1, labels=labels))
+    pods = running("a1", labels=labels)
+
+    assert build_added_pod(replace(judged, running=(pods,))).labels == labels

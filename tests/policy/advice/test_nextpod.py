@@ -26,12 +26,13 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.advise import advise
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
-from webhook.policy.podlabels import JOB_NAME
+from webhook.policy.podlabels import JOB_NAME, TEMPLATE_HASH
 
 SOFT = "ScheduleAnyway"
 PATH = "spec.template.spec.topologySpreadConstraints"
@@ -204,6 +205,43 @@ def test_the_rejecting_constraints_are_reported() -> None:
         "none of the 3 nodes that its pods can go to accepts the next pod: "
         '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
     )
+
+
+def hashed(*nodes: str, revision: str = "abc", **state: bool) -> RunningPods:
+    group = running(*nodes, labels={"app": "web", TEMPLATE_HASH: revision})
+    return replace(group, **state)
+
+
+def apart(replicas: int, *groups: RunningPods, most: int = 0) -> Subject:
+    counted = [{**one, "matchLabelKeys": [TEMPLATE_HASH]} for one in (spread(), HOST)]
+    scaling = ReplicaRange(1, most, "HorizontalPodAutoscaler/web") if most else None
+    return replace(deployed(*counted, replicas=replicas), running=groups, scaling=scaling)
+
+
+RAISED = ["maxSkew: 2"]
+
+# subject; what is suggested, if its next pod has no node
+NEXT_REVISION: dict[str, tuple[Subject, list[str]]] = {
+    "only a new revision adds a pod": (apart(3, hashed("a1", "b1", "b1")), []),
+    "a replica is missing": (apart(4, hashed("a1", "b1", "b1")), RAISED),
+    "a replica has no node": (apart(4, hashed("a1", "b1", "b1", "")), RAISED),
+    "a pod beside all replicas has no node": (apart(3, hashed("a1", "b1", "b1", "")), RAISED),
+    "an autoscaler may add a replica": (apart(3, hashed("a1", "b1", "b1"), most=4), RAISED),
+    "an autoscaler adds none": (apart(3, hashed("a1", "b1", "b1"), most=3), []),
+    "a rollout runs": (
+        apart(3, hashed("a1", "b1", "b1"), hashed("b2", revision="old", replaced=True)), RAISED
+    ),
+    "a rollout runs in an unknown direction": (
+        apart(3, hashed("a1", "b1", "b1"), hashed("b2", revision="old", unordered=True)), RAISED
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "expected"), NEXT_REVISION.values(), ids=NEXT_REVISION.keys())
+def test_a_pod_beside_all_replicas_is_one_of_a_new_revision(
+    judged: Subject, expected: list[str]
+) -> None:
+    assert suggestions("TSC106", judged, audit(SMALL, judged.running)) == expected
 
 
 DRAINED_NODE = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)

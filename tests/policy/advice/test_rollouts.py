@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.build import Json, gates, policy, spread
 from tests.policy.advice.subjects import (
+    GPU,
     ROLLOUT,
     TAINTED_C,
     THREE,
@@ -14,6 +15,7 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    node,
     running,
     subject,
     workload,
@@ -198,6 +200,16 @@ def test_a_daemon_set_without_a_place_for_two_pods_has_too_many_min_domains(
     rules = [rule for rule in ("TSC104", "TSC119") if check_rule(rule, found, context)]
 
     assert rules == (["TSC104"] if fires else [])
+
+
+def test_a_constraint_that_counts_apart_counts_no_pod_of_the_new_revision() -> None:
+    """All old pods run in one rack and one zone; b1, in the same rack, accepts the new pod."""
+    racks = [replace(one, labels={**one.labels, "rack": "1"}) for one in UNEVEN]
+    racks.append(node("c1", "zone-b", GPU, rack="2"))
+    pods = running("a1", "a2", "a3", labels={"app": "web", HASH: "abc"})
+    found = replace(web(spread(), HOST, spread(topologyKey="rack", **APART)), running=(pods,))
+
+    assert check_rule("TSC119", found, audit(racks, [pods])) == []
 
 
 def test_all_hard_constraints_are_to_count_apart() -> None:

@@ -7,6 +7,8 @@ be judged by the template alone. How many pods are counted is the subject of ``p
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
@@ -208,6 +210,30 @@ def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> Incom
     """Build the next pod of a subject, with these labels or those that it will have."""
     labels = subject.next_labels if labels is None else labels
     return IncomingPod(subject.namespace, labels, subject.demands)
+
+
+def build_added_pod(subject: Subject) -> IncomingPod:
+    """
+    Build the pod that a subject's controller adds next, if none of the pods that run ends.
+
+    Beside all replicas, only the rollout of a new revision adds one, so that its revision is none
+    of the running pods' own.
+    """
+    pod = next_pod(subject)
+    if not _adds_revision(subject):
+        return pod
+    keys = {*REVISION_KEYS, *list_revision_keys(subject)}
+    # No controller writes an empty value: no running pod has it.
+    renewed = {key: "" for key in keys if key in pod.labels and may_add(subject, key)}
+    return replace(pod, labels={**pod.labels, **renewed}) if renewed else pod
+
+
+def _adds_revision(subject: Subject) -> bool:
+    """Whether only a new revision adds a pod: all replicas run, and none may be added to them."""
+    is_rolling = any(group.replaced or group.unordered for group in subject.running)
+    is_waiting = any(group.placed < group.number for group in subject.running)
+    is_largest = subject.most_replicas == subject.replicas
+    return subject.has_all_pods and is_largest and not (is_rolling or is_waiting)
 
 
 def hard_constraints(subject: Subject, context: AdviceContext) -> tuple[SpreadConstraint, ...]:

@@ -15,7 +15,7 @@ from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import counts_apart
-from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import (
     RuleViolation,
     all_of,
@@ -89,7 +89,7 @@ def report_unready(subject: Subject, context: AdviceContext) -> Iterator[RuleVio
 def tally_returned(subject: Subject, context: AdviceContext) -> tuple[PodTally, ...]:
     """Count for the hard constraints as if no state of a node that passes closed it."""
     assert context.cluster is not None, "the rule runs in audits"
-    pod = next_pod(subject)
+    pod = build_added_pod(subject)
     returned = replace(pod, demands=pod.demands.lasting)
     return context.cluster.tally_known(returned, subject.constraints, context.gates).hard
 
@@ -120,7 +120,7 @@ def _is_honoring_enough(
         return False
     index, constraints = tally.spread.index, list(subject.constraints)
     constraints[index] = honor_policies(constraints[index], (TAINTS_POLICY,))
-    pod, awaited = next_pod(subject), count_awaited(subject)
+    pod, awaited = build_added_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, tuple(constraints), context.gates).hard
     honoring = next(one for one in changed if one.spread.index == index)
     return count_places_of(honoring, now, awaited) == awaited

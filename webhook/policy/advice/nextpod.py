@@ -22,7 +22,7 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import belongs_to_group
-from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
@@ -57,7 +57,7 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     cluster = context.cluster
     if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
         return
-    pod = next_pod(subject)
+    pod = build_added_pod(subject)
     held = find_constraints(subject, pod.labels)
     if held is not None:
         subject = subject.with_constraints(held)
@@ -288,7 +288,7 @@ def _accepts_with(
     """Whether the next pod has a node with some constraints changed, by their index."""
     cluster = context.cluster
     constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
-    pod = next_pod(subject)
+    pod = build_added_pod(subject)
     assert cluster is not None, "the rule runs in audits"
     tallies = cluster.tally_known(pod, tuple(constraints), context.gates).hard
     return accepts_pod(tallies, pod.demands, cluster, affinity)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from webhook.policy.advice.capacity import must_add_pods
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.everyorder import list_counted
 from webhook.policy.advice.fields import (
     counts_revisions_together,
@@ -70,7 +70,7 @@ def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
     cluster = context.cluster
     if cluster is None or not any(group.placed for group in subject.running):
         return False
-    pod = next_pod(subject)
+    pod = build_added_pod(subject)
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     return accepts_pod(tallies, pod.demands, cluster)
 
