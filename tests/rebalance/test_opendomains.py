@@ -40,6 +40,16 @@ def test_soft_constraints_count_domains_that_the_pod_can_go_to() -> None:
     ]
 
 
+def test_no_node_without_the_keys_of_hard_constraints_counts_for_a_soft_one() -> None:
+    nodes = [*zone_nodes("a", "b"), node("c1")]
+    cluster = Situation([], nodes).cluster
+    spreads = resolve(WEB, BY_HOST, spread_over())
+
+    soft, _ = tally_reachable(POD, spreads, cluster.topology, cluster.placed.census)
+
+    assert soft.domains.sizes.keys() == {"a1", "b1"}
+
+
 def test_all_eligible_nodes_of_a_reachable_domain_count() -> None:
     situation = Situation(
         web_pods({"a2": 2}, SOFT), [*zone_nodes("a", "b"), node("a2", "a", taints=[GPU])]

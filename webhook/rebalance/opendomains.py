@@ -33,7 +33,7 @@ def tally_reachable(
     Source: kube-scheduler plugins/podtopologyspread/scoring.go ``PreScore``.
     """
     tallies = tally_constraints(pod, spreads, topology, census)
-    keys = tuple(tally.spread.topology_key for tally in tallies.soft)
+    keys = tallies.require_keys(topology, pod.demands) if tallies.soft else ()
     soft: list[PodTally] = []
     for tally in tallies.soft:
         reached = topology.reachable(tally.spread.topology_key, keys, pod.demands).sizes

@@ -216,6 +216,33 @@ def test_the_domains_of_a_soft_constraint_are_reachable(
     assert tally.domains.sizes.keys() == domains
 
 
+RACK = spread_over("rack")
+
+
+@pytest.mark.parametrize(
+    ("hard", "domains"),
+    [
+        ((spread_over(),), {"n1"}),
+        ((RACK,), {"n1", "n3"}),
+        ((spread_over(), RACK), {"n1"}),
+        ((spread_over("shelf"),), {"n1", "n2", "n3"}),
+        ((), {"n1", "n2", "n3"}),
+    ],
+    ids=["a zone", "a rack", "both", "a key of no node", "none"],
+)
+def test_no_node_without_the_keys_of_hard_constraints_counts_for_a_soft_one(
+    hard: tuple[Constraint, ...], domains: set[str]
+) -> None:
+    nodes = Topology([node("n1", "a", rack="1"), node("n2"), node("n3", rack="3")])
+    soft = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
+    spreads = resolve_constraints((*hard, soft), WEB_POD.labels, IN_FORCE, DefaultConstraints())
+    tallies = tally_constraints(WEB_POD, spreads, nodes, Census())
+
+    (tally,) = tallies.reachable(nodes, WEB_POD.demands).soft
+
+    assert tally.domains.sizes.keys() == domains
+
+
 def test_only_soft_constraints_let_every_node_pass() -> None:
     found = placed(*cluster({"1": 9, "2": 0}), SOFT_1)
 

@@ -62,13 +62,28 @@ class ConstraintTallies(msgspec.Struct, frozen=True):
 
         Source: kube-scheduler plugins/podtopologyspread/scoring.go ``initPreScoreState``.
         """
-        keys = tuple(tally.spread.topology_key for tally in self.soft)
-        required = keys if self.spreads.requires_keys else ()
+        required = self.require_keys(topology, demands) if self.soft else ()
         soft = (
-            tally.within(topology.reachable(key, required, demands))
-            for key, tally in zip(keys, self.soft, strict=True)
+            tally.within(topology.reachable(tally.spread.topology_key, required, demands))
+            for tally in self.soft
         )
         return replace(self, soft=tuple(soft))
+
+    def require_keys(self, topology: Topology, demands: Demands) -> tuple[str, ...]:
+        """
+        List the keys of a node whose domains count for soft constraints, as it passes the filters.
+
+        Hard constraints on keys that leave the pod no node are no reason to count none.
+
+        Source: kube-scheduler plugins/podtopologyspread/filtering.go ``Filter``, scoring.go
+        ``PreScore``.
+        """
+        soft, hard = (
+            tuple(tally.spread.topology_key for tally in kind) for kind in (self.soft, self.hard)
+        )
+        scored = soft if self.spreads.requires_keys else ()
+        is_open = bool(hard and topology.reachable("", hard, demands).sizes)
+        return (*scored, *hard) if is_open else scored
 
 
 class PodPlacement(msgspec.Struct, frozen=True):
