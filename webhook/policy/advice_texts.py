@@ -174,11 +174,12 @@ ADVICE_ENTRIES = (
         "running pods are no more uneven than maxSkew allows",
         "The scheduler checks constraints when it places a pod and never again: scaling down, "
         "losing a node and draining one leave pods uneven until they are recreated. While a "
-        "rollout runs, the pods of older revisions do not count: it deletes them. A restart of a "
-        "Deployment places new pods by where the old ones are, unless the constraint counts each "
-        "revision separately (TSC107), and can leave them uneven. No restart "
-        "moves the pods of a StatefulSet whose volumes belong to a zone. In a zone that is too "
-        "full for a hard constraint, a pod that is deleted without its claim stays Pending.",
+        "rollout runs, the pods of older revisions do not count: it deletes them. Nor is a skew of "
+        "a soft constraint reported that a hard one on nested domains makes necessary. A restart "
+        "of a Deployment places new pods by where the old ones are, unless the constraint counts "
+        "each revision separately (TSC107), and can leave them uneven. No restart moves the pods "
+        "of a StatefulSet whose volumes belong to a zone. In a zone that is too full for a hard "
+        "constraint, a pod that is deleted without its claim stays Pending.",
         "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
         "are too full, and evicts them with `--apply`; write `matchLabelKeys: [pod-template-hash]` "
         "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "

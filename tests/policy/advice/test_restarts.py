@@ -20,7 +20,7 @@ from webhook.policy.advice.restarts import (
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import GroupKind
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 
 DELETION = "# delete the pods one after another: those created in their place are spread anew"
 WAIT = (
@@ -190,3 +190,23 @@ def test_pods_that_are_not_placed_are_explained() -> None:
 
     assert suggest_waiting(deployed()).endswith("see evenspread explain deployment/web -n shop")
     assert suggest_waiting(job).endswith("see evenspread explain job/web -n shop")
+
+
+@pytest.mark.parametrize(
+    ("key", "when", "is_limited"),
+    [
+        (HOSTNAME, "DoNotSchedule", True),
+        (ZONE, "DoNotSchedule", False),
+        (HOSTNAME, "ScheduleAnyway", False),
+    ],
+)
+def test_hard_constraints_may_prevent_what_a_soft_one_prefers(
+    key: str, when: str, *, is_limited: bool
+) -> None:
+    soft = spread(whenUnsatisfiable="ScheduleAnyway")
+    found = deployed(soft, spread(topologyKey=key, whenUnsatisfiable=when))
+    preferred, other = found.constraints
+
+    text = ", and its hard constraints allow it"
+    assert (text in suggest_evening(found, preferred, ["zone-a"], gates())) is is_limited
+    assert text not in suggest_evening(found, other, ["zone-a"], gates())

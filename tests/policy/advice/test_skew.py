@@ -16,6 +16,7 @@ from tests.policy.advice.subjects import (
     running,
     subject,
     workload,
+    zones,
 )
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import RunningPods, Subject
@@ -336,3 +337,71 @@ def test_pods_are_uneven_by_their_own_constraints(judged: Subject, fields: list[
     found = check_rule("TSC114", judged, audit(THREE, judged.running))
 
     assert [violation.field for violation in found] == fields
+
+
+SOFT_HOST = spread(topologyKey=HOSTNAME, whenUnsatisfiable=SOFT)
+UNEVEN = zones("a1", "b1", "b2", "b3")
+ALLOWED = (
+    "# the hard constraint on topology.kubernetes.io/zone allows no skew below 2: raise this "
+    "maxSkew to 2, or relax the hard one"
+)
+REBALANCED = "# evenspread rebalance "
+
+# constraints, nodes, pods, replicas, starts of what is suggested
+LEAST: dict[str, tuple[tuple[Json, ...], tuple[str, ...], int, list[str]]] = {
+    "the hard constraint fixes the pods of each zone": (
+        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6, []
+    ),
+    "it allows a smaller skew, yet more than maxSkew": (
+        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b1", "b1"), 6, [ALLOWED]
+    ),
+    "it allows an even placement": (
+        (spread(), SOFT_HOST), ("a1", "b1", "b1"), 3, [REBALANCED]
+    ),
+    "another maxSkew allows an even placement": (
+        (spread(maxSkew=2), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6, [REBALANCED]
+    ),
+    "it is soft as well": (
+        (spread(whenUnsatisfiable=SOFT), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6,
+        [REBALANCED],
+    ),
+    "more pods are to come": (
+        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 8,
+        ["# Pending or missing pods may make it even"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("constraints", "placed", "replicas", "suggested"), LEAST.values(), ids=LEAST.keys()
+)
+def test_a_skew_that_a_hard_constraint_makes_necessary(
+    constraints: tuple[Json, ...], placed: tuple[str, ...], replicas: int, suggested: list[str]
+) -> None:
+    pods = running(*placed, constraints=constraints)
+    judged = replace(deployed(*constraints, replicas=replicas), running=(pods,))
+
+    found = check_rule("TSC114", judged, audit(UNEVEN, [pods]))
+
+    assert [violation.field for violation in found] == [f"{PATH}[1].maxSkew"] * len(suggested)
+    for violation, start in zip(found, suggested, strict=True):
+        assert violation.instead.startswith(start)
+        is_doubted = ", and its hard constraints allow it" in violation.instead
+        assert is_doubted is (start == REBALANCED and constraints[0]["whenUnsatisfiable"] != SOFT)
+
+
+def test_a_skew_may_be_necessary_without_written_replicas() -> None:
+    constraints = (spread(), SOFT_HOST)
+    pods = running("a1", "a1", "a1", "b1", "b2", "b3", constraints=constraints)
+    judged = replace(deployed(*constraints, replicas=None), running=(pods,))
+
+    assert check_rule("TSC114", judged, audit(UNEVEN, [pods])) == []
+
+
+def test_a_domain_without_the_key_of_a_hard_constraint_is_no_empty_one() -> None:
+    constraints = (spread(), SOFT_HOST)
+    pods = running("a1", "a1", "b1", "b1", constraints=constraints)
+    judged = replace(deployed(*constraints, replicas=4), running=(pods,))
+    nodes = [*zones("a1", "b1"), Node("c1", {HOSTNAME: "c1"})]
+
+    assert check_rule("TSC114", judged, audit(nodes, [pods])) == []

@@ -31,7 +31,7 @@ from webhook.policy.kinds import (
     ROLLOUT,
     STATEFUL_SET,
 )
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint
+from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint
 
 RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
 
@@ -104,9 +104,10 @@ def suggest_evening(
     """
     if subject.kind in JOBS or subject.kind in _NOT_EVICTED:
         return suggest_restart(subject)
-    rebalance = (
-        f"# {_format_command(subject, 'rebalance')} moves the fewest pods, if nodes have room"
-    )
+    room = "if nodes have room"
+    if _is_limited(subject, constraint):
+        room += ", and its hard constraints allow it"
+    rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods, {room}"
     if _restart_evens(subject, constraint):
         return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"
     if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:
@@ -117,6 +118,14 @@ def suggest_evening(
             "restart without it places new pods by where the old ones are"
         )
     return f"{rebalance}; or delete pods in {join_names(full)} one after another"
+
+
+def _is_limited(subject: Subject, constraint: Constraint) -> bool:
+    """Whether hard constraints on other keys may prevent what a soft constraint prefers."""
+    return constraint.when_unsatisfiable == SCHEDULE_ANYWAY and any(
+        one.when_unsatisfiable == DO_NOT_SCHEDULE and one.topology_key != constraint.topology_key
+        for one in subject.constraints
+    )
 
 
 def _restart_evens(subject: Subject, constraint: Constraint) -> bool:

@@ -10,6 +10,7 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
@@ -27,7 +28,8 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     """
     TSC114: scaling down and losing nodes leave pods uneven, and nothing moves running pods.
 
-    While a rollout runs, the pods that it deletes do not count.
+    While a rollout runs, the pods that it deletes do not count. A skew of a soft constraint that
+    the hard ones make necessary is no finding.
     """
     cluster = context.cluster
     if cluster is None or subject.is_alone or (subject.path and subject.is_bound):
@@ -36,20 +38,48 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         return  # which pods remain is unknown
     if subject.running and not any(group.placed for group in subject.running):
         return  # all its pods are Pending
-    uneven = (
-        tally
-        for tally in _tally_revisions(subject, cluster, context.gates)
-        if tally.matches_pod
-        and tally.largest_skew > tally.spread.max_skew
-        and not evens_out(subject, tally)
+    reports = (
+        report
+        for tallies in _tally_revisions(subject, cluster, context.gates)
+        for report in _report_uneven(subject, tallies, cluster, context.gates)
     )
     # Revisions with the same constraints, such as those of a partition, are uneven alike.
-    reports = (_report_skew(subject, tally, cluster, context.gates) for tally in uneven)
     yield from dict.fromkeys(reports)
 
 
+def _report_uneven(
+    subject: Subject, tallies: Sequence[PodTally], cluster: ClusterState, gates: Gates
+) -> Iterator[RuleViolation]:
+    """Report the constraints of some pods that do not hold, unless the skew is necessary."""
+    for tally in tallies:
+        exceeds = tally.largest_skew > tally.spread.max_skew
+        if not (tally.matches_pod and exceeds) or evens_out(subject, tally):
+            continue
+        least = _find_least(subject, tally, tallies, cluster)
+        if least is None or least.skew < tally.largest_skew:
+            yield _report_skew(subject, tally, least, cluster, gates)
+
+
+def _find_least(
+    subject: Subject, tally: PodTally, tallies: Sequence[PodTally], cluster: ClusterState
+) -> LeastSkew | None:
+    """Find the least skew of a soft constraint that the hard ones allow the present pods."""
+    if tally.spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE or _awaits_pods(subject):
+        return None
+    hard = [one for one in tallies if one.spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE]
+    return find_least_skew(tally, hard, cluster.topology, subject.demands) if hard else None
+
+
+def _awaits_pods(subject: Subject) -> bool:
+    return subject.replicas is not None and not subject.has_all_pods
+
+
 def _report_skew(
-    subject: Subject, tally: PodTally, cluster: ClusterState, gates: Gates
+    subject: Subject,
+    tally: PodTally,
+    least: LeastSkew | None,
+    cluster: ClusterState,
+    gates: Gates,
 ) -> RuleViolation:
     """Report a skew that exceeds maxSkew."""
     spread, minimum = tally.spread, tally.minimum
@@ -61,8 +91,16 @@ def _report_skew(
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        _suggest(subject, tally, full, cluster, gates),
+        _describe_least(least) if least else _suggest(subject, tally, full, cluster, gates),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
+    )
+
+
+def _describe_least(least: LeastSkew) -> str:
+    """Say how far the skew can fall; a YAML comment."""
+    return (
+        f"# the hard constraint on {least.key} allows no skew below {least.skew}: raise this "
+        f"maxSkew to {least.skew}, or relax the hard one"
     )
 
 
@@ -75,7 +113,7 @@ def _suggest(
 ) -> str:
     """Suggest how to end a skew; ``full`` are the domains with too many pods."""
     constraint = tally.spread.constraint
-    if subject.replicas is not None and not subject.has_all_pods:
+    if _awaits_pods(subject):
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         return suggest_moving(is_hard=constraint.when_unsatisfiable == DO_NOT_SCHEDULE)
@@ -143,7 +181,10 @@ def _locate(subject: Subject, tally: PodTally) -> str:
     return subject.field(index, "maxSkew") if is_written else subject.list_path
 
 
-def _tally_revisions(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[PodTally]:
+def _tally_revisions(
+    subject: Subject, cluster: ClusterState, gates: Gates
+) -> Iterator[list[PodTally]]:
+    """Yield the tallies of each set of constraints that pods have."""
     cluster = leave_out_replaced(subject, cluster)
     found: dict[object, tuple[Mapping[str, str], tuple[Constraint, ...]]] = {}
     for group in subject.running:
@@ -158,4 +199,4 @@ def _tally_revisions(subject: Subject, cluster: ClusterState, gates: Gates) -> I
         values = tuple((key, labels.get(key)) for key in sorted(keys))
         found[held is None, values] = labels, constraints
     for labels, constraints in found.values():
-        yield from cluster.tallies(next_pod(subject, labels), constraints, gates)
+        yield cluster.tallies(next_pod(subject, labels), constraints, gates)
