@@ -3,11 +3,15 @@ from msgspec.structs import replace
 
 from tests.policy.placement.clusters import GPU, node, spread_over
 from tests.rebalance.situations import Situation, resolve, web_pods, workload_pod, zone_nodes
-from webhook.policy.model import SCHEDULE_ANYWAY, LabelSelector
+from webhook.policy.advice.leastskew import LeastSkew
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector
 from webhook.policy.placement.census import Census
 from webhook.rebalance.goals import (
+    GoalFailure,
+    GoalObstacle,
     SpreadGoal,
     find_excess,
+    find_failure,
     find_fixed_goals,
     find_foreign,
     find_goals,
@@ -138,3 +142,44 @@ def test_the_excess_of_a_goal_and_the_pods_that_it_counts() -> None:
     assert goal.counts(situation.pods[0].pod)
     assert not goal.counts(replace(situation.pods[0].pod, namespace="other"))
     assert not goal.counts(replace(situation.pods[0].pod, labels={}))
+
+
+UNEVEN = [node("a1", "a"), *(node(name, "b") for name in ("b1", "b2", "b3"))]
+BY_HOST = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
+
+
+def test_the_least_skew_of_a_soft_goal_beside_a_hard_one() -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "b2": 1, "b3": 1}, spread_over(), BY_HOST)
+    full = Situation(
+        web_pods({"a1": 1, "b1": 2}, spread_over(), BY_HOST), UNEVEN, slots={"b2": 0, "b3": 0}
+    )
+
+    least = [
+        [goal.find_least(one.cluster) for goal in goals_of(one)]
+        for one in (Situation(pods, UNEVEN), full)
+    ]
+
+    assert least == [[None, LeastSkew(2, ZONE)], [None, None]]
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "is_hard"),
+    [
+        (GoalObstacle.SCORES, True),
+        (GoalObstacle.UNKNOWN, True),
+        (GoalObstacle.NO_NODES, False),
+        (GoalObstacle.CONFLICT, False),
+    ],
+)
+def test_a_hard_constraint_is_the_cause_where_the_search_found_no_certain_one(
+    obstacle: GoalObstacle, *, is_hard: bool
+) -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "b2": 1, "b3": 1}, spread_over(), BY_HOST)
+    situation = Situation(pods, UNEVEN)
+    hard, soft = goals_of(situation)
+
+    by_hard = GoalFailure(GoalObstacle.HARD_CONSTRAINT, (), LeastSkew(2, ZONE))
+    unchanged = GoalFailure(obstacle, ("b",))
+    found = find_failure(soft, obstacle, ("b",), situation.cluster)
+    assert found == (by_hard if is_hard else unchanged)
+    assert find_failure(hard, obstacle, ("b",), situation.cluster) == unchanged

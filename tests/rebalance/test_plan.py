@@ -15,6 +15,7 @@ from tests.rebalance.situations import (
     workload_pod,
     zone_nodes,
 )
+from webhook.policy.advice.leastskew import LeastSkew
 from webhook.policy.model import (
     HOSTNAME,
     SCHEDULE_ANYWAY,
@@ -381,6 +382,21 @@ def test_a_hard_constraint_comes_before_a_soft_one_that_holds() -> None:
         (True, None),
         (False, GoalObstacle.CONFLICT),
     ]
+
+
+RACKS = spread_over("rack")
+SOFT_HOST = spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY)
+RACKED = [node("a1", "a", rack="1"), *(node(name, "a", rack="2") for name in ("b1", "b2", "b3"))]
+
+
+def test_a_hard_constraint_that_requires_the_skew_of_a_soft_one_is_the_obstacle() -> None:
+    pods = web_pods({"a1": 3, "b1": 1, "b2": 1, "b3": 1}, RACKS, SOFT_HOST)
+
+    hard, soft = Situation(pods, RACKED).plan().goals
+
+    assert (hard.obstacle, hard.least) == (None, None)
+    assert soft.obstacle is GoalObstacle.HARD_CONSTRAINT
+    assert (soft.least, soft.obstacle_domains) == (LeastSkew(2, "rack"), ())
 
 
 def test_the_number_is_not_certain_if_many_workloads_compete_for_room() -> None:

@@ -8,9 +8,11 @@ over those of them that pods can go to.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import msgspec
 
+from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -33,6 +35,7 @@ class GoalObstacle(StrEnum):
     BUDGETS = "PodDisruptionBudgets allow no eviction"
     NO_NODES = "the nodes of a domain take too few pods"
     NO_SEQUENCE = "after some eviction a pod stays Pending, or may return to its node"
+    HARD_CONSTRAINT = "a hard constraint of its pods requires a larger skew"
     SCORES = "kube-scheduler may prefer nodes in other domains"
     CONFLICT = "another constraint prevents it"
     UNKNOWN = "the search was given up"
@@ -90,6 +93,38 @@ class SpreadGoal(msgspec.Struct, frozen=True):
         closed = empty - find_open(self.pods, tally, empty, cluster)
         kept = tally.domains.sizes.keys() - closed
         return tally.within(tally.domains.keep(kept)) if closed else tally
+
+    def find_least(self, cluster: SchedulingCluster) -> LeastSkew | None:
+        """Find the least skew of a soft constraint that a hard one allows, if it is too large."""
+        if self.is_hard:
+            return None
+        tallies = tally_constraints(self.pod, self.spreads, cluster.topology, cluster.placed.census)
+        soft = self.tally_open(cluster)
+        return find_least_skew(soft, tallies.hard, cluster.topology, self.pod.demands)
+
+
+class GoalFailure(NamedTuple):
+    """Why a goal is not reached, the domains in which the obstacle is, and the least skew."""
+
+    obstacle: GoalObstacle
+    domains: tuple[str, ...] = ()
+    least: LeastSkew | None = None
+
+
+def find_failure(
+    goal: SpreadGoal, obstacle: GoalObstacle, domains: tuple[str, ...], cluster: SchedulingCluster
+) -> GoalFailure:
+    """
+    Find why a goal is not reached; by a hard constraint, if the search found no certain cause.
+
+    Args:
+        obstacle: What the search found, in some domains.
+    """
+    is_uncertain = obstacle in {GoalObstacle.SCORES, GoalObstacle.UNKNOWN}
+    least = goal.find_least(cluster) if is_uncertain else None
+    if least is None:
+        return GoalFailure(obstacle, domains)
+    return GoalFailure(GoalObstacle.HARD_CONSTRAINT, least=least)
 
 
 def find_excess(tally: PodTally) -> int:

@@ -6,11 +6,11 @@ The plan that restores the spread of workloads: ``plan_rebalance``.
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from webhook.policy.advice.leastskew import LeastSkew
 from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.tallies import PodTally
 from webhook.rebalance.budgets import PodDisruptionBudget
@@ -23,9 +23,11 @@ from webhook.rebalance.components import (
     name_workload,
 )
 from webhook.rebalance.goals import (
+    GoalFailure,
     GoalObstacle,
     SpreadGoal,
     find_excess,
+    find_failure,
     find_fixed_goals,
     find_goals,
 )
@@ -44,6 +46,7 @@ class GoalResult(msgspec.Struct, frozen=True):
     Attributes:
         obstacle: Why no plan makes it hold whatever the scheduler chooses; None if this one does.
         obstacle_domains: The domains in which the obstacle is; empty if it is in none.
+        least: The least skew that a hard constraint allows, if that is the obstacle.
     """
 
     goal: SpreadGoal
@@ -51,6 +54,7 @@ class GoalResult(msgspec.Struct, frozen=True):
     after: PodTally
     obstacle: GoalObstacle | None = None
     obstacle_domains: tuple[str, ...] = ()
+    least: LeastSkew | None = None
 
     @property
     def holds(self) -> bool:
@@ -115,13 +119,6 @@ class RebalancePlan(msgspec.Struct, frozen=True):
         return replace(self, least=0, is_certain=False, is_complete=False)
 
 
-class _GoalFailure(NamedTuple):
-    """Why a goal is not reached, and the domains in which the obstacle is."""
-
-    obstacle: GoalObstacle
-    domains: tuple[str, ...] = ()
-
-
 class _Part(msgspec.Struct, frozen=True):
     """
     The result for one component.
@@ -133,7 +130,7 @@ class _Part(msgspec.Struct, frozen=True):
     """
 
     steps: tuple[EvictionStep, ...] = ()
-    failures: Mapping[int, _GoalFailure] = {}
+    failures: Mapping[int, GoalFailure] = {}
     least: int = 0
     loose_least: int = 0
     is_proven: bool = True
@@ -171,7 +168,7 @@ def plan_rebalance(
     }
     results = [_compare(goal, before, working, failures.get(id(goal))) for goal in goals]
     for goal in find_fixed_goals(families, before.topology, before.placed.census):
-        result = _compare(goal, before, working, _GoalFailure(GoalObstacle.NO_EVICTIONS))
+        result = _compare(goal, before, working, GoalFailure(GoalObstacle.NO_EVICTIONS))
         if not result.holds:
             results.append(result)
     # Workloads that are planned one after another may help, or hinder, each other for room.
@@ -203,7 +200,7 @@ def _compare(
     goal: SpreadGoal,
     before: SchedulingCluster,
     after: SchedulingCluster,
-    failure: _GoalFailure | None,
+    failure: GoalFailure | None,
 ) -> GoalResult:
     first, last = goal.tally_open(before), goal.tally_open(after)
     return GoalResult(goal, first, last, *failure) if failure else GoalResult(goal, first, last)
@@ -223,12 +220,12 @@ def _plan_component(
         return _Part()
     obstacle = next(filter(None, (waiting.get(name_workload(one)) for one in pods)), None)
     if obstacle is not None:
-        return _Part(failures=dict.fromkeys(broken, _GoalFailure(obstacle)))
+        return _Part(failures=dict.fromkeys(broken, GoalFailure(obstacle)))
     compiled, solution = _search(component, cluster, budgets, excess)
     attempt, reached, obstacles = solution
     loose = SearchProblem(compiled.model, [compiled.loose_bounds[goal] for goal in reached])
     failures = {
-        goal: _GoalFailure(obstacle, compiled.name_obstacle_domains(goal))
+        goal: find_failure(goals[goal], obstacle, compiled.name_obstacle_domains(goal), cluster)
         for goal, obstacle in obstacles.items()
     }
     part = _Part(

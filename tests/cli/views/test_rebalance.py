@@ -8,7 +8,8 @@ from tests.rebalance.situations import Situation, budget, web_pods, workload_pod
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.evictionscript import format_script
 from webhook.cli.views.rebalance import MOST_DOMAINS, MOST_STEPS, show_plan, summarize_plan
-from webhook.policy.model import HOSTNAME, LabelSelector
+from webhook.policy.advice.leastskew import LeastSkew
+from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
 from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.rebalance.goals import GoalObstacle
 from webhook.rebalance.plan import RebalancePlan
@@ -185,6 +186,18 @@ def test_the_sum_says_what_is_known(obstacle: GoalObstacle, text: str) -> None:
     assert summarize_plan(plan) == f"1 eviction; no plan needs fewer; {text}"
     both = (replace(goal, obstacle=obstacle), replace(goal, obstacle=GoalObstacle.NO_NODES))
     assert "cannot be restored" in summarize_plan(replace(PLAN, goals=both))
+
+
+def test_the_hard_constraint_that_is_the_obstacle_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (goal,) = PLAN.goals
+    found = replace(goal, obstacle=GoalObstacle.HARD_CONSTRAINT, least=LeastSkew(2, ZONE))
+
+    out = show(replace(PLAN, goals=(found,)), capsys)
+
+    line = "not reached: a hard constraint of its pods requires a larger skew: zone allows no skew"
+    assert f"  {line} below 2\n" in out
 
 
 def test_a_budget_that_refuses_now_is_named_before_the_plan(

@@ -90,6 +90,9 @@ def _show_goal(result: GoalResult, heading: str, terminal: Terminal) -> None:
         listed = [domain_name(name) for name in result.obstacle_domains]
         places = f": {join_names(listed, most=5)}" if listed else ""
         hint = _explain_nodes(result) if result.obstacle is GoalObstacle.NO_NODES else ""
+        if result.least is not None:
+            key = SHORT_NAMES.short(result.least.key)
+            hint = f": {key} allows no skew below {result.least.skew}"
         terminal.line(("  not reached: ", Style.DOUBTFUL), f"{result.obstacle}{places}{hint}")
 
 
