@@ -119,14 +119,14 @@ APART = Situation(
 )
 """A cluster whose two constraints take an eviction each."""
 
-# By its zone a pod cannot go to the node without a zone, which the soft constraint counts.
+# The hard constraint allows three pods in each zone, of which one has a single node.
 RETURNING = Situation(
     web_pods(
-        {"a1": 2},
-        spread_over(max_skew=2),
+        {"a1": 3, "b1": 1, "b2": 1, "b3": 1},
+        spread_over(),
         spread_over(HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY),
     ),
-    [*zone_nodes("a"), node("x1")],
+    [*zone_nodes("a"), *zone_nodes("b", nodes=3)],
 )
 """A cluster in which each replacement returns to the node of its pod."""
 
