@@ -11,9 +11,6 @@ import yaml
 
 from tests.cli import files
 from tests.cli.conftest import Run
-from webhook.fix.changes import Solution
-from webhook.fix.finding import FindingContext
-from webhook.fix.remedies import find_solution
 from webhook.policy.catalogue import CATALOGUE
 
 POD = files.POD + files.VALID.replace("maxSkew: 1", "maxSkew: 0  # even")
@@ -307,25 +304,6 @@ def test_an_unreadable_file_is_reported_and_the_others_are_fixed(web: Path, run:
     assert "error: latin.yaml:15: not text: save it as UTF-8" in ran.err
     assert f"error: none.yaml: cannot be read: {os.strerror(errno.ENOENT)}" in ran.err
     assert web.read_text() == FIXED
-
-
-def test_after_an_unexpected_error_no_file_is_changed(
-    web: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (web.parent / "web2.yaml").write_text(POD)
-
-    def fail_for_the_last(context: FindingContext, named: frozenset[str]) -> Solution:
-        assert calls.pop(0)
-        return find_solution(context, named)
-
-    calls = [True, False]
-    monkeypatch.setattr("webhook.fix.engine.find_solution", fail_for_the_last)
-
-    ran = run("fix", "-f", ".")
-
-    assert (ran.code, ran.out, calls) == (3, "", [])
-    assert ran.err.startswith("error: this is a bug of evenspread (AssertionError at ")
-    assert [path.read_text() for path in web.parent.iterdir()] == [POD, POD]
 
 
 def test_files_without_manifests_are_skipped_or_errors(web: Path, run: Run) -> None:

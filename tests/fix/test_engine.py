@@ -1,5 +1,6 @@
 import itertools
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -114,6 +115,18 @@ TWICE = """\
           matchExpressions: [{key: app, operator: In, values: [web]}]
         matchLabelKeys: [app]
 """
+
+
+def test_no_file_is_changed_before_all_are_fixed(tmp_path: Path) -> None:
+    """The caller writes them: an error on the way leaves each as it was."""
+    text = deployment(TWICE)
+    path = tmp_path / "web.yaml"
+    path.write_text(text)
+
+    outcome = run_fix({str(path): text})
+
+    assert outcome.texts[str(path)] != text
+    assert path.read_text() == text
 
 
 def test_an_edit_that_fixes_several_errors_of_a_field_is_reported_once() -> None:

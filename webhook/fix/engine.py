@@ -67,7 +67,7 @@ class FixOutcome(NamedTuple):
 
 def fix_files(texts: Mapping[str, str], context: Snapshot, options: FixOptions) -> FixOutcome:
     """
-    Fix the findings of files.
+    Fix the findings of texts; the caller writes the files, so that an error changes none of them.
 
     Args:
         texts: Source -> text.
