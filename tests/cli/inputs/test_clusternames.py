@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import threading
 from pathlib import Path
 
@@ -36,26 +35,22 @@ def test_a_plugin_that_goes_on_is_killed(folder: Path) -> None:
 
 
 def test_the_alarm_interrupts_what_cannot_be_cancelled(folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(PATIENCE_S)
-        address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        text = (KUBECONFIG % "").replace("http://127.0.0.1:1", address)
-        (folder / "kubeconfig").write_text(text.partition("users:")[0] + "users: []\n")
-        CONTEXT.params = {"kubeconfig": "kubeconfig"}
+    os.mkfifo(folder / "token")
+    users = "users: [{name: a, user: {tokenFile: token}}]\n"
+    text = (KUBECONFIG % "").partition("users:")[0] + users
+    (folder / "kubeconfig").write_text(text)
+    CONTEXT.params = {"kubeconfig": "kubeconfig"}
 
-        answered = threading.Event()
+    def alarm() -> None:
+        with (folder / "token").open("w"):  # waits until it is read
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
+            interrupted.wait(PATIENCE_S)  # the reader waits for what is never written
 
-        def alarm() -> None:
-            connection, _ = server.accept()
-            with connection:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
-                answered.wait(PATIENCE_S)  # the client's end may stay open until it is collected
-
-        thread = threading.Thread(target=alarm)
-        thread.start()
-        found = find_namespaces(CONTEXT, PATIENCE_S)
-        answered.set()
-        thread.join()
+    interrupted, thread = threading.Event(), threading.Thread(target=alarm)
+    thread.start()
+    found = find_namespaces(CONTEXT, PATIENCE_S)
+    interrupted.set()
+    thread.join()
 
     assert found == [("shop", "")]
 
