@@ -179,7 +179,9 @@ ADVICE_ENTRIES = (
         "of a Deployment places new pods by where the old ones are, unless the constraint counts "
         "each revision separately (TSC107), and can leave them uneven. No restart moves the pods "
         "of a StatefulSet whose volumes belong to a zone. In a zone that is too full for a hard "
-        "constraint, a pod that is deleted without its claim stays Pending.",
+        "constraint, a pod that is deleted without its claim stays Pending. While there are fewer "
+        "domains than minDomains, or a counted domain is closed, the minimum does not rise: the "
+        "finding names what raises it.",
         "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
         "are too full, and evicts them with `--apply`; write `matchLabelKeys: [pod-template-hash]` "
         "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "

@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.restarts import (
+    suggest_adding,
     suggest_evening,
     suggest_moving,
     suggest_opening,
@@ -182,6 +183,20 @@ def test_closed_domains_are_to_be_opened_before_pods_are_moved() -> None:
     assert suggest_opening(deployed(), ["zone-c", "zone-d"]) == (
         "# no pod can go to zone-c, zone-d now: let a node there take pods, which is cordoned, not "
         "ready or tainted, and then run evenspread rebalance deployment/web -n shop"
+    )
+
+
+def test_further_domains_are_added_before_pods_are_moved() -> None:
+    lowered = "write minDomains: 2"
+
+    assert suggest_adding(deployed(), [], 2, lowered) == (
+        "# add nodes that its pods can go to in 2 further domains, and then run evenspread "
+        "rebalance deployment/web -n shop; or write minDomains: 2"
+    )
+    assert suggest_adding(deployed(), [], 0, lowered) == "# write minDomains: 2"
+    assert suggest_adding(deployed(), ["zone-c"], 0, lowered) == (
+        "# no pod can go to zone-c now: let a node there take pods, which is cordoned, not ready "
+        "or tainted, and write minDomains: 2"
     )
 
 

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
+    NOT_READY_C,
     TAINTED_C,
     THREE,
     admission,
@@ -155,7 +156,7 @@ def cordoned(*zones: str) -> list[Node]:
 OPENED: dict[str, tuple[list[Node], tuple[str, ...], bool]] = {
     "open": (THREE, ("a1", "a2", "a1", "b1"), False),
     "cordoned": (cordoned("c"), ("a1", "a2", "a1", "b1"), True),
-    "tainted": (TAINTED_C, ("a1", "a1", "a1", "b1"), True),
+    "not ready": (NOT_READY_C, ("a1", "a1", "a1", "b1"), True),
     "beside another empty one": (cordoned("c"), ("a1", "a2", "a1"), True),
     "with a pod of its own": (cordoned("c"), ("a1", "a2", "a1", "b1", "c1"), False),
 }
@@ -172,6 +173,31 @@ def test_domains_that_are_closed_now_are_to_be_opened_first(
 
     assert violation.instead.startswith("# evenspread rebalance") is not closed
     assert violation.instead.startswith("# no pod can go to zone-c now: let a node") is closed
+
+
+# constraint, nodes, start of what is suggested; two pods in each of two zones
+FIXED: dict[str, tuple[Json, list[Node], str]] = {
+    "fewer domains than minDomains": (
+        spread(minDomains=3), zones("a1", "b1"), "# add nodes that its pods can go to in 1 further"
+    ),
+    "a domain with taints that stay": (
+        spread(), TAINTED_C, "# no pod can go to zone-c: write nodeTaintsPolicy: Honor, and audit"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "nodes", "start"), FIXED.values(), ids=FIXED)
+def test_neither_evictions_nor_restarts_are_suggested_where_they_change_nothing(
+    constraint: Json, nodes: list[Node], start: str
+) -> None:
+    pods = running("a1", "a1", "b1", "b1", constraints=(constraint,))
+    judged = replace(deployed(constraint, replicas=4), running=(pods,))
+
+    (violation,) = check_rule("TSC114", judged, audit(nodes, [pods]))
+
+    assert violation.instead.startswith(start)
+    assert "moves the fewest pods" not in violation.instead
+    assert "matchLabelKeys" not in violation.instead
 
 
 # constraints of the running pods, whether they have the one of the template

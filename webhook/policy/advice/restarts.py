@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from webhook.policy.advice.counting import list_revision_keys
 from webhook.policy.advice.fields import compares_revisions, counts_revisions_together
-from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
@@ -85,10 +85,31 @@ def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:
     Args:
         closed: These domains, all of whose nodes are cordoned, not ready, or tainted.
     """
-    then = _format_command(subject, "rebalance")
+    return f"# {_describe_opening(closed)}, and then run {_format_command(subject, 'rebalance')}"
+
+
+def suggest_adding(subject: Subject, closed: Sequence[str], lacking: int, lowered: str) -> str:
+    """
+    Suggest what to do if there are fewer domains than minDomains; a YAML comment.
+
+    Args:
+        closed: Domains to open first, all of whose nodes are closed for now.
+        lacking: Number of further domains that are necessary; 0 if none can be added.
+        lowered: What to write if none is added.
+    """
+    opening = f"{_describe_opening(closed)}, and " if closed else ""
+    if not lacking:
+        return f"# {opening}{lowered}"
     return (
-        f"# no pod can go to {join_names(closed)} now: let a node there take pods, which is "
-        f"cordoned, not ready or tainted, and then run {then}"
+        f"# {opening}add nodes that its pods can go to in {count_of(lacking, 'further domain')}, "
+        f"and then run {_format_command(subject, 'rebalance')}; or {lowered}"
+    )
+
+
+def _describe_opening(closed: Sequence[str]) -> str:
+    return (
+        f"no pod can go to {join_names(closed)} now: let a node there take pods, which is "
+        "cordoned, not ready or tainted"
     )
 
 

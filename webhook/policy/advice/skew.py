@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
-    suggest_opening,
     suggest_waiting,
 )
 from webhook.policy.advice.subject import RunningPods, Subject
@@ -41,23 +41,27 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     reports = (
         report
         for tallies in _tally_revisions(subject, cluster, context.gates)
-        for report in _report_uneven(subject, tallies, cluster, context.gates)
+        for report in _report_uneven(subject, tallies, context)
     )
     # Revisions with the same constraints, such as those of a partition, are uneven alike.
     yield from dict.fromkeys(reports)
 
 
 def _report_uneven(
-    subject: Subject, tallies: Sequence[PodTally], cluster: ClusterState, gates: Gates
+    subject: Subject, tallies: Sequence[PodTally], context: AdviceContext
 ) -> Iterator[RuleViolation]:
     """Report the constraints of some pods that do not hold, unless the skew is necessary."""
+    assert context.cluster is not None, "the rule runs in audits"
+    hard = [one.spread for one in tallies]
+    hard = [one for one in hard if one.constraint.when_unsatisfiable == DO_NOT_SCHEDULE]
+    keys = tuple(one.topology_key for one in hard)
     for tally in tallies:
         exceeds = tally.largest_skew > tally.spread.max_skew
         if not (tally.matches_pod and exceeds) or evens_out(subject, tally):
             continue
-        least = _find_least(subject, tally, tallies, cluster)
+        least = _find_least(subject, tally, tallies, context.cluster)
         if least is None or least.skew < tally.largest_skew:
-            yield _report_skew(subject, tally, least, cluster, gates)
+            yield _report_skew(subject, tally, least, keys, context)
 
 
 def _find_least(
@@ -78,8 +82,8 @@ def _report_skew(
     subject: Subject,
     tally: PodTally,
     least: LeastSkew | None,
-    cluster: ClusterState,
-    gates: Gates,
+    keys: tuple[str, ...],
+    context: AdviceContext,
 ) -> RuleViolation:
     """Report a skew that exceeds maxSkew."""
     spread, minimum = tally.spread, tally.minimum
@@ -91,7 +95,7 @@ def _report_skew(
         f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        _describe_least(least) if least else _suggest(subject, tally, full, cluster, gates),
+        _describe_least(least) if least else _suggest(subject, tally, full, keys, context),
         f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
 
@@ -108,32 +112,20 @@ def _suggest(
     subject: Subject,
     tally: PodTally,
     full: Sequence[str],
-    cluster: ClusterState,
-    gates: Gates,
+    keys: tuple[str, ...],
+    context: AdviceContext,
 ) -> str:
     """Suggest how to end a skew; ``full`` are the domains with too many pods."""
-    constraint = tally.spread.constraint
+    constraint, cluster = tally.spread.constraint, context.cluster
+    assert cluster is not None, "the rule runs in audits"
     if _awaits_pods(subject):
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         return suggest_moving(is_hard=constraint.when_unsatisfiable == DO_NOT_SCHEDULE)
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
-    if closed := _list_closed(subject, tally, cluster):
-        return suggest_opening(subject, closed)
-    return suggest_evening(subject, constraint, full, gates)
-
-
-def _list_closed(subject: Subject, tally: PodTally, cluster: ClusterState) -> list[str]:
-    """List the emptiest domains where no pod can go now, if the skew cannot end without them."""
-    key, domains = tally.spread.topology_key, tally.domains.sizes
-    reached = cluster.topology.reachable(key, (key,), subject.demands).sizes
-    least = min((tally.pods.get(value, 0) for value in domains), default=0)
-    emptiest = [value for value in domains if tally.pods.get(value, 0) == least]
-    closed = [value for value in emptiest if value not in reached]
-    # They stay at the minimum, so that every other domain takes maxSkew more at most.
-    places = least * len(closed) + (least + tally.spread.max_skew) * (len(domains) - len(closed))
-    return closed if closed and sum(tally.pods.values()) > places else []
+    raising = suggest_raising(subject, tally, keys, context)
+    return raising or suggest_evening(subject, constraint, full, context.gates)
 
 
 _AWAIT_ROLLOUT = (

@@ -1,0 +1,127 @@
+import pytest
+from msgspec.structs import replace
+
+from tests.build import Json, gates, policy, spread
+from tests.policy.advice.subjects import (
+    GPU,
+    NOT_READY_C,
+    TAINTED_C,
+    among,
+    audit,
+    deployed,
+    node,
+    required,
+    running,
+    zones,
+)
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.fixedminimum import suggest_raising
+from webhook.policy.model import ZONE, Node
+
+REBALANCE = "evenspread rebalance deployment/web -n shop"
+SHORT = spread(minDomains=3, nodeTaintsPolicy="Honor")
+FOUR = spread(minDomains=4, nodeTaintsPolicy="Honor")
+OPEN_C = (
+    "no pod can go to zone-c now: let a node there take pods, which is cordoned, not ready or "
+    "tainted, and "
+)
+ADD = f"add nodes that its pods can go to in 1 further domain, and then run {REBALANCE}; or write "
+NONE_TO_C, AGAIN = "# no pod can go to zone-c: ", ", and audit again after its rollout"
+TWO = zones("a1", "b1")
+IN_TWO = required([among("zone-a", "zone-b")])
+OTHER_POOL = [
+    node("a1", "zone-a", pool="web"),
+    node("b1", "zone-b", pool="web"),
+    node("c1", "zone-c", pool="db"),
+]
+WEB: Json = {"nodeSelector": {"pool": "web"}}
+
+# constraint, nodes, nodes of the pods, members of the pods' specification, what is suggested
+FIXED: dict[str, tuple[Json, list[Node], str, Json, str | None]] = {
+    "no domain is closed": (spread(), zones("a1", "b1", "c1"), "a1 a1 a1 b1", {}, None),
+    "a soft constraint": (
+        spread(whenUnsatisfiable="ScheduleAnyway"), TAINTED_C, "a1 a1 a1", {}, None
+    ),
+    "few domains with enough places": (spread(minDomains=3), TWO, "a1 a1", {}, None),
+    "a closed domain, and enough places": (spread(), NOT_READY_C, "a1 a1", {}, None),
+    "a counted domain is closed for now": (
+        spread(), NOT_READY_C, "a1 a1 b1", {}, f"# {OPEN_C}then run {REBALANCE}"
+    ),
+    "few domains until one returns": (
+        SHORT, NOT_READY_C, "a1 a1 b1 c1", {}, f"# {OPEN_C}then run {REBALANCE}"
+    ),
+    "few domains until one returns, and places for the counted pods only": (
+        SHORT, NOT_READY_C, "a1 a1 c1", {}, f"# {OPEN_C}then run {REBALANCE}"
+    ),
+    "few domains": (
+        spread(minDomains=3), TWO, "a1 a1 b1 b1", {}, f"# {ADD}minDomains: 2"
+    ),
+    "few domains, also once one returns": (
+        FOUR, NOT_READY_C, "a1 a1 b1 c1", {}, f"# {OPEN_C}{ADD}minDomains: 3"
+    ),
+    "few domains, and no other is allowed": (
+        spread(minDomains=3), zones("a1", "b1", "c1"), "a1 a1 b1 b1", IN_TWO,
+        "# write minDomains: 2",
+    ),
+    "taints that stay": (
+        spread(), TAINTED_C, "a1 a1 b1 b1", {},
+        f"{NONE_TO_C}write nodeTaintsPolicy: Honor{AGAIN}",
+    ),
+    "taints that stay, and few domains without them": (
+        spread(minDomains=3), TAINTED_C, "a1 a1 b1 b1", {},
+        f"{NONE_TO_C}write nodeTaintsPolicy: Honor and minDomains: 2{AGAIN}",
+    ),
+    "affinity": (
+        spread(nodeAffinityPolicy="Ignore"), OTHER_POOL, "a1 a1 b1 b1", WEB,
+        f"{NONE_TO_C}write nodeAffinityPolicy: Honor{AGAIN}",
+    ),
+}  # fmt: skip
+
+
+def suggest(
+    constraint: Json, nodes: list[Node], placed: str, spec: Json, *written: Json
+) -> str | None:
+    """Suggest for pods with a constraint; ``written`` are those of the template, if others."""
+    pods = running(*placed.split(), constraints=(constraint,), **spec)
+    own = deployed(constraint, template_spec=spec, replicas=len(placed.split()))
+    judged = replace(own, running=(pods,))
+    context = audit(nodes, [pods])
+    assert context.cluster is not None
+    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    if written:
+        judged = replace(deployed(*written, template_spec=spec), running=(pods,))
+    return suggest_raising(judged, tally, (ZONE,), context)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "nodes", "placed", "spec", "expected"), FIXED.values(), ids=FIXED.keys()
+)
+def test_what_raises_the_minimum(
+    constraint: Json, nodes: list[Node], placed: str, spec: Json, expected: str | None
+) -> None:
+    assert suggest(constraint, nodes, placed, spec) == expected
+
+
+def test_a_constraint_of_an_older_revision_is_judged_by_itself() -> None:
+    few = suggest(spread(minDomains=3), TWO, "a1 a1 b1 b1", {}, spread(maxSkew=2))
+    closed = suggest(spread(), TAINTED_C, "a1 a1 b1 b1", {}, spread(maxSkew=2))
+
+    assert few is not None
+    assert few.endswith("; or lower minDomains to 2")
+    assert closed is not None
+    assert "write nodeTaintsPolicy: Honor, and audit" in closed
+
+
+def test_without_policies_affinity_leaves_tainted_nodes_out() -> None:
+    pods = running("a1", "a1", "b1", "b1", constraints=(spread(),))
+    judged = replace(deployed(spread(), replicas=4), running=(pods,))
+    nodes = [*TWO, node("c1", "zone-c", GPU)]
+    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
+    context = audit(nodes, [pods], config=off)
+    assert context.cluster is not None
+    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+
+    found = suggest_raising(judged, tally, (ZONE,), context)
+
+    assert found is not None
+    assert "zone-c: leave its nodes out by required node affinity, and" in found
