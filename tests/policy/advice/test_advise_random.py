@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import msgspec
 import yaml
@@ -10,15 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.build import (
-    NAMESPACE,
-    FakeFacts,
-    Json,
-    kind_of,
-    policy,
-)
+from tests.build import NAMESPACE, FakeFacts, Json, kind_of, policy, spread
 from tests.policy.advice import realistic
-from tests.policy.advice.subjects import subject
+from tests.policy.advice.subjects import audit, deployed, node, running, subject
 from tests.policy.placement.clusters import node_lists
 from tests.strategies import any_lists, clusters, labels, policies
 from webhook.policy.advice.advise import advise
@@ -27,9 +22,21 @@ from webhook.policy.advice.exemptions import EXEMPT_ANNOTATION
 from webhook.policy.advice.findings import LINE_CHARACTERS, LINES, RuleViolation
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod, SubjectSpec
+from webhook.policy.api.rules import ValidationOptions, check
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.kinds import BUILT_IN_TEMPLATES
-from webhook.policy.model import Constraint, GroupKind, Node, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.kinds import BUILT_IN_TEMPLATES, DEPLOYMENT, STATEFUL_SET
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HOSTNAME,
+    UNSATISFIABLE_ACTIONS,
+    ZONE,
+    Constraint,
+    GroupKind,
+    Node,
+    ObjectMeta,
+    PodSpec,
+    PodTemplate,
+)
 from webhook.policy.paths import LIST_NAME
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Toleration
@@ -152,6 +159,10 @@ def test_advice_can_be_formatted_for_any_object(
         assert not advice.denied
 
 
+WRITTEN_BESIDE = {"nodeTaintsPolicy", "whenUnsatisfiable", "minDomains"}
+"""Members that advice on another member of a constraint suggests."""
+
+
 def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
     """Replace the fields of a subject that violations report by the values that they suggest."""
     constraints = [msgspec.to_builtins(constraint) for constraint in judged.constraints]
@@ -162,7 +173,7 @@ def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
                 assert key == "topologySpreadConstraints"
                 constraints += value
             else:
-                assert key in {entry[2] or "maxSkew", "nodeTaintsPolicy"}
+                assert key in {entry[2] or "maxSkew", *WRITTEN_BESIDE}
                 constraints[int(entry[1])][key] = value
     spec = replace(
         judged.pod.spec or SubjectSpec(),
@@ -201,3 +212,64 @@ def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
         }
 
         assert not first & again
+
+
+KEYS = [ZONE, HOSTNAME, "rack", "zone"]
+CLAIMS = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
+GANG = {"schedulingGroup": {"podGroupName": "web"}}
+
+
+@st.composite
+def pairs_of_constraints(draw: st.DrawFn) -> list[Json]:
+    """Draw constraints that the API takes, often a hard and a soft one over the same key."""
+    made: list[Json] = []
+    for key, action in product(KEYS, UNSATISFIABLE_ACTIONS):
+        if draw(st.booleans()):
+            one = spread(topologyKey=key, whenUnsatisfiable=action)
+            one["maxSkew"] = draw(st.sampled_from([1, 1, 2, 9]))
+            if action == DO_NOT_SCHEDULE and draw(st.booleans()):
+                one["minDomains"] = draw(st.integers(1, 4))
+            made.append(one)
+    return draw(st.permutations(made))
+
+
+@st.composite
+def advised(draw: st.DrawFn) -> tuple[Subject, AdviceContext]:
+    """Draw a workload, some of whose replicas run, and an audit of its cluster."""
+    zones = draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=5))
+    nodes = [
+        node(f"{zone}{i}", zone, rack=draw(st.sampled_from("rs"))) for i, zone in enumerate(zones)
+    ]
+    constraints = draw(pairs_of_constraints())
+    kind = draw(st.sampled_from([DEPLOYMENT, STATEFUL_SET]))
+    judged = deployed(
+        *constraints,
+        kind=kind,
+        replicas=draw(st.integers(1, 7)),
+        template_spec=draw(st.sampled_from([{}, {}, GANG])),
+        **draw(st.sampled_from([{}, CLAIMS] if kind == STATEFUL_SET else [{}])),
+    )
+    placed = draw(st.lists(st.sampled_from(nodes), max_size=4))
+    pods = (
+        [running(*(one.name for one in placed), constraints=tuple(constraints))] if placed else []
+    )
+    return replace(judged, running=tuple(pods)), audit(nodes, pods)
+
+
+def broken_rules(judged: Subject) -> set[str]:
+    """The rules of the API that the constraints of a subject break."""
+    options = ValidationOptions(merged=True)
+    return {found.rule for found in check(judged.pod.constraints, judged.list_path, options)}
+
+
+@given(advised())
+def test_a_suggested_value_breaks_no_rule_of_the_api(
+    drawn: tuple[Subject, AdviceContext],
+) -> None:
+    judged, known = drawn
+
+    assert not broken_rules(judged)
+    for row in POLICY_RULES:
+        for violation in row.check(judged, known):
+            if not violation.instead.startswith("# "):
+                assert not broken_rules(obeying(judged, [violation])), violation

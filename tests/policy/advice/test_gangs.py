@@ -15,12 +15,13 @@ from webhook.policy.model import HOSTNAME, ZONE, Node
 GROUP = {"schedulingGroup": {"podGroupName": "workers"}}
 OF_1_35 = {"workloadRef": {"name": "train", "podGroup": "workers"}}
 SOFT = spread(whenUnsatisfiable="ScheduleAnyway")
+SOFT_NODES = {**SOFT, "topologyKey": HOSTNAME}
 RACK = "topology.kubernetes.io/rack"
 
 GANGS: dict[str, tuple[Subject, list[str]]] = {
     "a hard constraint": (subject(pod(spread(), **GROUP)), ["[0]"]),
     "a hard constraint in Kubernetes 1.35": (subject(pod(spread(), **OF_1_35)), ["[0]"]),
-    "one of two is hard": (subject(pod(SOFT, spread(), **GROUP)), ["[1]"]),
+    "one of two is hard": (subject(pod(SOFT_NODES, spread(), **GROUP)), ["[1]"]),
     "a soft constraint": (subject(pod(SOFT, **GROUP)), []),
     "no gang": (subject(pod(spread())), []),
     "no gang, as the group is null": (subject(pod(spread(), schedulingGroup=None)), []),

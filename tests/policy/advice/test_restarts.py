@@ -170,10 +170,12 @@ def test_how_to_make_pods_even(judged: Subject, known: Gates, suggestion: str) -
 
 
 def test_volumes_are_moved_rather_than_pods() -> None:
-    hard, soft = suggest_moving(is_hard=True), suggest_moving(is_hard=False)
+    hard, soft = suggest_moving("whenUnsatisfiable: ScheduleAnyway"), suggest_moving()
 
     assert "a pod that is deleted without its claim stays Pending" in hard
     assert hard.endswith(" or write whenUnsatisfiable: ScheduleAnyway")
+    assert suggest_moving("a: b\nc: null").endswith(", or write a: b and c: null")
+    assert suggest_moving("# remove it").endswith(", or remove it")
     assert soft.endswith("if the application can rebuild it")
     assert "Pending" not in soft
     assert "rollout restart" not in hard + soft

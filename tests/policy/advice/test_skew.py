@@ -246,8 +246,8 @@ EVENING = (
 
 # constraint, what to do; pods in one of three zones
 PINNED: dict[str, tuple[Json, str]] = {
-    "a hard zone": (spread(), suggest_moving(is_hard=True)),
-    "a soft zone": (spread(whenUnsatisfiable=SOFT), suggest_moving(is_hard=False)),
+    "a hard zone": (spread(), suggest_moving("whenUnsatisfiable: ScheduleAnyway")),
+    "a soft zone": (spread(whenUnsatisfiable=SOFT), suggest_moving()),
     "nodes": (HOST, EVENING),
 }  # fmt: skip
 
@@ -262,6 +262,19 @@ def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
     (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
 
     assert violation.instead == expected
+
+
+def test_beside_a_soft_zone_a_hard_one_may_be_removed() -> None:
+    constraints = (spread(minDomains=2), spread(whenUnsatisfiable=SOFT))
+    pods = running("a1", "a1", "a1", constraints=constraints)
+    found = subject(workload(*constraints, kind=STATEFUL_SET, replicas=3, **CLAIMS))
+
+    first, *_ = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
+
+    assert first.instead.endswith(
+        ", or remove this constraint: topologySpreadConstraints[1] already spreads softly over "
+        f'"{ZONE}"'
+    )
 
 
 CONTROL_PLANE = node("cp", "zone-cp", GPU)

@@ -12,7 +12,6 @@ from webhook.policy.advice.suggestions import (
     order_by_naming,
     own_selector,
     suggest_selector,
-    suggest_soft,
 )
 from webhook.policy.kinds import (
     CRON_JOB,
@@ -149,13 +148,6 @@ def test_a_selector_beside_match_label_keys(written: Json, keys: list[str], expe
     judged = deployed(constraint, labels=REPLICA, selector={"matchLabels": REPLICA})
 
     assert constraint_selector(judged, judged.constraints[0], None).match_labels == expected
-
-
-def test_a_soft_constraint_has_no_min_domains() -> None:
-    hard, least = deployed(spread(), spread(minDomains=1)).constraints
-
-    assert suggest_soft(hard) == "whenUnsatisfiable: ScheduleAnyway"
-    assert suggest_soft(least) == "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
 
 
 def test_a_selector_in_yaml() -> None:

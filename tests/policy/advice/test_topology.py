@@ -124,6 +124,18 @@ def test_the_suggested_key_is_the_nearest_one() -> None:
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
+def test_no_known_key_is_suggested_that_another_entry_has() -> None:
+    bare = [Node("a1", {})]
+
+    first, second = suggestions("TSC103", judged(spread(topologyKey="zone"), spread()), audit(bare))
+
+    assert first == (
+        "# remove this entry: it repeats topologySpreadConstraints[1], and label the nodes: "
+        f"kubectl label node NAME {ZONE}=VALUE"
+    )
+    assert second == f"# label the nodes: kubectl label node NAME {ZONE}=VALUE"
+
+
 def test_no_key_is_suggested_that_another_entry_has() -> None:
     meant = judged(spread(topologyKey="zone"), spread(maxSkew=2))
     soft = judged(spread(topologyKey="zone"), spread(whenUnsatisfiable="ScheduleAnyway"))

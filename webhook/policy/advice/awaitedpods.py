@@ -17,8 +17,8 @@ from webhook.policy.advice.ordersearch import (
     count_places,
     fit_in_every_order,
 )
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.model import Node
 from webhook.policy.placement.scoring import filter_node
 from webhook.policy.placement.tallies import PodTally
@@ -52,7 +52,7 @@ def suggest_change(
     avoided: Sequence[PodTally] = (),
 ) -> tuple[str, str]:
     """
-    Suggest the smallest raise of one maxSkew, or ScheduleAnyway.
+    Suggest the smallest raise of one maxSkew, or what makes a constraint soft.
 
     Args:
         tallies: The hard constraints of the next pod.
@@ -60,7 +60,7 @@ def suggest_change(
         avoided: The pods that its anti-affinity avoids, as the tallies of constraints.
 
     Returns:
-        A field and its new value.
+        A field, and its new value or a comment.
     """
     awaited = AwaitedPods.read((*tallies, *avoided), nodes, count_awaited(subject))
     raised = _find_raises(tallies, nodes)
@@ -71,7 +71,8 @@ def suggest_change(
     chosen = sorted(raised, key=lambda index: raised[index])
     chosen += [tally.spread.index for tally in tallies]
     index = next((one for one in chosen if awaited.fit(without=one)), chosen[0])
-    return subject.field(index, "whenUnsatisfiable"), suggest_soft(subject.constraints[index])
+    soft = suggest_soft(subject.constraints[index], subject)
+    return subject.field(index, "whenUnsatisfiable"), soft
 
 
 def _find_raises(tallies: Sequence[PodTally], nodes: Sequence[Node]) -> dict[int, int]:

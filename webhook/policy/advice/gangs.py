@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import counts_itself
 from webhook.policy.advice.findings import RuleViolation, quote_value
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, Constraint
 
@@ -45,7 +45,7 @@ def _describe_contradiction(
         f"PodGroup {quote_value(name)} keeps all pods in one domain of {quote_value(key)}, so in "
         f"one of {quote_value(constraint.topology_key)} too, where this hard constraint permits "
         f"{constraint.max_skew} more than in an empty one: the others stay Pending",
-        suggest_soft(constraint),
+        suggest_soft(constraint, subject),
         f"whenUnsatisfiable: PodGroup {name} keeps all pods in one domain of {key}",
     )
 
@@ -55,7 +55,7 @@ def _describe_restriction(index: int, subject: Subject, field: str) -> RuleViola
         subject.field(index, "whenUnsatisfiable"),
         f"the pods are a gang, by {field}: even if a placement of all satisfies this hard "
         "constraint, kube-scheduler may not find it, and all stay Pending",
-        suggest_soft(subject.constraints[index]),
+        suggest_soft(subject.constraints[index], subject),
         "whenUnsatisfiable: a hard constraint may keep the whole gang Pending",
     )
 

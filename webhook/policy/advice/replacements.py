@@ -14,6 +14,7 @@ from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.counting import list_revision_keys, next_pod
 from webhook.policy.advice.fields import compares_revisions, correct_keys, suggest_keys
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import ZONES, list_zonal_classes
@@ -79,7 +80,7 @@ def _judge_sizes(
         f"no rollout can finish: {kept} {tally.spread.max_skew} lets no zone take back more than "
         f"{count_of(most, 'pod')}: {counts}, the minimum is {tally.minimum} "
         f"({tally.minimum_reason})",
-        suggest_moving(is_hard=True),
+        suggest_moving(suggest_soft(tally.spread.constraint, subject)),
         "no rollout can finish: a new pod cannot return to the zone of its volume",
     )
     return [violation] if full else []

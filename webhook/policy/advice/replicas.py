@@ -25,8 +25,8 @@ from webhook.policy.advice.everyorder import (
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -141,7 +141,7 @@ def _suggest_skew(
     known = context.cluster is not None and context.cluster.topology.nodes
     orders = read_advised_orders(subject, context) if known else []
     skew = find_skew(orders, spread.index, skews) if known else skews[0]
-    return suggest_soft(spread.constraint) if skew is None else member("maxSkew", skew)
+    return suggest_soft(spread.constraint, subject) if skew is None else member("maxSkew", skew)
 
 
 def _name_most(subject: Subject) -> str:

@@ -58,18 +58,21 @@ _MOVE = (
 )
 
 
-def suggest_moving(*, is_hard: bool) -> str:
+def suggest_moving(soft: str = "") -> str:
     """
     Suggest how to move pods that their volumes keep in a zone; a YAML comment.
 
     Args:
-        is_hard: Whether the constraint rejects a pod that returns to its volume.
+        soft: What makes the constraint soft, YAML or a comment; empty if it is, so that it rejects
+            no pod that returns to its volume.
     """
-    if not is_hard:
+    if not soft:
         return f"# a volume of a zone keeps its pod there, also after a restart: {_MOVE}"
+    done = soft.removeprefix("# ")
+    otherwise = done if done != soft else f"write {' and '.join(soft.splitlines())}"
     return (
         "# a volume of a zone keeps its pod there, and a pod that is deleted without its claim "
-        f"stays Pending: {_MOVE}, or write whenUnsatisfiable: {SCHEDULE_ANYWAY}"
+        f"stays Pending: {_MOVE}, or {otherwise}"
     )
 
 

@@ -12,6 +12,7 @@ from webhook.policy.advice.findings import RuleViolation, join_names, quote_valu
 from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
@@ -121,7 +122,8 @@ def _suggest(
     if _awaits_pods(subject):
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
-        return suggest_moving(is_hard=constraint.when_unsatisfiable == DO_NOT_SCHEDULE)
+        is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+        return suggest_moving(suggest_soft(constraint, subject) if is_hard else "")
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
     raising = suggest_raising(subject, tally, keys, context)

@@ -15,7 +15,7 @@ from webhook.policy.advice.counting import common_labels, list_revision_keys, ot
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
-from webhook.policy.model import SCHEDULE_ANYWAY, Constraint, LabelSelector
+from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
 from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
 
@@ -31,12 +31,6 @@ def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
 
 ADD_LABELS = "# its pods share no labels: add some, and select its pods by them"
 """Suggests what comes before a selector; a YAML comment."""
-
-
-def suggest_soft(constraint: Constraint) -> str:
-    """Format what makes a hard constraint soft as YAML; a soft one must not have minDomains."""
-    soft = member("whenUnsatisfiable", SCHEDULE_ANYWAY)
-    return soft if constraint.min_domains is None else f"{soft}\n{member('minDomains', None)}"
 
 
 def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterState | None) -> str:

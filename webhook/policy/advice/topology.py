@@ -23,8 +23,8 @@ from webhook.policy.advice.fields import compares_revisions
 from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.nearestkey import KEY_CHARACTERS, WELL_KNOWN, nearest_key
+from webhook.policy.advice.repeats import describe_repeated, suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
 from webhook.policy.placement.allowedvalues import count_allowed_values
@@ -72,44 +72,23 @@ def _suggest_labels(which: str, key: str) -> str:
 
 
 def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[str, str]:
-    key = subject.constraints[index].topology_key
+    constraint = subject.constraints[index]
+    key, action = constraint.topology_key, constraint.when_unsatisfiable
     meant = nearest_key(key, facts.label_keys())
-    repeated = _describe_repeated(meant or ZONE, index, subject)
+    repeated = describe_repeated(meant or ZONE, action, subject)
     if meant and repeated:
         return f"is on no node; {meant} is", f"# {repeated}"
     if meant:
         return f"is on no node; {meant} is", member("topologyKey", meant)
     well_known = nearest_key(key, WELL_KNOWN)
     if well_known not in ("", key):  # the nodes lack it too
-        written = f"# write {member('topologyKey', well_known)}"
+        repeated = describe_repeated(well_known, action, subject)
+        written = f"# {repeated or 'write ' + member('topologyKey', well_known)}"
         labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
         return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and not repeated
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node, and is like none of their labels", instead
-
-
-def _describe_repeated(key: str, index: int, subject: Subject) -> str:
-    """
-    Describe what to do with an entry that repeats another one with another topology key.
-
-    TSC004 denies such an entry.
-
-    Returns:
-        Empty if it certainly repeats none.
-    """
-    own = subject.constraints[index].when_unsatisfiable
-    others = {
-        one.when_unsatisfiable: f"topologySpreadConstraints[{i}]"
-        for i, one in enumerate(subject.constraints)
-        if one.topology_key == key
-    }
-    if own in others:
-        return f"remove this entry: it repeats {others[own]}"
-    unclear = (name for action, name in others.items() if not {own, action} <= _EFFECTS.keys())
-    if name := next(unclear, ""):
-        return f"correct whenUnsatisfiable first: {name} has {member('topologyKey', key)}"
-    return ""
 
 
 def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:
@@ -219,7 +198,7 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
     known = context.cluster is not None and context.cluster.topology.nodes
     if not known or (orders and orders.all_fit()):
         return member("minDomains", left)
-    return suggest_soft(constraints[index])
+    return suggest_soft(constraints[index], subject)
 
 
 def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:

@@ -21,9 +21,9 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import count_together
 from webhook.policy.advice.counting import hard_constraints
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
+from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.storage import IMMEDIATE, StorageClass, find_default_class
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import suggest_soft
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import BETA_ZONE, DO_NOT_SCHEDULE, ZONE, Constraint
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -206,6 +206,6 @@ def _report_uneven(
         f"{replicas} replicas over {len(zones.reached)} zones put more than maxSkew "
         f"{spread.max_skew} into one, and a pod of that zone cannot return to its volume while "
         "another zone lacks a pod, or after a zone is added; it stays Pending",
-        suggest_soft(spread.constraint),
+        suggest_soft(spread.constraint, subject),
         f"{replicas} replicas fill {len(zones.reached)} zones unevenly, and volumes pin them",
     )
