@@ -7,7 +7,7 @@ import msgspec
 
 from tests.docs.markdown import ROOT
 from webhook.cli.explain import ExplainResult
-from webhook.explain import nodeedits, scenario
+from webhook.explain import correctedkeys, nodeedits, podedits, scenario, softening
 from webhook.explain.scenario import ScenarioEdit
 
 PAGE = (ROOT / "docs/explain.md").read_text().partition("## Output for programs")[2]
@@ -15,7 +15,7 @@ NAMED = {part for code in re.findall(r"`([^`]+)`", PAGE) for part in re.split(r"
 
 EDITS = [
     value
-    for module in (scenario, nodeedits)
+    for module in (scenario, correctedkeys, nodeedits, podedits, softening)
     for value in vars(module).values()
     if isinstance(value, type) and issubclass(value, ScenarioEdit) and not value.__subclasses__()
 ]

@@ -221,8 +221,11 @@ class RandomCluster:
     def _carry_out(self, edits: list[Json], pod: Json) -> None:
         spec = pod["spec"]
         constraints = spec.get("topologySpreadConstraints", [])
+        dropped = {edit["index"] for edit in edits if edit["edit"] == "dropConstraint"}
         for edit in edits:
             match edit["edit"]:
+                case "dropConstraint":
+                    pass  # once no other edit needs an index
                 case "raiseMaxSkew" | "lowerMinDomains" | "honorPolicy" | "correctKey" | "soften":
                     change_constraint(constraints[edit["index"]], edit)
                 case "tolerate":
@@ -243,6 +246,9 @@ class RandomCluster:
                     self.join(f"added-{self._changes}", edit["labels"])
                 case other:
                     raise AssertionError(other)
+        if dropped:
+            kept = [one for index, one in enumerate(constraints) if index not in dropped]
+            spec["topologySpreadConstraints"] = kept
 
     def _named(self, name: str) -> Json:
         return next(node for node in self.nodes if node["metadata"]["name"] == name)

@@ -13,9 +13,9 @@ from webhook.explain.scenario import (
     RaiseMaxSkew,
     Scenario,
     ScenarioEdit,
-    Soften,
     apply_all,
 )
+from webhook.explain.softening import DropConstraint, Soften
 from webhook.policy.model import HONOR, HOSTNAME, IGNORE, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import place_pod, tally_constraints
@@ -197,6 +197,7 @@ def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:
     )
     constraints = [spread.constraint for spread in spreads]
     others: list[ScenarioEdit] = []
+    dropped: set[int] = set()
     for edit in edits:
         match edit:
             case RaiseMaxSkew(index=index, after=after):
@@ -207,6 +208,8 @@ def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:
                 constraints[index] = replace(constraints[index], node_taints_policy=HONOR)
             case HonorPolicy(index=index):
                 constraints[index] = replace(constraints[index], node_affinity_policy=HONOR)
+            case DropConstraint(index=index):
+                dropped.add(index)
             case Soften(index=index):
                 wish = replace(
                     constraints[index], when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None
@@ -214,7 +217,8 @@ def written(edits: Sequence[ScenarioEdit], question: Scenario) -> Scenario:
                 constraints[index] = wish
             case other:
                 others.append(other)
-    spreads_again = resolve_constraints(tuple(constraints), question.pod.labels, gates())
+    kept = tuple(one for index, one in enumerate(constraints) if index not in dropped)
+    spreads_again = resolve_constraints(kept, question.pod.labels, gates())
     return apply_all(others, replace(question, spreads=spreads_again))
 
 

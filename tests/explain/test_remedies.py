@@ -22,13 +22,12 @@ from webhook.explain.remedies import (
     lower_min_domains,
     lower_requests,
     raise_max_skew,
-    soften,
     tolerate,
     uncordon,
     untolerated_taints,
 )
 from webhook.explain.scenario import Scenario
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, Node, Taint
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.place import PodPlacement
 
@@ -167,11 +166,6 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
     "all is honored": (honor, scenario(TWO, replace(HOST, node_taints_policy="Honor")), []),
     "there are no node policies": (
         honor, replace(scenario(TWO, spread_over()), node_policies=False), []
-    ),
-    "hard constraints become wishes": (
-        soften,
-        scenario(TWO, spread_over(), replace(HOST, when_unsatisfiable=SCHEDULE_ANYWAY)),
-        [["make constraint 0 (zone) ScheduleAnyway"]],
     ),
     "taints of one node, then all": (
         tolerate,

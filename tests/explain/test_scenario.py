@@ -16,7 +16,6 @@ from webhook.explain.scenario import (
     Scale,
     Scenario,
     ScenarioEdit,
-    Soften,
     Tolerate,
     apply_all,
     list_used_keys,
@@ -54,14 +53,6 @@ def honored(question: Scenario) -> list[tuple[bool, bool]]:
     return [(spread.honors_taints, spread.honors_affinity) for spread in question.spreads.hard]
 
 
-def soft(question: Scenario) -> list[tuple[int, str, int]]:
-    """List index, action and minDomains of the soft constraints."""
-    return [
-        (spread.index, spread.constraint.when_unsatisfiable, spread.min_domains)
-        for spread in question.spreads.soft
-    ]
-
-
 def demands(question: Scenario) -> Demands:
     return question.pod.demands
 
@@ -87,16 +78,6 @@ EDITS: dict[str, tuple[ScenarioEdit, str, Callable[[Scenario], object], object, 
         HonorPolicy(1, HOSTNAME, "nodeAffinityPolicy"),
         "set nodeAffinityPolicy of constraint 1 (hostname) to Honor",
         honored, [(False, True), (False, True)], [(False, True), (False, True)],
-    ),
-    "a wish stands in its order, without minDomains": (
-        Soften(0, ZONE),
-        "make constraint 0 (zone) ScheduleAnyway",
-        soft, [(2, SCHEDULE_ANYWAY, 1)], [(0, SCHEDULE_ANYWAY, 1), (2, SCHEDULE_ANYWAY, 1)],
-    ),
-    "a wish is no demand": (
-        Soften(0, ZONE),
-        "make constraint 0 (zone) ScheduleAnyway",
-        skews, [(1, 3), (1, 1)], [(1, 1)],
     ),
     "a taint that is tolerated": (
         Tolerate(TAINT),
@@ -139,12 +120,6 @@ def test_an_edit(
     assert look(SCENARIO) == before
     assert look(edit.apply(SCENARIO)) == after
     assert look(SCENARIO) == before
-
-
-def test_a_softened_constraint_is_written_as_soft() -> None:
-    wish = Soften(0, ZONE).apply(SCENARIO).spreads.soft[0].constraint
-
-    assert (wish.when_unsatisfiable, wish.min_domains) == (SCHEDULE_ANYWAY, None)
 
 
 def test_edits_are_made_in_order() -> None:
@@ -229,7 +204,7 @@ def test_a_pod_uses_the_keys_of_its_constraints_and_of_its_affinity() -> None:
 CHANGES: dict[str, tuple[ScenarioEdit, bool]] = {
     "a constraint": (RaiseMaxSkew(0, ZONE, 1, 2), True),
     "a constraint of another key": (RaiseMaxSkew(0, "rack", 1, 2), False),
-    "a soft constraint": (Soften(2, "rack"), False),
+    "a soft constraint": (RaiseMaxSkew(2, "rack", 1, 2), False),
     "a toleration": (Tolerate(TAINT), True),
     "the number of pods": (Scale(3), False),
 }
@@ -279,7 +254,7 @@ LIFTS: dict[ScenarioEdit, set[str]] = {
     Tolerate(TAINT): {"NodeUnschedulable", "TaintToleration"},
     DropSelector("disk", "ssd"): {"NodeAffinity"},
     DropAffinity(): {"NodeAffinity"},
-    Soften(0, ZONE): set(),
+    RaiseMaxSkew(0, ZONE, 1, 2): set(),
 }
 
 

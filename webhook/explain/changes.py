@@ -20,6 +20,7 @@ from webhook.explain.nodeadditions import add_nodes
 from webhook.explain.nodeedits import AddNodes, LabelNode
 from webhook.explain.podedits import LowerRequest
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, ScenarioEdit
+from webhook.explain.softening import soften
 from webhook.explain.trials import ChangeTrials
 from webhook.policy.api.labels import key_problems
 from webhook.policy.placement.place import PodPlacement
@@ -70,7 +71,7 @@ CHANGE_SEARCHES: Searches = (
     (remedies.loosen_selector, 3),
     (remedies.loosen_pod_affinity, 1),
     (add_nodes, 1),
-    (remedies.soften, 3),
+    (soften, 3),
 )
 """
 The kinds of changes, with the most to report of each.

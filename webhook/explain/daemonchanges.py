@@ -12,6 +12,7 @@ from webhook.explain.awaited import MOST_PLACEMENTS, widen
 from webhook.explain.changes import SuggestedChange, describe_change, find_changes
 from webhook.explain.daemons import DaemonReport, fill
 from webhook.explain.scenario import Scenario, apply_all
+from webhook.explain.softening import soften
 
 _SEARCHES = (
     (remedies.honor, 3),
@@ -21,7 +22,7 @@ _SEARCHES = (
     (remedies.drop_ports, 1),
     (remedies.label_nodes, 1),
     (remedies.loosen_pod_affinity, 1),
-    (remedies.soften, 3),
+    (soften, 3),
 )
 """The kinds of changes that can help a pinned pod, with the most to report of each."""
 

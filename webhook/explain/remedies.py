@@ -26,7 +26,6 @@ from webhook.explain.scenario import (
     RaiseMaxSkew,
     Scenario,
     ScenarioEdit,
-    Soften,
     Tolerate,
     apply_all,
 )
@@ -98,12 +97,6 @@ def honor(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
     yield from alone_and_together(
         [HonorPolicy(spread.index, spread.topology_key, policy) for spread, policy in ignored]
     )
-
-
-def soften(_: Scenario, placement: PodPlacement) -> Iterator[Edits]:
-    """Make hard constraints soft: one, then all."""
-    spreads = (tally.spread for tally in placement.tallies.hard)
-    yield from alone_and_together([Soften(spread.index, spread.topology_key) for spread in spreads])
 
 
 def tolerate(scenario: Scenario, _: PodPlacement) -> Iterator[Edits]:

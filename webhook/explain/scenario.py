@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from webhook.explain.abstractstructs import AbstractStructMeta
 from webhook.explain.keynames import SHORT_NAMES, KeyNames
 from webhook.policy.advice.findings import count_of
-from webhook.policy.model import AFFINITY_POLICY, SCHEDULE_ANYWAY, Node, Taint
+from webhook.policy.model import AFFINITY_POLICY, Node, Taint
 from webhook.policy.placement import place
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -219,24 +219,6 @@ class HonorPolicy(ConstraintEdit, frozen=True):
         if self.policy == AFFINITY_POLICY:
             return _with_spread(scenario, self.index, honors_affinity=True)
         return _with_spread(scenario, self.index, honors_taints=True)
-
-
-class Soften(ConstraintEdit, frozen=True):
-    """Make a hard constraint soft."""
-
-    def describe(self, names: KeyNames) -> str:
-        """Describe the edit."""
-        return f"make {self.name_constraint(names)} ScheduleAnyway"
-
-    def apply(self, scenario: Scenario) -> Scenario:
-        """Apply the edit; minDomains has no effect on a soft constraint."""
-        hard = {spread.index: spread for spread in scenario.spreads.hard}
-        spread = hard.pop(self.index)
-        written = replace(spread.constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None)
-        softened = replace(spread, min_domains=1, constraint=written)
-        soft = sorted((*scenario.spreads.soft, softened), key=lambda spread: spread.index)
-        changed = replace(scenario.spreads, hard=tuple(hard.values()), soft=tuple(soft))
-        return replace(scenario, spreads=changed)
 
 
 class PodEdit(ScenarioEdit, frozen=True):
