@@ -1,8 +1,15 @@
 """Remedies of API rules that are not about selectors."""
 
-import pytest
+import dataclasses
 
-from tests.fix.cases import FixCase, assert_fixed
+import pytest
+from msgspec.structs import replace
+
+from tests.fix.cases import FixCase, assert_fixed, entry, listed
+from tests.fix.fixed import context_of, deployment
+from webhook.fix.changes import FixObstacle
+from webhook.fix.remedies import find_solution
+from webhook.policy.paths import format_path
 
 FIXED = {
     "TSC001: a skew of 0": FixCase(
@@ -266,3 +273,16 @@ FIXED = {
 @pytest.mark.parametrize("case", FIXED.values(), ids=FIXED.keys())
 def test_a_finding_is_fixed_to_the_letter(case: FixCase) -> None:
     assert_fixed(case)
+
+
+def test_advice_about_the_whole_list_removes_no_constraint() -> None:
+    text = deployment(listed(entry(maxSkew="9"), entry(whenUnsatisfiable="ScheduleAnyway")))
+    context = context_of(text, "TSC112")
+    advice = "# let its pods go to some nodes"
+    finding = replace(
+        context.finding, field=format_path(context.list_path), rule="TSC106", instead=advice
+    )
+
+    left = find_solution(dataclasses.replace(context, finding=finding), frozenset({"TSC106"}))
+
+    assert left == FixObstacle("let its pods go to some nodes")

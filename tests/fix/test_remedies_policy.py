@@ -15,6 +15,13 @@ POOLS = "".join(
     for zone, pool, taint in (("a", "web", ""), ("b", "batch", ""), ("c", "web", TAINTED_POOL))
 )
 
+# Beside a pod in zone a and rack r, no node is in the other zone and the other rack.
+RACKS = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata:\n"
+    f"  name: {zone}{rack}\n  labels: {{topology.kubernetes.io/zone: {zone}, rack: {rack}}}\n"
+    for zone, rack in ("ar", "br", "as")
+)
+
 FIXED = {
     "TSC103: a label without its prefix": FixCase(
         "TSC103",
@@ -48,6 +55,37 @@ FIXED = {
           labelSelector: {matchLabels: {app: web}}
         """,
         cluster=NODES,
+    ),
+    "TSC104: beside a soft constraint, if the racks leave too few places": FixCase(
+        "TSC104",
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway # at least
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 1
+          topologyKey: rack
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        """
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway # at least
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 1
+          topologyKey: rack
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        """,
+        cluster=RACKS,
     ),
     "TSC105: tainted nodes": FixCase(
         "TSC105",

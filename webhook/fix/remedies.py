@@ -30,6 +30,7 @@ from webhook.manifests.yaml import load
 from webhook.policy.advice.counting import known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.nearestkey import nearest_key
+from webhook.policy.advice.repeats import find_actions, suggest_soft
 from webhook.policy.advice.rollouts import list_apart
 from webhook.policy.api.predict import DEPRECATED_KEYS
 from webhook.policy.catalogue import REFUSED_EXEMPTION, TYPE_INVALID
@@ -102,6 +103,20 @@ def _write_instead(context: FindingContext) -> Solution:
     if not context.instead:
         return FixObstacle(context.finding.instead.removeprefix("# "))
     return tuple(Put(path, value) for path, value in context.instead)
+
+
+def _loosen(context: FindingContext) -> Solution:
+    """Write the values that the finding proposes, or remove what a soft constraint repeats."""
+    if context.path != context.list_path and _proposes_removal(context):
+        return (Remove(context.entry),)
+    return _write_instead(context)
+
+
+def _proposes_removal(context: FindingContext) -> bool:
+    constraint, subject = context.constraint, context.subject
+    actions = find_actions(constraint.topology_key, enumerate(subject.pod.constraints))
+    is_repeated = SCHEDULE_ANYWAY in actions
+    return is_repeated and context.finding.instead == suggest_soft(constraint, subject)
 
 
 def _separate_revisions(context: FindingContext) -> Solution:
@@ -184,15 +199,15 @@ FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
         "TSC101": FixRemedy(selectors.correct_selector),
         "TSC102": FixRemedy(selectors.write_own_selector),
         "TSC103": FixRemedy(_write_nearest_key),
-        "TSC104": FixRemedy(_write_instead, on_request=True),
+        "TSC104": FixRemedy(_loosen, on_request=True),
         "TSC105": FixRemedy(_write_instead),
-        "TSC106": FixRemedy(_write_instead, on_request=True),
+        "TSC106": FixRemedy(_loosen, on_request=True),
         "TSC107": FixRemedy(_separate_revisions),
-        "TSC108": FixRemedy(_write_instead, on_request=True),
-        "TSC109": FixRemedy(_write_instead, on_request=True),
+        "TSC108": FixRemedy(_loosen, on_request=True),
+        "TSC109": FixRemedy(_loosen, on_request=True),
         "TSC110": FixRemedy(_write_instead),
         "TSC111": FixRemedy(_remove_field),
-        "TSC112": FixRemedy(_write_instead, on_request=True),
+        "TSC112": FixRemedy(_loosen, on_request=True),
         "TSC113": FixRemedy(_write_instead, on_request=True),
         "TSC114": FixObstacle("the running pods are uneven; the manifest has no error"),
         "TSC115": FixObstacle("the running pods are outdated; the manifest has no error"),
