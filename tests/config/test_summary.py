@@ -47,7 +47,19 @@ DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {
     "all nodes carry the label": (f"{{{HARD}}}", Nodes(5, 5, 2), []),
     "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
     "fewer domains than minDomains": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 5, 2), [TOO_FEW]),
-    "both": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 3, 2), [LACKING, TOO_FEW]),
+    "both": (
+        f"{{{HARD}, minDomains: 3}}",
+        Nodes(5, 3, 2),
+        [f"{LACKING} without minDomains", TOO_FEW],
+    ),
+    "a soft default over the same label": (
+        f"{{{HARD}}}, {{{HARD.replace('DoNotSchedule', 'ScheduleAnyway')}}}",
+        Nodes(5, 3, 2),
+        [
+            LACKING.partition("write")[0]
+            + "remove this default: another one already spreads softly over that label"
+        ],
+    ),
     "no node carries the label": (f"{{{HARD}}}", Nodes(5, 0, 0), [LACKING.replace("2 of", "5 of")]),
     "a soft default": (SOFT, Nodes(5, 0, 0), []),
     "unknown nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),

@@ -11,6 +11,7 @@ from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy import render, selectors
+from webhook.policy.advice.repeats import find_actions
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting import inject
@@ -19,7 +20,14 @@ from webhook.policy.defaulting.inject import Injection
 from webhook.policy.defaulting.profiles import Policy, Profile
 from webhook.policy.facts import Facts, NoFacts, ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
-from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, ObjectMeta, PodSpec, PodTemplate
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    Constraint,
+    ObjectMeta,
+    PodSpec,
+    PodTemplate,
+)
 from webhook.policy.places import format_places
 
 _LABELS = {"app": "example"}
@@ -201,6 +209,15 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
     ]
 
 
+def _suggest_soft(profile: Profile, constraint: Constraint) -> str:
+    """Suggest a soft default in place of a hard one, of which a profile has one for each key."""
+    soft = find_actions(constraint.topology_key, enumerate(profile.constraints))
+    if SCHEDULE_ANYWAY in soft:
+        return "remove this default: another one already spreads softly over that label"
+    beside = " without minDomains" if constraint.min_domains else ""
+    return f"write whenUnsatisfiable: {SCHEDULE_ANYWAY}{beside}"
+
+
 def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[str]:
     key, nodes = constraint.topology_key, facts.schedulable_nodes()
     subject = f"profile {profile.name!r}: the hard default on {key}"
@@ -208,7 +225,7 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
     if lacking:
         yield (
             f"{subject} keeps pods off {lacking} of {nodes} schedulable nodes, which lack that "
-            "label: label them, or write whenUnsatisfiable: ScheduleAnyway"
+            f"label: label them, or {_suggest_soft(profile, constraint)}"
         )
     domains, required = facts.domains(key), constraint.min_domains or 0
     if 0 < domains < required:  # without any, all nodes lack the label
