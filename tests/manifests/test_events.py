@@ -33,8 +33,17 @@ def test_aliases_of_aliases_are_refused() -> None:
     assert message == f"x.yaml:6: {problem}"
 
 
+UNKNOWN = "an alias of no earlier anchor in this document: an anchor ends with its document"
+
+
 def test_an_alias_needs_an_earlier_anchor() -> None:
-    assert values("a: 1\nb: *c\n") == ["x.yaml:2: *c is an alias of no earlier anchor"]
+    assert values("a: 1\nb: *c\n") == [f"x.yaml:2: *c is {UNKNOWN}"]
+
+
+def test_an_anchor_ends_with_its_document() -> None:
+    text = "a: &c {d: 1}\nb: *c\n---\nb: *c\n"
+
+    assert values(text) == [{"a": {"d": 1}, "b": {"d": 1}}, f"x.yaml:4: *c is {UNKNOWN}"]
 
 
 def test_deep_text_is_refused_before_it_is_read() -> None:

@@ -95,7 +95,10 @@ FOLDERS: dict[str, tuple[dict[str, str], list[str]]] = {
         {"a.yaml": POD % "a", "b.yaml": "a: 1\nb: *c\n", "c.yaml": POD % "c"},
         [
             "Pod/a",
-            "error b.yaml:2: *c is an alias of no earlier anchor",
+            (
+                "error b.yaml:2: *c is an alias of no earlier anchor in this document: an anchor "
+                "ends with its document"
+            ),
             "Pod/c",
         ],
     ),

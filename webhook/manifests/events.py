@@ -119,7 +119,8 @@ class EventWalker(ABC, Generic[T]):
 
     def _alias(self, event: AliasEvent) -> T:
         if event.anchor not in self._anchors:
-            raise UnsupportedYAMLError(event, f"*{event.anchor} is an alias of no earlier anchor")
+            problem = f"*{event.anchor} is an alias of no earlier anchor in this document"
+            raise UnsupportedYAMLError(event, f"{problem}: an anchor ends with its document")
         built, size = self._anchors[event.anchor]
         # Nested aliases multiply ("billion laughs"), so the values that they stand for are counted.
         self._values += size - 1
