@@ -12,6 +12,7 @@ from webhook.policy.places import (
     MOST_TEMPLATES,
     TemplatePatterns,
     TemplatePlaces,
+    as_pattern,
     find_old_place,
     find_places,
     fits_pattern,
@@ -30,6 +31,10 @@ BARE = ("spec", "topologySpreadConstraints")
 def job(index: int) -> FieldPath:
     """The path of the pod template of a replicated job."""
     return ("spec", "replicatedJobs", index, "template", "spec", "template")
+
+
+def test_a_pattern_stands_for_the_other_entries_too() -> None:
+    assert as_pattern(job(3)) == list_patterns(JOBS)[0]
 
 
 FOUND: dict[str, tuple[Any, TemplatePlaces, list[FieldPath]]] = {

@@ -72,6 +72,11 @@ def fits_pattern(place: FieldPath, pattern: TemplatePath) -> bool:
     )
 
 
+def as_pattern(path: FieldPath) -> TemplatePath:
+    """Return the pattern that stands for a path of an object and for those of the other entries."""
+    return tuple(ENTRIES if isinstance(step, int) else step for step in path)
+
+
 def find_places(value: Any, places: TemplatePlaces) -> tuple[FieldPath, ...]:
     """
     Find the places in one object, in the order of the patterns and of the lists.

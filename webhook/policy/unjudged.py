@@ -1,15 +1,15 @@
 """
 Constraints that no rule judges, since their kind or their place has no known pod template.
 
-``find_unjudged_list`` finds them in objects of other kinds. ``describe_unjudged`` names them, and
-the kind that is meant if the kind or the API group is misspelled, or obsolete.
-``find_misplaced_lists`` and ``describe_misplaced`` do the same for objects of known kinds, where a
-field on the way to the list is misspelled or missing. This module must not judge constraints.
+``find_unjudged_lists`` finds them. ``describe_unjudged`` names them, and the kind that is meant if
+the kind or the API group is misspelled, or obsolete; in a known kind, where a field on the way to
+the list is misspelled or missing, the place; in a configured kind, what to add to the
+configuration. This module must not judge constraints.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeGuard
 
 from webhook.policy.kinds import BUILT_IN_KINDS, BUILT_IN_TEMPLATES, KNOWN_TEMPLATES
 from webhook.policy.model import GroupKind
@@ -20,11 +20,12 @@ from webhook.policy.paths import (
     TemplatePath,
     format_path,
     is_array,
+    is_constraint_list,
     is_object,
 )
 from webhook.policy.places import (
-    ENTRIES,
     TemplatePlaces,
+    as_pattern,
     fits_pattern,
     format_pattern,
     list_patterns,
@@ -56,51 +57,53 @@ _OWN_DOMAIN = ".k8s.io"
 _NAMES = frozenset(kind.kind for kind in BUILT_IN_TEMPLATES)
 
 
-def find_unjudged_list(value: Any, kind: GroupKind) -> FieldPath | None:
-    """
-    Find a list of constraints in an object of a kind that is not judged.
-
-    Schemas, values of Helm charts and patterns of policies are not searched, nor are our own kinds,
-    and those of Kubernetes that create no pods.
-    """
-    is_own = kind.group.endswith(_OWN_DOMAIN) and kind.kind not in _NAMES
-    if is_own or kind in _WITHOUT_PODS or kind.group == "evenspread.io":
-        return None
-    return next(_find_lists(value), None)
-
-
-def find_misplaced_lists(
-    value: Any, kind: GroupKind, places: TemplatePlaces
+def find_unjudged_lists(
+    value: Any, kind: GroupKind, places: TemplatePlaces | None
 ) -> Iterator[FieldPath]:
     """
-    Find lists of constraints in an object of a known kind that are neither judged nor TSC011.
+    Find the lists of constraints in an object that are neither judged nor TSC011.
 
-    The status is not searched, nor is a kind whose places are configured: it may have more lists.
+    Schemas, values of Helm charts and patterns of policies are not searched, nor is the status.
+    Neither are kinds that are not judged because they are our own, or create no pods.
 
     Args:
-        places: Where objects of this kind hold pod templates.
+        places: Where objects of this kind hold pod templates or constraint lists; None if the kind
+            is not judged.
     """
-    if KNOWN_TEMPLATES.get(kind) != places or not is_object(value):
+    if not is_object(value) or (places is None and _creates_no_pods(kind)):
         return
-    judged = _list_known(places)
+    judged = [] if places is None else _list_judged(places)
     written = {name: inner for name, inner in value.items() if name != "status"}
     found = [
         path
         for path in _find_lists(written)
         if not any(fits_pattern(path, pattern) for pattern in judged)
     ]
-    unknown = find_unknown_in_object(value, kind, places) if found else ()
+    unknown = find_unknown_in_object(value, kind, places) if found and places is not None else ()
     reported = {finding.path for finding in unknown}
     yield from (path for path in found if path not in reported)
 
 
-def _list_known(places: TemplatePlaces) -> list[TemplatePath]:
+def _creates_no_pods(kind: GroupKind) -> bool:
+    is_own = kind.group.endswith(_OWN_DOMAIN) and kind.kind not in _NAMES
+    return is_own or kind in _WITHOUT_PODS or kind.group == "evenspread.io"
+
+
+def _list_judged(places: TemplatePlaces) -> list[TemplatePath]:
     """List the paths of constraints that are judged, with ``ENTRIES`` for the entries of lists."""
-    return [(*pattern, *CONSTRAINTS_IN_POD) for pattern in list_patterns(places)]
+    return [
+        pattern if is_constraint_list(pattern) else (*pattern, *CONSTRAINTS_IN_POD)
+        for pattern in list_patterns(places)
+    ]
+
+
+def has_known_places(places: TemplatePlaces | None, kind: GroupKind) -> TypeGuard[TemplatePlaces]:
+    """Whether a kind is judged at the places that every installation knows, and at no others."""
+    return places is not None and KNOWN_TEMPLATES.get(kind) == places
 
 
 def describe_unjudged(
-    path: FieldPath, api_version: str, kind: GroupKind, judged: Iterable[GroupKind]
+    path: FieldPath, api_version: str, kind: GroupKind, judged: Mapping[GroupKind, TemplatePlaces]
 ) -> str:
     """
     Describe a list that is not judged, and say what to do.
@@ -109,33 +112,52 @@ def describe_unjudged(
         path: Path of the list in an object.
         api_version: That of the object, as it is written.
         kind: Its kind.
-        judged: The kinds that are judged.
+        judged: The kinds that are judged -> where.
     """
-    problem = f"{format_path(path)} of {kind} is not judged"
+    places = judged.get(kind)
+    if has_known_places(places, kind):
+        advice = _suggest_place(path, places)
+    elif places is not None:
+        advice = _suggest_entry(path)
+    else:
+        advice = _suggest_kind_or_entry(path, api_version, kind, judged)
+    return f"{format_path(path)} of {kind} is not judged: {advice}"
+
+
+def _suggest_kind_or_entry(
+    path: FieldPath, api_version: str, kind: GroupKind, judged: Iterable[GroupKind]
+) -> str:
+    """Suggest the kind that is meant, or to configure a kind that may be a custom one."""
     meant = suggest_kind(kind, judged)
     hint = f"did you mean {_join_changes(kind, meant)}?" if meant else ""
     if _may_be_custom(kind.group):
         key = "podTemplates" if is_in_template(path) else "constraintLists"
         advice = f"name the kind in {key} of a configuration (--config)"
-        return f"{problem}: {hint} Otherwise {advice}" if hint else f"{problem}: {advice}"
+        return f"{hint} Otherwise {advice}" if hint else advice
     unknown = f"{api_version} has no kind {kind.kind} with a pod template"
-    return f"{problem}: {unknown}; {hint or 'correct kind or apiVersion'}"
+    return f"{unknown}; {hint or 'correct kind or apiVersion'}"
 
 
-def describe_misplaced(path: FieldPath, kind: GroupKind, places: TemplatePlaces) -> str:
-    """Describe a list at no known place, and name the place that is meant, or all known ones."""
-    problem = f"{format_path(path)} of {kind} is not judged"
-    written = _format_parent(ENTRIES if isinstance(step, int) else step for step in path)
-    known = _list_known(places)
+def _suggest_entry(path: FieldPath) -> str:
+    """Suggest one more entry for a kind that is configured."""
+    if is_in_template(path):
+        return "add the path of its pod template to podTemplates of the configuration (--config)"
+    return "add its path to constraintLists of the configuration (--config)"
+
+
+def _suggest_place(path: FieldPath, places: TemplatePlaces) -> str:
+    """Name the known place that is meant, or all of them."""
+    written = _format_parent(as_pattern(path))
+    known = _list_judged(places)
     likeness, meant = max((_compare(written, _format_parent(one)), one) for one in known)
     if likeness >= SIMILARITY:
-        return f"{problem}: did you mean {format_pattern(meant)}?"
-    return f"{problem}: write it at {' or '.join(map(format_pattern, known))}"
+        return f"did you mean {format_pattern(meant)}?"
+    return f"write it at {' or '.join(map(format_pattern, known))}"
 
 
-def _format_parent(path: Iterable[str]) -> str:
+def _format_parent(path: TemplatePath) -> str:
     """Write the path of the object that holds a list."""
-    return format_pattern(tuple(path)[:-1])
+    return format_pattern(path[:-1])
 
 
 def is_in_template(path: FieldPath) -> bool:
@@ -176,15 +198,24 @@ def _compare(written: str, known: str) -> float:
 
 
 def _find_lists(value: Any) -> Iterator[FieldPath]:
-    """Find the lists of constraints that are not empty, without recursion: dumps are large."""
+    """
+    Find the lists of constraints that are not empty, in the order in which they are written.
+
+    There is no recursion: dumps are large.
+    """
     left: list[tuple[FieldPath, Any]] = [((), value)]
     while left:
         path, outer = left.pop()
-        for name, inner in _list_members(outer) if len(path) < DEEPEST_LIST else ():
-            if name == LIST_NAME and is_array(inner) and any(map(is_object, inner)):
-                yield (*path, name)
-            elif (is_object(inner) or is_array(inner)) and name not in _NOT_JUDGED:
-                left.append(((*path, name), inner))
+        if path[-1:] == (LIST_NAME,) and is_array(outer) and any(map(is_object, outer)):
+            yield path
+        elif len(path) < DEEPEST_LIST:
+            left += reversed(
+                [
+                    ((*path, name), inner)
+                    for name, inner in _list_members(outer)
+                    if (is_object(inner) or is_array(inner)) and name not in _NOT_JUDGED
+                ]
+            )
 
 
 def _list_members(value: Any) -> Iterable[tuple[str | int, Any]]:

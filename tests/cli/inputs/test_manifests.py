@@ -11,7 +11,7 @@ from tests.cli.inputs.test_kustomize import install
 from tests.cli.inputs.test_unknowntemplates import DEPLOYMENT_WEB
 from webhook.cli.inputs.kustomize import KustomizeFolder
 from webhook.cli.inputs.manifests import STDIN_SOURCE, InputFiles, Inputs, name_judged
-from webhook.policy.kinds import KNOWN_TEMPLATES, POD
+from webhook.policy.kinds import POD
 
 
 @pytest.fixture
@@ -219,67 +219,6 @@ def test_a_problem_names_the_key_and_all_its_lines(tmp_path: Path) -> None:
     assert [problem.problem for problem in inputs.problems] == [
         "duplicate key 'name': lines 3 and 4"
     ]
-
-
-CLUSTER = """\
-apiVersion: postgresql.cnpg.io/v1
-kind: Cluster
-metadata: {name: pg}
-spec:
-  topologySpreadConstraints:
-  - {topologyKey: zone}
-"""
-
-
-MISSPELLED = """\
-apiVersion: app/v1
-kind: Deployment
-metadata: {name: old}
-spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 0}]}}}
-"""
-
-
-@pytest.mark.parametrize("text", [CLUSTER, MISSPELLED])
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_kind_with_constraints_that_are_not_judged_is_reported_once(
-    text: str, strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.yaml").write_text(f"{text}---\n{text}")
-
-    for judged, reported in ((None, 0), ({POD: ()}, 1)):
-        for kind in (Inputs, InputFiles):
-            inputs = kind([str(tmp_path)], strict=strict, judged=judged)
-            assert len(list(inputs.objects())) == 2
-            inputs.report()
-            assert len(inputs.problems) == (reported if strict else 0)
-            expected = "error: " if strict else "note: "
-            assert capsys.readouterr().err.count(expected) == reported
-
-
-MISPLACED = """\
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: web}
-Spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: 0}]}}}
-"""
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_list_at_no_known_place_is_reported_for_each_object(
-    strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a.yaml").write_text(f"{MISPLACED}---\n{MISPLACED}")
-
-    for judged, reported in ((None, 0), (KNOWN_TEMPLATES, 2)):
-        for kind in (Inputs, InputFiles):
-            inputs = kind([str(tmp_path)], strict=strict, judged=judged)
-            assert kind is InputFiles or len(list(inputs.objects())) == 2
-            inputs.report()
-            assert len(inputs.problems) == (reported if strict else 0)
-            expected = f"{'error' if strict else 'note'}: {tmp_path}/a.yaml:"
-            err = capsys.readouterr().err
-            assert err.count(expected) == reported
-            assert err.count("did you mean spec.template.spec.topology") == reported
 
 
 def test_unknown_templates_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,13 +17,12 @@ from webhook.fix.atomic import OriginalFile
 from webhook.manifests import Document, SkippedSource, expand, files, read_documents, read_objects
 from webhook.manifests.pathfilter import NO_FILTER, PathFilter
 from webhook.policy.model import GroupKind
-from webhook.policy.paths import is_constraint_list
-from webhook.policy.places import TemplatePlaces, list_patterns
+from webhook.policy.paths import FieldPath, TemplatePath, is_constraint_list
+from webhook.policy.places import TemplatePlaces, as_pattern, list_patterns
 from webhook.policy.unjudged import (
-    describe_misplaced,
     describe_unjudged,
-    find_misplaced_lists,
-    find_unjudged_list,
+    find_unjudged_lists,
+    has_known_places,
 )
 
 STDIN_SOURCE = files.source_of(files.STDIN)
@@ -75,8 +74,8 @@ class Inputs:
         self._strict = strict
         self._unpack = unpack
         self._judged = judged
-        self._unjudged: dict[GroupKind, SourceError] = {}
-        self._misplaced: list[SourceError] = []
+        self._unjudged: list[SourceError] = []
+        self._reported: set[tuple[GroupKind, TemplatePath]] = set()  # places that are not judged
         self._references = TemplateReferences()
         self.problems: list[SourceError] = []
         self.skipped: list[SkippedSource] = []
@@ -162,9 +161,7 @@ class Inputs:
     def _examine(self, document: Document) -> None:
         kind = document.group_kind
         self._references.add(document)
-        if self._judged is not None and kind in self._judged:
-            self._note_misplaced(document, kind, self._judged[kind])
-        elif self._judged is not None:
+        if self._judged is not None:
             self._note_unjudged(document, kind, self._judged)
         if self._strict and (self._judged is None or kind not in self._judged):
             self.problems += (
@@ -172,24 +169,24 @@ class Inputs:
                 for key in document.find_duplicate_keys()
             )
 
-    def _note_misplaced(self, document: Document, kind: GroupKind, places: TemplatePlaces) -> None:
-        """Record the lists of constraints at places where none is judged."""
-        found = [
-            document.error(describe_misplaced(path, kind, places), path)
-            for path in find_misplaced_lists(document.value, kind, places)
-        ]
-        (self.problems if self._strict else self._misplaced).extend(found)
-
     def _note_unjudged(
         self, document: Document, kind: GroupKind, judged: Mapping[GroupKind, TemplatePlaces]
     ) -> None:
-        """Record the first list of constraints of a kind that is not judged."""
-        if kind in self._unjudged or not (path := find_unjudged_list(document.value, kind)):
-            return
-        found = document.error(describe_unjudged(path, document.api_version, kind, judged), path)
-        self._unjudged[kind] = found
-        if self._strict:
-            self.problems.append(found)
+        """Record lists that no rule judges: in known kinds all, else those at new places."""
+        places = judged.get(kind)
+        found = list(find_unjudged_lists(document.value, kind, places))
+        if not has_known_places(places, kind):
+            found = self._select_new(kind, found)
+        (self.problems if self._strict else self._unjudged).extend(
+            document.error(describe_unjudged(path, document.api_version, kind, judged), path)
+            for path in found
+        )
+
+    def _select_new(self, kind: GroupKind, found: list[FieldPath]) -> list[FieldPath]:
+        """Select the lists at places of a kind where no earlier object has one."""
+        new = [path for path in found if (kind, as_pattern(path)) not in self._reported]
+        self._reported.update((kind, as_pattern(path)) for path in new)
+        return new
 
     def note_unknown_templates(
         self, others: Container[TemplateKey] = (), namespace: str = ""
@@ -200,7 +197,7 @@ class Inputs:
 
     def report(self) -> None:
         """Write to stderr what could not be read, and what was skipped or not judged."""
-        for found in () if self._strict else (*self._unjudged.values(), *self._misplaced):
+        for found in () if self._strict else self._unjudged:
             write_stderr(f"note: {found}")
         report_problems(self.problems)
         report_skipped(self.skipped)
