@@ -86,10 +86,10 @@ KAFKA_KIND = GroupKind("kafka.strimzi.io", "Kafka")
 IN_POD = ("pod", "topologySpreadConstraints")
 IN_KAFKA, IN_POOLS = ("spec", "kafka", *IN_POD), ("spec", "pools", "*", *IN_POD)
 
-# where the kind is judged, the lines with lists that are reported
+# where the kind is judged, the lines with lists that are reported: one of each place
 JUDGED: dict[str, tuple[TemplatePlaces | None, list[int]]] = {
-    "nowhere": (None, [5, 7, 8, 14]),
-    "in one list": (IN_KAFKA, [7, 8, 14]),
+    "nowhere": (None, [5, 7, 14]),
+    "in one list": (IN_KAFKA, [7, 14]),
     "in the lists of lists": (TemplatePatterns((IN_POOLS,)), [5, 14]),
     "in all lists of the first object": (TemplatePatterns((IN_KAFKA, IN_POOLS)), [14]),
 }

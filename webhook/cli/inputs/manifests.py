@@ -183,10 +183,11 @@ class Inputs:
         )
 
     def _select_new(self, kind: GroupKind, found: list[FieldPath]) -> list[FieldPath]:
-        """Select the lists at places of a kind where no earlier object has one."""
-        new = [path for path in found if (kind, as_pattern(path)) not in self._reported]
-        self._reported.update((kind, as_pattern(path)) for path in new)
-        return new
+        """Select the first list at each place of a kind where no earlier object has one."""
+        first = {(kind, as_pattern(path)): path for path in reversed(found)}
+        new = {place: path for place, path in first.items() if place not in self._reported}
+        self._reported.update(new)
+        return [path for path in found if path in new.values()]
 
     def note_unknown_templates(
         self, others: Container[TemplateKey] = (), namespace: str = ""
