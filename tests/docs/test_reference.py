@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -44,12 +45,12 @@ NEXT = "\n\n"  # what follows a table
 
 LEVELS = {"debug", "info", "warning", "error"}
 
-NODES = [
-    node
-    for file in sorted((ROOT / "webhook").rglob("*.py"))
-    for node in ast.walk(ast.parse(file.read_text()))
-]
-"""The whole program."""
+
+@cache
+def list_nodes() -> list[ast.AST]:
+    """Return the whole program, which takes seconds, and so not when tests are collected."""
+    files = sorted((ROOT / "webhook").rglob("*.py"))
+    return [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
 
 
 def column(heading: str, number: int = 0) -> set[str]:
@@ -289,7 +290,7 @@ def test_audit_annotations() -> None:
 
 def test_log_events() -> None:
     """Some lines are put together without a call of a log; their events are words all the same."""
-    written = {word for node in NODES for word in words(node)}
+    written = {word for node in list_nodes() for word in words(node)}
 
     assert {*logged(), *said_to("warn")} <= column("Log events") <= written
 
@@ -303,7 +304,7 @@ def test_events() -> None:
 
 def said_to(function: str, position: int = 0) -> Iterator[str]:
     """The words that stand as arguments in one position of calls of a function or a method."""
-    for node in NODES:
+    for node in list_nodes():
         match node:
             case ast.Call(ast.Name(id=name) | ast.Attribute(attr=name), arguments) if (
                 name == function and len(arguments) > position
@@ -315,7 +316,7 @@ def said_to(function: str, position: int = 0) -> Iterator[str]:
 
 def logged() -> Iterator[str]:
     """The first arguments of calls of a log."""
-    for node in NODES:
+    for node in list_nodes():
         match node:
             case ast.Call(func, [first, *_]) if is_of_log(func):
                 yield from words(first)

@@ -42,23 +42,24 @@ def length(size: int) -> dict[str, str]:
     return {**JSON, "Content-Length": f"{size}"}
 
 
-HUGE: dict[str, tuple[bytes, set[int]]] = {
-    "16 MiB and a byte": (call(bytes(16 * MIB + 1), TARGET), {400, 503}),
-    "a byte too many": (call(bytes(MOST + 1), TARGET), {413}),
-    "a byte too many in chunks": (
-        head(TARGET, headers=CHUNKED) + chunks(bytes(MOST + 1), 64 * 1024),
-        {413, 503},
-    ),
-    "a bomb of gzip": (call(gzip.compress(bytes(64 * MIB)), TARGET, headers=GZIP), {415}),
-    "a length beyond all limits": (head(TARGET, headers=length(1 << 50)), {413}),
-    "a length less than the body": (head(TARGET, headers=length(10)) + review(), {400}),
-    "a flood of chunks of a byte": (
-        head(TARGET, headers=CHUNKED) + chunks(b" " * 300_000, 1),
-        {400, 503},
-    ),
-    "a flood of empty members": (call(b"[" + b"{}," * (8 * MIB // 3), TARGET), {400, 503}),
-}
-"""Title -> what a client sends, and the statuses with which it is refused."""
+def make_huge() -> dict[str, tuple[bytes, set[int]]]:
+    """Map a title to what a client sends, and the statuses with which it is refused."""
+    return {
+        "16 MiB and a byte": (call(bytes(16 * MIB + 1), TARGET), {400, 503}),
+        "a byte too many": (call(bytes(MOST + 1), TARGET), {413}),
+        "a byte too many in chunks": (
+            head(TARGET, headers=CHUNKED) + chunks(bytes(MOST + 1), 64 * 1024),
+            {413, 503},
+        ),
+        "a bomb of gzip": (call(gzip.compress(bytes(64 * MIB)), TARGET, headers=GZIP), {415}),
+        "a length beyond all limits": (head(TARGET, headers=length(1 << 50)), {413}),
+        "a length less than the body": (head(TARGET, headers=length(10)) + review(), {400}),
+        "a flood of chunks of a byte": (
+            head(TARGET, headers=CHUNKED) + chunks(b" " * 300_000, 1),
+            {400, 503},
+        ),
+        "a flood of empty members": (call(b"[" + b"{}," * (8 * MIB // 3), TARGET), {400, 503}),
+    }
 
 
 def constraints(number: int) -> list[dict[str, object]]:
@@ -83,14 +84,15 @@ def pod(*, labels: int = 1, annotations: int = 0, spread: int = 0) -> bytes:
     return review(object={"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
 
-LARGE: dict[str, tuple[bytes, bool, int]] = {
-    "10 000 constraints": (pod(spread=10_000), False, 0),
-    "as many constraints as are read": (pod(spread=MAX_CONSTRAINTS), True, 0),
-    "annotations of 3 MiB": (pod(annotations=3 * MIB), True, 2),
-    "10 000 labels": (pod(labels=10_000), True, 2),
-    "all of these": (pod(spread=10_000, labels=10_000, annotations=3 * MIB), False, 0),
-}
-"""Title -> a review, whether it is allowed, and how many operations its patch has."""
+def make_large() -> dict[str, tuple[bytes, bool, int]]:
+    """Map a title to a review, whether it is allowed, and how many operations its patch has."""
+    return {
+        "10 000 constraints": (pod(spread=10_000), False, 0),
+        "as many constraints as are read": (pod(spread=MAX_CONSTRAINTS), True, 0),
+        "annotations of 3 MiB": (pod(annotations=3 * MIB), True, 2),
+        "10 000 labels": (pod(labels=10_000), True, 2),
+        "all of these": (pod(spread=10_000, labels=10_000, annotations=3 * MIB), False, 0),
+    }
 
 
 async def send(server: Standalone, request: bytes) -> Reply:
@@ -120,10 +122,10 @@ async def attacked(server: Standalone) -> AsyncGenerator[Bystander]:
 async def test_huge_bodies_are_refused_and_memory_stays_flat(
     standalone: Standalone, fault_report: FaultReport
 ) -> None:
-    pid = standalone.process.pid
+    huge, pid = make_huge(), standalone.process.pid
     before, wrong = memory(pid), dict[str, set[int]]()
     async with attacked(standalone) as bystander:
-        for title, (request, statuses) in list(HUGE.items()) * AGAIN:
+        for title, (request, statuses) in list(huge.items()) * AGAIN:
             replies = await asyncio.gather(*(send(standalone, request) for _ in range(AT_ONCE)))
             if not {reply.status for reply in replies} <= statuses:
                 wrong[title] = {reply.status for reply in replies}
@@ -135,8 +137,8 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
     assert peak(pid) < MOST_MEMORY
     assert "Traceback" not in standalone.log.read_text()
     fault_report.record(
-        load=f"{len(HUGE) * AT_ONCE * AGAIN} huge bodies of {len(HUGE)} kinds, {AT_ONCE} at once",
-        calls=len(HUGE) * AT_ONCE * AGAIN + len(bystander.latencies),
+        load=f"{len(huge) * AT_ONCE * AGAIN} huge bodies of {len(huge)} kinds, {AT_ONCE} at once",
+        calls=len(huge) * AT_ONCE * AGAIN + len(bystander.latencies),
         failed=0,
         outcome=f"memory {before // MIB} MiB, {growth // MIB} more at most; others p99 "
         f"{bystander.p99 * 1e3:.0f} ms, {bystander.busy} of them refused with Retry-After",
@@ -147,12 +149,12 @@ async def test_huge_bodies_are_refused_and_memory_stays_flat(
 async def test_large_objects_are_judged_within_the_memory_of_the_container(
     tmp_path: Path, fault_report: FaultReport
 ) -> None:
-    server = Standalone(tmp_path, {}, **PATIENT)
+    server, large = Standalone(tmp_path, {}, **PATIENT), make_large()
     with memory_cgroup(CONTAINER) as group, confine(server, group).started():
         pid = server.process.pid
         with LivezSampler(server) as sampler:
             async with attacked(server) as bystander:
-                for title, (body, allowed, operations) in list(LARGE.items()) * AGAIN:
+                for title, (body, allowed, operations) in list(large.items()) * AGAIN:
                     for hook in ("/mutate", "/validate"):
                         reply = await send(server, call(body, f"{hook}?timeout=60s"))
                         check_large(title, reply, hook, allowed, operations)
@@ -165,8 +167,8 @@ async def test_large_objects_are_judged_within_the_memory_of_the_container(
     lag = sorted(sample.own for sample in sampler.samples)[int(len(sampler.samples) * 0.99)]
     assert not LONG or lag < LONGEST_LAG_MS
     fault_report.record(
-        load=f"{len(LARGE) * 2 * AGAIN} reviews of large objects, {limit}",
-        calls=len(LARGE) * 2 * AGAIN + len(bystander.latencies),
+        load=f"{len(large) * 2 * AGAIN} reviews of large objects, {limit}",
+        calls=len(large) * 2 * AGAIN + len(bystander.latencies),
         failed=0,
         outcome=f"{most // MIB} MiB at most; others p99 {bystander.p99 * 1e3:.0f} ms, "
         f"loop lag p99 {lag:.0f} ms",
