@@ -9,7 +9,10 @@ from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.defaulting.inject import SkipReason
 from webhook.policy.defaulting.profiles import Policy
-from webhook.policy.facts import NoFacts
+from webhook.policy.facts import NoFacts, TaintedDomains
+from webhook.policy.model import Taint
+
+TAINT = Taint(key="control-plane", effect="NoSchedule")
 
 GATES = resolve(parse_version("1.36"), {})
 
@@ -21,8 +24,9 @@ def policy(text: str) -> Policy:
 class Nodes(NoFacts):
     """Schedulable nodes, of which ``carriers`` have every label, with ``domains`` values."""
 
-    def __init__(self, nodes: int, carriers: int, domains: int) -> None:
+    def __init__(self, nodes: int, carriers: int, domains: int, *tainted: str) -> None:
         self._nodes, self._carriers, self._domains = nodes, carriers, domains
+        self._tainted = TaintedDomains(((TAINT,),), tainted)
 
     def schedulable_nodes(self) -> int:
         return self._nodes
@@ -32,6 +36,9 @@ class Nodes(NoFacts):
 
     def domains(self, _topology_key: str) -> int:
         return self._domains
+
+    def tainted_domains(self, _topology_key: str) -> list[TaintedDomains]:
+        return [self._tainted] if self._tainted.values else []
 
 
 LACKING = (
@@ -43,10 +50,23 @@ TOO_FEW = (
     "pods above 1 in each stay Pending; lower minDomains, or add nodes"
 )
 
+TAINTED = (
+    "profile 'a': the hard default on zone counts 1 domain as empty that pods without tolerations "
+    "cannot go to (control-plane:NoSchedule), so that they stay Pending above 1 in each of the "
+    "others: write nodeTaintsPolicy: Honor"
+)
+
 DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {
     "all nodes carry the label": (f"{{{HARD}}}", Nodes(5, 5, 2), []),
     "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
     "fewer domains than minDomains": (f"{{{HARD}, minDomains: 3}}", Nodes(5, 5, 2), [TOO_FEW]),
+    "a domain of tainted nodes": (f"{{{HARD}}}", Nodes(3, 3, 3, "c"), [TAINTED]),
+    "a domain of tainted nodes that does not count": (
+        f"{{{HARD}, nodeTaintsPolicy: Honor}}",
+        Nodes(3, 3, 3, "c"),
+        [],
+    ),
+    "tainted nodes alone": (f"{{{HARD}}}", Nodes(1, 1, 1, "c"), []),
     "both": (
         f"{{{HARD}, minDomains: 3}}",
         Nodes(5, 3, 2),

@@ -11,6 +11,8 @@ from webhook.config.defaultkeys import find_absent_keys
 from webhook.config.ownerkinds import find_absent_owners
 from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy import render, selectors
+from webhook.policy.advice.closeddomains import find_tainted
+from webhook.policy.advice.findings import count_of, join_names
 from webhook.policy.advice.repeats import find_actions
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
@@ -22,12 +24,14 @@ from webhook.policy.facts import Facts, NoFacts, ServiceSelector
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
+    HONOR,
     SCHEDULE_ANYWAY,
     Constraint,
     ObjectMeta,
     PodSpec,
     PodTemplate,
 )
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.places import format_places
 
 _LABELS = {"app": "example"}
@@ -232,6 +236,13 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
         yield (
             f"{subject} requires {required} domains, and the schedulable nodes have {domains}: "
             f"pods above {constraint.max_skew} in each stay Pending; lower minDomains, or add nodes"
+        )
+    tainted = find_tainted(key, Demands(), facts)
+    if 0 < tainted.number < domains and constraint.node_taints_policy != HONOR:
+        yield (
+            f"{subject} counts {count_of(tainted.number, 'domain')} as empty that pods without "
+            f"tolerations cannot go to ({join_names(tainted.taints)}), so that they stay Pending "
+            f"above {constraint.max_skew} in each of the others: write nodeTaintsPolicy: {HONOR}"
         )
 
 

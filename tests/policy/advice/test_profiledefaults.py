@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.build import Json, default, pod, policy, profile, spread
 from tests.policy.advice.subjects import (
+    GPU,
     admission,
     audit,
     deployed,
@@ -14,6 +15,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.advise import advise
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.profiledefaults import find_unfit_defaults
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject
@@ -36,6 +38,7 @@ def giving(*constraints: Constraint) -> Policy:
 
 GIVING = giving(RACK)
 HOST = spread(topologyKey="kubernetes.io/hostname")
+TSC106_ALONE = [row for row in POLICY_RULES if row.id == "TSC106"]
 OFF = {**DEFAULT_ACTIONS, "TSC103": Action.OFF, "TSC106": Action.OFF}
 
 # subject, policy, rules of the findings
@@ -71,14 +74,68 @@ def test_defaults_that_keep_pods_pending(
 
 
 def test_no_node_accepts_the_next_pod_with_the_defaults() -> None:
+    pods = running("a1", labels=WEB)
+    context = audit(zones("a1"), [pods], config=giving(replace(ZONES, min_domains=2)), services=WEB)
+
+    (found,) = find_unfit_defaults(deployed(replicas=1), context, TSC106_ALONE)
+
+    assert found.instead == "# change the defaults of profile cluster"
+    assert found.problem.startswith("with the defaults of profile cluster, the one node")
+
+
+GPU_IN_C = [*zones("a1", "b1"), replace(zones("c1")[0], taints=(GPU,))]
+AT_LEAST = replace(ZONES, node_affinity_policy="Ignore")
+SELECTING: Json = {"nodeSelector": {ZONE: "zone-a"}}
+
+
+@pytest.mark.parametrize("build", [audit, admission])
+def test_closed_domains_count_for_defaults(build: object) -> None:
+    make = audit if build is audit else admission
+    for judged, default_, nodes, rule in (
+        (deployed(replicas=4), ZONES, GPU_IN_C, "TSC105"),
+        (deployed(replicas=4, template_spec=SELECTING), AT_LEAST, zones("a1", "b1"), "TSC116"),
+    ):
+        context = make(nodes, config=giving(default_), services=WEB)
+
+        (found,) = find_unfit_defaults(judged, context, POLICY_RULES)
+
+        assert (found.rule, found.instead) == (rule, "# change the defaults of profile cluster")
+
+
+def test_a_default_counts_each_revision_of_a_replica_set_apart() -> None:
+    cordoned = [*zones("a1", "b1"), replace(zones("c1")[0], unschedulable=True)]
+    labels = {**WEB, "pod-template-hash": "5d4"}
+    pods = [running("a1", "b1", labels=labels)]
+    context = audit(cordoned, pods, config=giving(ZONES), services=WEB)
+
+    # A third pod is one of the same revision, or the first of a new one.
+    for replicas, rules in ((3, ["TSC106"]), (2, [])):
+        judged = replace(deployed(replicas=replicas), running=tuple(pods))
+        found = find_unfit_defaults(judged, context, POLICY_RULES)
+        assert [finding.rule for finding in found] == rules
+
+
+def test_nodes_that_are_closed_for_now_are_no_defect_of_the_defaults() -> None:
     nodes, pods = zones("a1", "b1"), running("a1", labels=WEB)
     cordoned = [nodes[0], replace(nodes[1], unschedulable=True)]
     context = audit(cordoned, [pods], config=giving(ZONES), services=WEB)
 
     (found,) = find_unfit_defaults(deployed(), context, POLICY_RULES)
 
-    assert (found.rule, found.instead) == ("TSC106", "# change the defaults of profile cluster")
-    assert found.problem.startswith("with the defaults of profile cluster, the one node")
+    assert (found.rule, found.instead) == ("TSC106", WAIT_FOR_NODES)
+
+
+def test_defaults_are_changed_before_pods_get_them() -> None:
+    pods = [running("a1", "b1", labels=WEB)]
+    for nodes, first in (
+        (zones("a1", "b1"), ""),
+        (GPU_IN_C, "change the defaults of profile cluster; then: "),
+    ):
+        context = audit(nodes, pods, config=giving(ZONES), services=WEB)
+        advice = advise(replace(deployed(replicas=4), running=tuple(pods)), context)
+
+        (lacking,) = (one for one in advice.audited if one.rule == "TSC115")
+        assert lacking.instead == f"# {first}kubectl rollout restart deployment/web -n shop"
 
 
 def test_only_rules_that_run_are_checked() -> None:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
-from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults
+from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults, put_first
 from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject
@@ -129,7 +129,7 @@ def advise(
     findings = list(filter(is_justified, _run_rules(subject, context, rows)))
     in_force = _without_gated(subject, context.gates)
     of_profile = tuple(filter(is_justified, find_unfit_defaults(in_force, context, rows)))
-    findings += of_profile
+    findings = list(put_first((*findings, *of_profile), of_profile))
     exempt = exemptions.parse_exemptions(subject.metadata.annotations, policy.not_exemptible)
     if not findings and not exempt.refused:
         return NO_ADVICE

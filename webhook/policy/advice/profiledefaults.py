@@ -2,32 +2,41 @@
 Default constraints of a profile that do not fit the pods of a workload.
 
 ``find_unfit_defaults`` finds those that would keep the pods Pending, and those whose matchLabelKeys
-the pods lack. The constraints are not in the object: the mutating webhook adds them to its pods,
-which a controller creates. The owner of the profile must change them, so no such finding denies an
-object.
+the pods lack; ``put_first`` lets TSC115 suggest to change the former before the pods get them. The
+constraints are not in the object: the mutating webhook adds them to its pods, which a controller
+creates. The owner of the profile must change them, so no such finding denies an object.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from operator import eq
+
+from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.countedgroups import counts_only_itself
 from webhook.policy.advice.fields import correct_keys
 from webhook.policy.advice.findings import AdviceFinding, RuleViolation
+from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.forecast import first_pod, forecast_injection
+from webhook.policy.defaulting.forecast import POD_CONTROLLERS, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection
-from webhook.policy.kinds import POD
+from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
+from webhook.policy.podlabels import revision_key
 from webhook.policy.rule_entry import Action
 
-BLOCKING_RULES = ("TSC103", "TSC104", "TSC106")
+BLOCKING_RULES = ("TSC103", "TSC104", "TSC105", "TSC116", "TSC106")
 """Rules about pods that stay Pending, in the order in which their causes are likely."""
 
 IGNORED_KEYS_RULE = "TSC117"
 """Rule about keys that the pods lack: the default works without them, so it is only recorded."""
+
+_LACKING_RULE = "TSC115"  # of pods that lack the defaults
+
+# Controllers whose selector, and so that of their pods' defaults, has the label of a revision.
+_OF_A_REVISION = frozenset({REPLICA_SET.kind, REPLICATION_CONTROLLER.kind})
 
 
 def find_unfit_defaults(
@@ -59,9 +68,34 @@ def find_unfit_defaults(
             rule,
             subject.list_path,
             f"{prefix}, {violation.problem}",
-            f"# change the defaults of profile {injection.profile}",
+            _suggest(violation, injection.profile),
             f"{prefix}, {violation.brief or violation.problem}",
         )
+
+
+def _suggest(violation: RuleViolation, profile: str) -> str:
+    """Suggest to change the defaults, unless the state of nodes is the cause; a YAML comment."""
+    is_passing = violation.instead == WAIT_FOR_NODES
+    return WAIT_FOR_NODES if is_passing else f"# change the defaults of profile {profile}"
+
+
+def put_first(
+    findings: Sequence[AdviceFinding], unfit: Sequence[AdviceFinding]
+) -> Iterator[AdviceFinding]:
+    """
+    Suggest what to do about defaults that keep pods Pending before the pods get them (TSC115).
+
+    Args:
+        findings: All findings on a subject.
+        unfit: Those of ``find_unfit_defaults``.
+    """
+    first = next((one for one in unfit if one.rule in BLOCKING_RULES), None)
+    for finding in findings:
+        if first is None or finding.rule != _LACKING_RULE:
+            yield finding
+        else:
+            then = finding.instead.removeprefix("# ")
+            yield replace(finding, instead=f"{first.instead}; then: {then}")
 
 
 def _find_blocking(
@@ -118,5 +152,23 @@ def _add_hard_defaults(subject: Subject, injection: Injection) -> Subject:
     """Return the subject with its own constraints and the defaults; soft defaults block no pod."""
     constraints = injection.applied_to(subject.pod.constraints)
     number = len(constraints) - len(injection.entries)
-    hard = (one for one in constraints[number:] if one.when_unsatisfiable == DO_NOT_SCHEDULE)
+    hard = (
+        _count_revision(one, subject)
+        for one in constraints[number:]
+        if one.when_unsatisfiable == DO_NOT_SCHEDULE
+    )
     return subject.with_constraints((*constraints[:number], *hard))
+
+
+def _count_revision(constraint: Constraint, subject: Subject) -> Constraint:
+    """
+    Return a default as it counts pods whose controller selects one revision.
+
+    Its selector has the revision's label, whose value no workload shows; matchLabelKeys stands for
+    it.
+    """
+    controller, key = POD_CONTROLLERS.get(subject.kind), revision_key(subject.kind)
+    keys = constraint.match_label_keys
+    if controller is None or controller.kind not in _OF_A_REVISION or not key or key in keys:
+        return constraint
+    return replace(constraint, match_label_keys=(*keys, key))
