@@ -5,11 +5,15 @@ The counts come from ``placement``, so they are those that kube-scheduler sees.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.fixedminimum import suggest_raising
+from webhook.policy.advice.givendefaults import NO_DEFAULTS, GivenDefaults, list_defaults
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.repeats import suggest_soft
@@ -20,9 +24,36 @@ from webhook.policy.advice.restarts import (
 )
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
-from webhook.policy.api.gates import Gates
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.placement.tallies import PodTally
+
+
+class _Revision(NamedTuple):
+    """
+    Pods with the same constraints.
+
+    Attributes:
+        tallies: The pods that each of their constraints counts.
+        defaults: Their constraints that a profile gave them, after those of the object.
+        profile: The name of the profile; empty without defaults.
+    """
+
+    tallies: Sequence[PodTally]
+    defaults: tuple[Constraint, ...] = ()
+    profile: str = ""
+
+    @property
+    def hard(self) -> list[PodTally]:
+        """The tallies of the hard constraints."""
+        return [
+            one
+            for one in self.tallies
+            if one.spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+        ]
+
+    def find_profile(self, tally: PodTally) -> str:
+        """Return the profile that gave the pods a constraint; empty for one of the object."""
+        return self.profile if tally.spread.constraint in self.defaults else ""
 
 
 def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -30,7 +61,8 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
     TSC114: scaling down and losing nodes leave pods uneven, and nothing moves running pods.
 
     While a rollout runs, the pods that it deletes do not count. A skew of a soft constraint that
-    the hard ones make necessary is no finding.
+    the hard ones make necessary is no finding. Defaults of a profile are judged as the pods have
+    them.
     """
     cluster = context.cluster
     if cluster is None or subject.is_alone or (subject.path and subject.is_bound):
@@ -41,37 +73,34 @@ def skew_is_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViola
         return  # all its pods are Pending
     reports = (
         report
-        for tallies in _tally_revisions(subject, cluster, context.gates)
-        for report in _report_uneven(subject, tallies, context)
+        for revision in _tally_revisions(subject, cluster, context)
+        for report in _report_uneven(subject, revision, context)
     )
     # Revisions with the same constraints, such as those of a partition, are uneven alike.
     yield from dict.fromkeys(reports)
 
 
 def _report_uneven(
-    subject: Subject, tallies: Sequence[PodTally], context: AdviceContext
+    subject: Subject, revision: _Revision, context: AdviceContext
 ) -> Iterator[RuleViolation]:
     """Report the constraints of some pods that do not hold, unless the skew is necessary."""
     assert context.cluster is not None, "the rule runs in audits"
-    hard = [one.spread for one in tallies]
-    hard = [one for one in hard if one.constraint.when_unsatisfiable == DO_NOT_SCHEDULE]
-    keys = tuple(one.topology_key for one in hard)
-    for tally in tallies:
+    given = subject.with_constraints((*subject.constraints, *revision.defaults))
+    for tally in revision.tallies:
         exceeds = tally.largest_skew > tally.spread.max_skew
         if not (tally.matches_pod and exceeds) or evens_out(subject, tally):
             continue
-        least = _find_least(subject, tally, tallies, context.cluster)
+        least = _find_least(subject, tally, revision.hard, context.cluster)
         if least is None or least.skew < tally.largest_skew:
-            yield _report_skew(subject, tally, least, keys, context)
+            yield _report_skew(given, tally, least, revision, context)
 
 
 def _find_least(
-    subject: Subject, tally: PodTally, tallies: Sequence[PodTally], cluster: ClusterState
+    subject: Subject, tally: PodTally, hard: Sequence[PodTally], cluster: ClusterState
 ) -> LeastSkew | None:
     """Find the least skew of a soft constraint that the hard ones allow the present pods."""
     if tally.spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE or _awaits_pods(subject):
         return None
-    hard = [one for one in tallies if one.spread.constraint.when_unsatisfiable == DO_NOT_SCHEDULE]
     return find_least_skew(tally, hard, cluster.topology, subject.demands) if hard else None
 
 
@@ -83,7 +112,7 @@ def _report_skew(
     subject: Subject,
     tally: PodTally,
     least: LeastSkew | None,
-    keys: tuple[str, ...],
+    revision: _Revision,
     context: AdviceContext,
 ) -> RuleViolation:
     """Report a skew that exceeds maxSkew."""
@@ -91,13 +120,17 @@ def _report_skew(
     skew, most = tally.largest_skew, minimum + spread.max_skew
     full = sorted(value for value, pods in tally.pods.items() if pods > most)
     counts = [f"{value} has {tally.pods[value]} pods" for value in full]
+    profile = revision.find_profile(tally)
+    prefix = f"with the defaults of profile {profile}, " if profile else ""
     return RuleViolation(
-        _locate(subject, tally),
-        f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
+        subject.list_path if profile else _locate(subject, tally),
+        f"{prefix}the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
-        _describe_least(least) if least else _suggest(subject, tally, full, keys, context),
-        f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
+        _describe_least(least) + _describe_place(profile)
+        if least
+        else _suggest(subject, tally, full, revision, context),
+        f"{prefix}skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
 
 
@@ -109,25 +142,33 @@ def _describe_least(least: LeastSkew) -> str:
     )
 
 
+def _describe_place(profile: str) -> str:
+    """Say where a constraint is to be changed, if that is not the object; end of a comment."""
+    return f"; the constraint is in profile {profile}" if profile else ""
+
+
 def _suggest(
     subject: Subject,
     tally: PodTally,
     full: Sequence[str],
-    keys: tuple[str, ...],
+    revision: _Revision,
     context: AdviceContext,
 ) -> str:
     """Suggest how to end a skew; ``full`` are the domains with too many pods."""
     constraint, cluster = tally.spread.constraint, context.cluster
     assert cluster is not None, "the rule runs in audits"
+    place = _describe_place(revision.find_profile(tally))
     if _awaits_pods(subject):
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-        return suggest_moving(suggest_soft(constraint, subject) if is_hard else "")
+        return suggest_moving(suggest_soft(constraint, subject) + place if is_hard else "")
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
-    raising = suggest_raising(subject, tally, keys, context)
-    return raising or suggest_evening(subject, constraint, full, context.gates)
+    keys = tuple(one.spread.topology_key for one in revision.hard)
+    if raising := suggest_raising(subject, tally, keys, context):
+        return raising + place
+    return suggest_evening(subject, constraint, full, context.gates)
 
 
 _AWAIT_ROLLOUT = (
@@ -176,21 +217,23 @@ def _locate(subject: Subject, tally: PodTally) -> str:
 
 
 def _tally_revisions(
-    subject: Subject, cluster: ClusterState, gates: Gates
-) -> Iterator[list[PodTally]]:
+    subject: Subject, cluster: ClusterState, context: AdviceContext
+) -> Iterator[_Revision]:
     """Yield the tallies of each set of constraints that pods have."""
     cluster = leave_out_replaced(subject, cluster)
-    found: dict[object, tuple[Mapping[str, str], tuple[Constraint, ...]]] = {}
-    for group in subject.running:
-        if group.replaced:
-            continue
+    found: dict[object, tuple[Mapping[str, str], tuple[Constraint, ...], GivenDefaults]] = {}
+    groups = [group for group in subject.running if not group.replaced]
+    for group, given in zip(groups, list_defaults(groups, subject, context), strict=True):
         labels: Mapping[str, str] = group.pod.labels
         held = find_constraints(subject, labels)
-        constraints = subject.constraints if held is None else held
-        # matchLabelKeys makes every revision count only its own pods, so a rollout has several
-        # sets.
+        defaults = given if held is None else NO_DEFAULTS
+        constraints = (*subject.constraints, *defaults.constraints) if held is None else held
+        # matchLabelKeys makes every revision count only its own pods, and so do the selectors of
+        # defaults: a rollout has several sets.
         keys = {key for constraint in constraints for key in constraint.match_label_keys}
         values = tuple((key, labels.get(key)) for key in sorted(keys))
-        found[held is None, values] = labels, constraints
-    for labels, constraints in found.values():
-        yield cluster.tallies(next_pod(subject, labels), constraints, gates)
+        written = msgspec.json.encode(defaults.constraints)
+        found[held is None, values, written] = labels, constraints, defaults
+    for labels, constraints, defaults in found.values():
+        tallies = cluster.tallies(next_pod(subject, labels), constraints, context.gates)
+        yield _Revision(tallies, *defaults)
