@@ -167,6 +167,42 @@ def test_the_next_pod_has_the_claims_of_its_ordinal(
     assert (UNKNOWN_CLAIMS in explanation["notModelled"]) is is_named
 
 
+CLASS = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: gp3}
+volumeBindingMode: WaitForFirstConsumer
+---
+"""
+DELAYED = CLASS + SET.replace("name: data}}", "name: data}, spec: {storageClassName: gp3}}")
+
+# objects, options, whether a claim exists that the files lack
+LACKING: dict[str, tuple[str, str, bool]] = {
+    "a moved pod": (RUNNING, "--without zone=a", True),
+    "a moved pod among claims of others": (RUNNING + claims("", "b"), "--without zone=a", True),
+    "running pods beside a new one": (RUNNING, "--scale 3", True),
+    "running pods beside a new node": (RUNNING, "--add-nodes zone=c:1", True),
+    "replaced pods": (RUNNING, "--what-if rollout", True),
+    "a missing pod before one that runs": (pods("", "b"), "", True),
+    "a pod that is new": (RUNNING, "", False),
+    "pods that are new": ("", "--scale 3", False),
+    "a new pod beside known claims": (RUNNING + claims("a", "b"), "--scale 3", False),
+}
+
+
+@pytest.mark.parametrize(("objects", "options", "is_named"), LACKING.values(), ids=LACKING)
+def test_claims_that_pods_have_used_exist_though_the_files_lack_them(
+    objects: str, options: str, is_named: bool, folder: Path, run: Run
+) -> None:
+    (folder / "db.yaml").write_text(NODES + DELAYED + objects)
+    written = ("--facts", "db.yaml", *options.split(), "-o", "json")
+
+    (answer,) = run("explain", "sts/db", "-n", "shop", *written).documents
+
+    named = answer["explanation"]["notModelled"]
+    assert named.count(UNKNOWN_CLAIMS) == is_named
+
+
 def test_a_new_node_in_the_zone_of_the_volume_is_suggested(folder: Path, run: Run) -> None:
     (folder / "db.yaml").write_text(NODES + SET + RUNNING + claims("a", "b"))
     options = ("--facts", "db.yaml", "--without", "zone=a", "-o", "json")

@@ -81,6 +81,27 @@ def test_the_status_shows_the_revision_of_an_object_of_the_cluster() -> None:
     assert (found.labels, image_of(found), found.is_new) == ({HASH: "db-2"}, "db:2", False)
 
 
+# the status, the ordinals of pods, the ordinals that have had one
+USED: dict[str, tuple[Any, list[int], range]] = {
+    "the status shows more": ({"replicas": 3}, [3], range(2, 5)),
+    "a pod shows more": ({"replicas": 1}, [5], range(2, 6)),
+    "pods below the first ordinal": ({}, [0], range(0)),
+    "a status that cannot be read": ({"replicas": "3"}, [2], range(2, 3)),
+    "neither a status nor pods": ({}, [], range(0)),
+}
+
+
+@pytest.mark.parametrize(("status", "ordinals", "used"), USED.values(), ids=USED)
+def test_the_status_and_the_pods_show_which_ordinals_have_had_a_pod(
+    status: Any, ordinals: list[int], used: range
+) -> None:
+    value = stateful_set("db:1", status=status)
+    value["spec"]["ordinals"] = {"start": 2}
+    names = [f"db-{ordinal}" for ordinal in ordinals]
+
+    assert SetRevisions(subject_of(value), (), cluster_of()).find_used(names) == used
+
+
 def test_the_next_ordinal_is_the_first_without_a_pod() -> None:
     pods = observe([pod(0, "db-1"), pod(2, "db-1")])
 

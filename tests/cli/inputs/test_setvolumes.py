@@ -80,6 +80,12 @@ def test_claims_beyond_the_replicas_can_be_deleted(
     assert [ordinal for ordinal in range(4) if volumes.at(ordinal).are_deleted] == ordinals
 
 
+def test_ordinals_that_have_had_a_pod_have_used_their_claims() -> None:
+    volumes = read_set_volumes(subject(volumeClaimTemplates=[DATA]), 3, used=range(1, 3))
+
+    assert [ordinal for ordinal in range(4) if volumes.at(ordinal).are_used] == [1, 2]
+
+
 def storage(namespace: str = "shop", name: str = "data-db-0", volume: str = "pv") -> Storage:
     claim = Claim(namespace=namespace, name=name, volume=volume)
     return Storage(claims={(namespace, name): claim}, volumes={"pv": Volume(name="pv")})

@@ -117,11 +117,13 @@ def test_claims_that_a_controller_gives_count_if_they_exist(
 DELAYED = CLASS.rstrip("\n") + "\nvolumeBindingMode: WaitForFirstConsumer\n"
 
 
-def planned(name: str | None = "fast", *, are_deleted: bool = False) -> PodClaims:
+def planned(
+    name: str | None = "fast", *, are_deleted: bool = False, are_used: bool = False
+) -> PodClaims:
     written = {
         "metadata": {"name": "data", "namespace": "shop"}, "spec": {"storageClassName": name}
     }  # fmt: skip
-    return PodClaims(("data",), are_deleted, (msgspec.convert(written, ApiClaim),))
+    return PodClaims(("data",), are_deleted, (msgspec.convert(written, ApiClaim),), are_used)
 
 
 # the objects of files, the claims, the class of the claim that counts, what is named
@@ -144,6 +146,15 @@ PLANNED: dict[str, tuple[str, PodClaims, str | None, tuple[str, ...]]] = {
     "a claim that exists": (BOUND + VOLUME + DELAYED + CSI_NODE, planned(), "fast", ()),
     "a claim that is deleted": (
         BOUND + VOLUME + DELAYED + CSI_NODE, planned(are_deleted=True), "fast", ()
+    ),
+    "a used claim": (
+        BOUND + VOLUME + DELAYED + CSI_NODE, planned(are_used=True), "fast", ()
+    ),
+    "a used claim that the files lack": (
+        DELAYED + CSI_NODE, planned(are_used=True), None, (UNKNOWN_CLAIMS,)
+    ),
+    "a used claim that is deleted": (
+        DELAYED + CSI_NODE, planned(are_used=True, are_deleted=True), "fast", ()
     ),
 }  # fmt: skip
 
@@ -175,3 +186,13 @@ def test_which_claims_will_be_created_is_not_known_without_the_right_to_list_the
         reader.plan_claims([planned()], "shop")
 
         assert reader.read(pod(), planned()).unread == (UNKNOWN_CLAIMS,)
+
+
+def test_a_live_cluster_shows_that_a_used_claim_was_deleted(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(DELAYED.partition("---\n")[2]))
+    api.define("v1", "PersistentVolumeClaim")
+    with open_cluster(SERVER, manifest_cluster("")[0], ()) as cluster:
+        reader = StorageReader(cluster)
+        reader.plan_claims([planned(are_used=True)], "shop")
+
+        assert ("shop", "data") in reader.read(pod(), planned(are_used=True)).storage.claims

@@ -74,6 +74,8 @@ def observe_workload(
     own = [other for other in selected if other.counts]
     is_set = subject.kind == STATEFUL_SET
     revisions = SetRevisions(subject, own, cluster) if is_set else None
+    names = [other.metadata.name or "" for other in selected]
+    used = revisions.find_used(names) if revisions else range(0)
     settled = find_settled(subject, selected, cluster)
     ordinal = revisions.next_ordinal if revisions else 0
     if settled is not None:
@@ -94,7 +96,7 @@ def observe_workload(
         members,
         ordinal,
         revisions.at(ordinal) if revisions else _find_next(subject, sets, own, cluster),
-        read_set_volumes(subject, scaled.number, options.scale),
+        read_set_volumes(subject, scaled.number, options.scale, used),
         scaled,
         sets,
     )

@@ -8,7 +8,7 @@ Source: kubernetes pkg/controller/statefulset stateful_set_control.go ``getState
 stateful_set_utils.go ``newVersionedStatefulSetPod``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -50,6 +50,7 @@ class SetRevisions:
         self._stored = find_stored(subject, cluster)
         shown = self._stored or subject.value
         self._partitioned = read_partitioned({**shown, "spec": subject.value.get("spec")})
+        self._created = find_value(shown, ("status", "replicas"))
 
     @property
     def start(self) -> int:
@@ -61,6 +62,18 @@ class SetRevisions:
         """The ordinal of the next pod: the first one without a pod."""
         names = (pod.metadata.name or "" for pod in self._replicas)
         return find_free_ordinal(self.start, find_ordinals(names))
+
+    def find_used(self, names: Iterable[str]) -> range:
+        """
+        Find the ordinals that have had a pod, as the status and the pods show.
+
+        The controller creates a pod after those with lower ordinals, or together with them.
+
+        Args:
+            names: Of the pods of the StatefulSet, also of those that have ended.
+        """
+        number = self._created if isinstance(self._created, int) else 0
+        return range(self.start, max((self.start + number - 1, *find_ordinals(names))) + 1)
 
     @property
     def unknown(self) -> str:

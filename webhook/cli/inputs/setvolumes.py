@@ -4,7 +4,8 @@ The claims of a StatefulSet's pods, by their ordinals: ``read_set_volumes``.
 Only names are read here. ``StorageReader`` decides which of these claims exist.
 
 Source: kubernetes pkg/controller/statefulset stateful_set_utils.go ``getPersistentVolumeClaims``,
-``updateStorage``, ``claimOwnerMatchesSetAndPod``.
+``updateStorage``, ``claimOwnerMatchesSetAndPod``; stateful_pod_control.go ``CreateStatefulPod``,
+which creates the claims before the pod.
 """
 
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
         written: These templates, as far as they can be read.
         start: The first ordinal.
         kept: The ordinals whose claims outlive their pods; None for all.
+        used: The ordinals that have had a pod, and thus claims.
     """
 
     name: str = ""
@@ -42,6 +44,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
     written: tuple[ApiClaim, ...] = ()
     start: int = 0
     kept: range | None = None
+    used: range = range(0)
 
     def list_claims(self, replicas: int) -> Iterator[PodClaims]:
         """Yield the claims of a number of pods and of the next one; none without templates."""
@@ -55,7 +58,7 @@ class SetVolumes(msgspec.Struct, frozen=True):
         names = tuple(f"{template}-{self.name}-{ordinal}" for template in self.templates)
         is_deleted = self.kept is not None and ordinal not in self.kept
         created = (self._create(claim, ordinal) for claim in self.written)
-        return PodClaims(names, is_deleted, tuple(created))
+        return PodClaims(names, is_deleted, tuple(created), ordinal in self.used)
 
     def _create(self, template: ApiClaim, ordinal: int) -> ApiClaim:
         """Create the claim of a template; an owner and labels decide on no node."""
@@ -75,7 +78,10 @@ class SetVolumes(msgspec.Struct, frozen=True):
 
 
 def read_set_volumes(
-    subject: subjects.ExplainSubject, replicas: int, scale: int | None = None
+    subject: subjects.ExplainSubject,
+    replicas: int,
+    scale: int | None = None,
+    used: range = range(0),
 ) -> SetVolumes:
     """
     Read the volumes of a StatefulSet; other kinds have none.
@@ -83,6 +89,7 @@ def read_set_volumes(
     Args:
         replicas: The present number of replicas.
         scale: The number of replicas to set; None to keep it.
+        used: The ordinals that have had a pod.
     """
     if subject.kind != STATEFUL_SET:
         return SetVolumes()
@@ -98,6 +105,7 @@ def read_set_volumes(
         tuple(_read_templates(subject.value)),
         start,
         kept,
+        used,
     )
 
 

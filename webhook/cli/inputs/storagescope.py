@@ -43,11 +43,14 @@ class PodClaims(NamedTuple):
         names: In the namespace of the pod.
         are_deleted: Whether they were deleted with a former pod.
         created: Those that the controller creates if they do not exist, as far as known.
+        are_used: Whether a former pod or one that exists has had them: unless they were deleted
+            with it, they exist, even if the files lack them.
     """
 
     names: tuple[str, ...] = ()
     are_deleted: bool = False
     created: tuple[ApiClaim, ...] = ()
+    are_used: bool = False
 
 
 NO_CLAIMS = PodClaims()
@@ -86,7 +89,8 @@ class StorageReader:
         """
         self._planned = None
         for one in claims:
-            self._created.update(((namespace, claim.name), claim) for claim in one.created)
+            if one.are_deleted or not one.are_used or self._cluster.is_complete:
+                self._created.update(((namespace, claim.name), claim) for claim in one.created)
             self._deleted.update((namespace, name) for name in one.names if one.are_deleted)
 
     def read(self, pod: FilterPod, claims: PodClaims = NO_CLAIMS) -> StorageScope:
