@@ -26,7 +26,7 @@ from webhook.cli.inputs.schedulingscope import (
     SchedulingReader,
     SchedulingScope,
 )
-from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS, PodClaims
+from webhook.cli.inputs.storagescope import ABSENT_CLAIMS, UNKNOWN_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.policy.api.versions import Version
 from webhook.policy.model import NAME_LABEL
@@ -85,6 +85,24 @@ def test_the_node_labels_of_the_runtime_class_are_known() -> None:
 
     assert read(kata, api_pod(runtimeClassName="kata")).class_labels == {("kata", "yes-it-is")}
     assert read(kata, api_pod()).class_labels == set()
+
+
+@pytest.mark.parametrize(("node", "is_named"), [("n1", True), ("''", False)])
+def test_a_claim_that_a_pod_on_a_node_mounts_exists(node: str, is_named: bool) -> None:
+    text = f"""\
+{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: other, namespace: shop}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: web-1, namespace: shop}}
+spec: {{nodeName: {node}, volumes: [{{name: d, persistentVolumeClaim: {{claimName: data}}}}]}}
+"""
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+
+    found = read(text, api_pod(volumes=volumes))
+
+    assert (f"{ABSENT_CLAIMS}: data" in found.unread) is is_named
+    assert bool(found.pod.volumes) is not is_named
 
 
 def test_pods_of_all_namespaces_take_what_they_request() -> None:

@@ -11,6 +11,7 @@ from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from tests.policy.placement.filters.objects import pod
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.storagescope import (
+    ABSENT_CLAIMS,
     CREATED_CLAIMS,
     LIMITS,
     NEW_CLAIMS,
@@ -66,6 +67,38 @@ def test_volumes_count_if_all_that_decides_on_them_is_there(
 
     assert (bool(found.pod.volumes), found.unread) == (counts, unread)
     assert {one.traits.class_name for one in found.storage.claims.values()} <= {"fast"}
+
+
+# the claims that running pods mount, the volumes that count, what is named
+MOUNTED: dict[str, tuple[list[str], list[str], tuple[str, ...]]] = {
+    "a claim that the files have": (["data"], ["data", "logs"], ()),
+    "a claim that they lack": (["data", "logs"], ["data"], (f"{ABSENT_CLAIMS}: logs",)),
+    "a claim of another pod": (["other"], ["data", "logs"], ()),
+    "no claim": ([], ["data", "logs"], ()),
+}
+
+
+@pytest.mark.parametrize(("mounted", "names", "unread"), MOUNTED.values(), ids=MOUNTED)
+def test_claims_that_running_pods_mount_exist_though_the_files_lack_them(
+    mounted: list[str], names: list[str], unread: tuple[str, ...]
+) -> None:
+    claimed = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("data", "logs")
+    ]
+    reader = StorageReader(manifest_cluster(BOUND + VOLUME + CSI_NODE)[0])
+
+    found = reader.read(pod(volumes=claimed), mounted=[("shop", name) for name in mounted])
+
+    assert ([volume.name for volume in found.pod.volumes], found.unread) == (names, unread)
+
+
+def test_a_live_cluster_shows_that_a_mounted_claim_was_deleted(api: ApiServer) -> None:
+    api.add(*yaml.safe_load_all(BOUND.replace("name: data", "name: other").partition("---\n")[2]))
+    with open_cluster(SERVER, manifest_cluster(VOLUME)[0], ()) as cluster:
+        found = StorageReader(cluster).read(pod(**WITH_CLAIM), mounted=[("shop", "data")])
+
+    assert [volume.name for volume in found.pod.volumes] == ["data"]
+    assert not any(ABSENT_CLAIMS in one for one in found.unread)
 
 
 def test_a_pod_without_claims_needs_no_storage() -> None:

@@ -73,6 +73,7 @@ class _RunningPods(NamedTuple):
         daemons: As in ``SchedulingCluster``.
         are_all: Whether none are missing, such as those of other namespaces.
         nominated: The pods without a node for which preemption has made room on one.
+        mounted: Namespaces and names of the claims that the pods mount.
     """
 
     by_name: Mapping[PodName, FilterPod]
@@ -80,6 +81,7 @@ class _RunningPods(NamedTuple):
     daemons: Mapping[str, Sequence[FilterPod]]
     are_all: bool
     nominated: tuple[ApiPod, ...]
+    mounted: frozenset[tuple[str, str]]
 
 
 class _NamespaceLabels(NamedTuple):
@@ -179,6 +181,7 @@ class SchedulingReader:
             claims: Those of all pods that a controller may create.
         """
         self._admission.prepare(namespace)
+        self._read_running(namespace)
         self._storage.plan_claims(claims, namespace)
 
     def read_pod(self, pod: ApiPod, namespace: str, claims: PodClaims = NO_CLAIMS) -> StorageScope:
@@ -186,7 +189,9 @@ class SchedulingReader:
         admitted, unread = self._admission.admit(pod, namespace)
         spec = admitted.spec and replace(admitted.spec, node_name="")
         written = replace(admitted, spec=spec)
-        found = self._storage.read(read_pod(written, self._version, namespace), claims)
+        incoming = read_pod(written, self._version, namespace)
+        mounted = self._read_running(incoming.namespace).mounted
+        found = self._storage.read(incoming, claims, mounted)
         return found._replace(unread=(*unread, *found.unread))
 
     def list_unread(self, scope: SchedulingScope, claims: Iterable[PodClaims]) -> tuple[str, ...]:
@@ -210,7 +215,10 @@ class SchedulingReader:
         pods = {(pod.namespace, pod.name): pod for pod in placed}
         nominated = tuple(filter(is_nominated, found))
         known = pods.values()
-        running = _RunningPods(pods, PlacedPods(known), group_daemons(known), not key, nominated)
+        volumes = chain.from_iterable(pod.volumes for pod in known)
+        mounted = frozenset((one.namespace, one.name) for one in volumes if one.namespace)
+        daemons = group_daemons(known)
+        running = _RunningPods(pods, PlacedPods(known), daemons, not key, nominated, mounted)
         self._pods[key] = running
         return running
 

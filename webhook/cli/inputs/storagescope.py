@@ -4,7 +4,7 @@ The storage that a pod's volumes need, read from a cluster: ``StorageReader``.
 It is read only for a pod with claims. Volumes of which too little is known are left out and named.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from webhook.cluster.scheduling.storageobjects import (
 )
 from webhook.cluster.storageclasses import StorageClassObject
 from webhook.policy import kinds
+from webhook.policy.advice.findings import join_names
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.filters.filterpods import CLAIM, EPHEMERAL, FilterPod, PodVolume
 from webhook.policy.placement.filters.storage import NO_STORAGE, Claim, Storage
@@ -32,6 +33,7 @@ from webhook.policy.placement.filters.storage import NO_STORAGE, Claim, Storage
 NEW_CLAIMS = "ephemeral volumes, which are created with the pod"
 UNKNOWN_CLAIMS = "volumes of volumeClaimTemplates without a known claim"
 CREATED_CLAIMS = "volumes of volumeClaimTemplates with StorageClass"
+ABSENT_CLAIMS = "volumes: PersistentVolumeClaims that could not be read"
 LIMITS = "limits of CSI drivers: no CSINode could be read"
 
 
@@ -93,13 +95,20 @@ class StorageReader:
                 self._created.update(((namespace, claim.name), claim) for claim in one.created)
             self._deleted.update((namespace, name) for name in one.names if one.are_deleted)
 
-    def read(self, pod: FilterPod, claims: PodClaims = NO_CLAIMS) -> StorageScope:
+    def read(
+        self,
+        pod: FilterPod,
+        claims: PodClaims = NO_CLAIMS,
+        mounted: Collection[tuple[str, str]] = (),
+    ) -> StorageScope:
         """
         Read the storage for a pod.
 
         Args:
             pod: Without a uid it does not exist, nor do the claims of its ephemeral volumes.
             claims: Those of them that exist are added to its volumes.
+            mounted: Namespaces and names of the claims that running pods mount: these exist, even
+                if the files lack them.
         """
         unread: list[str] = []
         if claims.names:
@@ -116,9 +125,24 @@ class StorageReader:
         if lacking is not None:
             unread.append(f"volumes: no {lacking.kind} could be read")
             pod = replace(pod, volumes=tuple(v for v in pod.volumes if not v.namespace))
-        elif kinds.CSI_NODE in self._unread:
-            unread.append(LIMITS)
+        else:
+            pod, absent = self._leave_out_absent(pod, mounted)
+            unread += absent
+            if kinds.CSI_NODE in self._unread:
+                unread.append(LIMITS)
         return StorageScope(pod, storage, tuple(unread))
+
+    def _leave_out_absent(
+        self, pod: FilterPod, mounted: Collection[tuple[str, str]]
+    ) -> tuple[FilterPod, tuple[str, ...]]:
+        """Leave out the volumes whose claims exist and that files lack; also name these claims."""
+        absent = set(mounted) - self._storage.claims.keys()
+        if self._cluster.is_complete or not absent:
+            return pod, ()
+        volumes = tuple(v for v in pod.volumes if (v.namespace, v.name) not in absent)
+        names = sorted({v.name for v in pod.volumes if v not in volumes})
+        unread = (f"{ABSENT_CLAIMS}: {join_names(names, most=5)}",) if names else ()
+        return replace(pod, volumes=volumes), unread
 
     def _add_claims(self, pod: FilterPod, claims: PodClaims) -> tuple[FilterPod, tuple[str, ...]]:
         """Add the claims that exist, or will, to a pod; also return what is not known of others."""
