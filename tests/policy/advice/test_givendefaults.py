@@ -5,7 +5,7 @@ from tests.build import Json, default, policy, spread
 from tests.policy.advice.defaulted import HARD, counting, defaulted, giving, know
 from tests.policy.advice.subjects import THREE, audit, deployed, running
 from webhook.policy import render
-from webhook.policy.advice.givendefaults import NO_DEFAULTS, list_defaults
+from webhook.policy.advice.givendefaults import NOTHING_GIVEN, list_defaults
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.defaulting.profiles import Merge, Mode, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance, digest
@@ -62,8 +62,8 @@ def test_constraints_that_the_object_has_by_an_injection_are_its_own() -> None:
     noted = {DEFAULTS_ANNOTATION: render.encode(record).decode()}
     pods = [defaulted("a1", annotations=noted)]
 
-    assert list_defaults(pods, deployed(counting()), know(giving(), pods)) == [NO_DEFAULTS]
-    assert list_defaults(pods, WEB, know(giving(), pods)) != [NO_DEFAULTS]
+    assert list_defaults(pods, deployed(counting()), know(giving(), pods)) == [NOTHING_GIVEN]
+    assert list_defaults(pods, WEB, know(giving(), pods)) != [NOTHING_GIVEN]
 
 
 def test_defaults_that_count_revisions_together_are_left_out() -> None:
@@ -71,5 +71,5 @@ def test_defaults_that_count_revisions_together_are_left_out() -> None:
     context = audit(THREE, pods, config=giving(), services={"app": "web"})
     recreating = replace(WEB, recreates=True)
 
-    assert list_defaults(pods, WEB, context) == [NO_DEFAULTS]
-    assert list_defaults(pods, recreating, context) != [NO_DEFAULTS]
+    assert list_defaults(pods, WEB, context) == [NOTHING_GIVEN]
+    assert list_defaults(pods, recreating, context) != [NOTHING_GIVEN]

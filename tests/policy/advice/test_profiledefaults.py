@@ -84,7 +84,7 @@ def test_no_node_accepts_the_next_pod_with_the_defaults() -> None:
 
 
 GPU_IN_C = [*zones("a1", "b1"), replace(zones("c1")[0], taints=(GPU,))]
-AT_LEAST = replace(ZONES, node_affinity_policy="Ignore")
+IGNORING = replace(ZONES, node_affinity_policy="Ignore")
 SELECTING: Json = {"nodeSelector": {ZONE: "zone-a"}}
 
 
@@ -93,7 +93,7 @@ def test_closed_domains_count_for_defaults(build: object) -> None:
     make = audit if build is audit else admission
     for judged, default_, nodes, rule in (
         (deployed(replicas=4), ZONES, GPU_IN_C, "TSC105"),
-        (deployed(replicas=4, template_spec=SELECTING), AT_LEAST, zones("a1", "b1"), "TSC116"),
+        (deployed(replicas=4, template_spec=SELECTING), IGNORING, zones("a1", "b1"), "TSC116"),
     ):
         context = make(nodes, config=giving(default_), services=WEB)
 

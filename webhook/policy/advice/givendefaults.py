@@ -31,7 +31,7 @@ class GivenDefaults(NamedTuple):
     profile: str = ""
 
 
-NO_DEFAULTS = GivenDefaults()
+NOTHING_GIVEN = GivenDefaults()
 
 
 def list_defaults(
@@ -48,18 +48,18 @@ def list_defaults(
         now, since these do not return with the constraints that they have.
     """
     found = [_find_defaults(group, subject, context) for group in groups]
-    return found if all(one.constraints for one in found) else [NO_DEFAULTS] * len(found)
+    return found if all(one.constraints for one in found) else [NOTHING_GIVEN] * len(found)
 
 
 def _find_defaults(group: RunningPods, subject: Subject, context: AdviceContext) -> GivenDefaults:
     pod, own = group.pod, subject.pod.constraints
     if pod.spec is None or not context.policy.profiles:
-        return NO_DEFAULTS
+        return NOTHING_GIVEN
     spec = replace(pod.spec, node_name="", topology_spread_constraints=own)
     created = PodTemplate(pod.metadata, spec)
     injection = inject(created, subject.namespace, context.policy, context.facts)
     if injection.recommended or injection.previous:
-        return NO_DEFAULTS
+        return NOTHING_GIVEN
     expected = injection.applied_to(own)[len(own) :]
     merged = merge_match_label_keys(expected, pod.labels)
     carried = [
@@ -69,5 +69,5 @@ def _find_defaults(group: RunningPods, subject: Subject, context: AdviceContext)
     if len(carried) < len(expected) or any(
         counts_revisions_together(one, subject) for one in carried
     ):
-        return NO_DEFAULTS
+        return NOTHING_GIVEN
     return GivenDefaults(tuple(carried), injection.profile)

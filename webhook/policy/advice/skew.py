@@ -13,7 +13,7 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.fixedminimum import suggest_raising
-from webhook.policy.advice.givendefaults import NO_DEFAULTS, GivenDefaults, list_defaults
+from webhook.policy.advice.givendefaults import NOTHING_GIVEN, GivenDefaults, list_defaults
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.repeats import suggest_soft
@@ -226,7 +226,7 @@ def _tally_revisions(
     for group, given in zip(groups, list_defaults(groups, subject, context), strict=True):
         labels: Mapping[str, str] = group.pod.labels
         held = find_constraints(subject, labels)
-        defaults = given if held is None else NO_DEFAULTS
+        defaults = given if held is None else NOTHING_GIVEN
         constraints = (*subject.constraints, *defaults.constraints) if held is None else held
         # matchLabelKeys makes every revision count only its own pods, and so do the selectors of
         # defaults: a rollout has several sets.
