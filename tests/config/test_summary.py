@@ -51,9 +51,9 @@ TOO_FEW = (
 )
 
 TAINTED = (
-    "profile 'a': the hard default on zone counts 1 domain as empty that pods without tolerations "
-    "cannot go to (control-plane:NoSchedule), so that they stay Pending above 1 in each of the "
-    "others: write nodeTaintsPolicy: Honor"
+    "profile 'a': the hard default on zone counts 1 domain of nodes with taints as empty "
+    "(control-plane:NoSchedule): of pods that do not tolerate these, every other domain takes 1 "
+    "pod at most, and the others stay Pending; write nodeTaintsPolicy: Honor"
 )
 
 DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {

@@ -240,9 +240,10 @@ def _doubts(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[
     tainted = find_tainted(key, Demands(), facts)
     if 0 < tainted.number < domains and constraint.node_taints_policy != HONOR:
         yield (
-            f"{subject} counts {count_of(tainted.number, 'domain')} as empty that pods without "
-            f"tolerations cannot go to ({join_names(tainted.taints)}), so that they stay Pending "
-            f"above {constraint.max_skew} in each of the others: write nodeTaintsPolicy: {HONOR}"
+            f"{subject} counts {count_of(tainted.number, 'domain')} of nodes with taints as empty "
+            f"({join_names(tainted.taints)}): of pods that do not tolerate these, every other "
+            f"domain takes {count_of(constraint.max_skew, 'pod')} at most, and the others stay "
+            f"Pending; write nodeTaintsPolicy: {HONOR}"
         )
 
 

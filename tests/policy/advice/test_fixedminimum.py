@@ -8,8 +8,11 @@ from tests.policy.advice.subjects import (
     TAINTED_C,
     among,
     audit,
+    check_rule,
     deployed,
     node,
+    of_revision,
+    partitioned,
     required,
     running,
     zones,
@@ -78,18 +81,14 @@ FIXED: dict[str, tuple[Json, list[Node], str, Json, str | None]] = {
 }  # fmt: skip
 
 
-def suggest(
-    constraint: Json, nodes: list[Node], placed: str, spec: Json, *written: Json
-) -> str | None:
-    """Suggest for pods with a constraint; ``written`` are those of the template, if others."""
+def suggest(constraint: Json, nodes: list[Node], placed: str, spec: Json) -> str | None:
+    """Suggest for pods with a constraint."""
     pods = running(*placed.split(), constraints=(constraint,), **spec)
     own = deployed(constraint, template_spec=spec, replicas=len(placed.split()))
     judged = replace(own, running=(pods,))
     context = audit(nodes, [pods])
     assert context.cluster is not None
     (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
-    if written:
-        judged = replace(deployed(*written, template_spec=spec), running=(pods,))
     return suggest_raising(judged, tally, (ZONE,), context)
 
 
@@ -103,13 +102,17 @@ def test_what_raises_the_minimum(
 
 
 def test_a_constraint_of_an_older_revision_is_judged_by_itself() -> None:
-    few = suggest(spread(minDomains=3), TWO, "a1 a1 b1 b1", {}, spread(maxSkew=2))
-    closed = suggest(spread(), TAINTED_C, "a1 a1 b1 b1", {}, spread(maxSkew=2))
+    for held, nodes, cure in (
+        (spread(minDomains=3), TWO, "; or write minDomains: 2"),
+        (spread(), TAINTED_C, ": write nodeTaintsPolicy: Honor, and audit again after its rollout"),
+    ):
+        pods = [of_revision("old", "a1", "a1", "b1", "b1", constraints=(held,))]
+        judged = replace(partitioned(spread(maxSkew=5), pods=pods), replicas=4)
 
-    assert few is not None
-    assert few.endswith("; or lower minDomains to 2")
-    assert closed is not None
-    assert "write nodeTaintsPolicy: Honor, and audit" in closed
+        (violation,) = check_rule("TSC114", judged, audit(nodes, pods))
+
+        assert violation.field == judged.list_path
+        assert violation.instead.endswith(cure)
 
 
 def test_without_policies_affinity_leaves_tainted_nodes_out() -> None:

@@ -30,7 +30,8 @@ def suggest_raising(
     Suggest what raises the minimum, if the skew cannot end otherwise; a YAML comment.
 
     Args:
-        tally: The pods that one constraint counts, of those with the subject's demands.
+        subject: The workload, with the constraints that its pods have.
+        tally: The pods that one of them counts.
         keys: The topology keys of all hard constraints.
     """
     if tally.spread.constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
@@ -61,7 +62,7 @@ def _list_closed(
     assert context.cluster is not None, "the rule runs in audits"
     key, domains = tally.spread.topology_key, tally.domains.sizes
     reached = context.cluster.topology.reachable(key, keys, subject.demands).sizes
-    least = min(tally.pods.get(value, 0) for value in domains)
+    least = min((tally.pods.get(value, 0) for value in domains), default=0)
     emptiest = [value for value in domains if tally.pods.get(value, 0) == least]
     return [value for value in emptiest if value not in reached and least == tally.minimum]
 
@@ -76,15 +77,11 @@ def _suggest_leaving_out(
     """Suggest what TSC105 and TSC116 suggest, if affinity or taints close a domain for good."""
     found = find_closed(tally.spread, keys, subject.demands, context)
     lasting = sorted(set(closed).intersection(found.values)) if found else []
-    index = tally.spread.index
     if found is None or not lasting:
         return None
     cure = "leave its nodes out by required node affinity"
     if Gate.NODE_INCLUSION_POLICY in context.gates:
-        advised = subject
-        if subject.constraints[index : index + 1] != (tally.spread.constraint,):
-            advised = subject.with_constraints((tally.spread.constraint,) * (index + 1))
-        _, policies = suggest_policies(advised, index, found)
+        _, policies = suggest_policies(subject, tally.spread.index, found)
         cure = f"write {' and '.join(policies.splitlines())}"
     return f"# no pod can go to {join_names(lasting)}: {cure}, and audit again after its rollout"
 
@@ -100,10 +97,8 @@ def _suggest_domains(
     lacking = spread.min_domains - len(tally.domains.sizes) - len(closed)
     if lacking <= 0:
         return suggest_opening(subject, closed)
-    lowered = f"lower minDomains to {max(len(returned), 1)}"
-    if subject.constraints[spread.index : spread.index + 1] == (spread.constraint,):
-        written = suggest_min_domains(subject, spread.index, max(len(returned), 1), context)
-        lowered = f"write {' and '.join(written.splitlines())}"
+    written = suggest_min_domains(subject, spread.index, max(len(returned), 1), context)
+    lowered = f"write {' and '.join(written.splitlines())}"
     most = count_allowed_values(spread.topology_key, demands) if spread.honors_affinity else None
     can_add = most is None or most >= spread.min_domains
     return suggest_adding(subject, closed, lacking if can_add else 0, lowered)

@@ -33,11 +33,14 @@ class _Revision(NamedTuple):
     Pods with the same constraints.
 
     Attributes:
-        tallies: The pods that each of their constraints counts.
-        defaults: Their constraints that a profile gave them, after those of the object.
+        constraints: What they have: those of the object, or of an older revision of it, and then
+            defaults.
+        tallies: The pods that each of the constraints counts.
+        defaults: The constraints that a profile gave them.
         profile: The name of the profile; empty without defaults.
     """
 
+    constraints: tuple[Constraint, ...]
     tallies: Sequence[PodTally]
     defaults: tuple[Constraint, ...] = ()
     profile: str = ""
@@ -85,14 +88,13 @@ def _report_uneven(
 ) -> Iterator[RuleViolation]:
     """Report the constraints of some pods that do not hold, unless the skew is necessary."""
     assert context.cluster is not None, "the rule runs in audits"
-    given = subject.with_constraints((*subject.constraints, *revision.defaults))
     for tally in revision.tallies:
         exceeds = tally.largest_skew > tally.spread.max_skew
         if not (tally.matches_pod and exceeds) or evens_out(subject, tally):
             continue
         least = _find_least(subject, tally, revision.hard, context.cluster)
         if least is None or least.skew < tally.largest_skew:
-            yield _report_skew(given, tally, least, revision, context)
+            yield _report_skew(subject, tally, least, revision, context)
 
 
 def _find_least(
@@ -123,13 +125,15 @@ def _report_skew(
     profile = revision.find_profile(tally)
     prefix = f"with the defaults of profile {profile}, " if profile else ""
     return RuleViolation(
-        subject.list_path if profile else _locate(subject, tally),
+        _locate(subject, tally),
         f"{prefix}the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
         _describe_least(least) + _describe_place(profile)
         if least
-        else _suggest(subject, tally, full, revision, context),
+        else _suggest(
+            subject.with_constraints(revision.constraints), tally, full, revision, context
+        ),
         f"{prefix}skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
 
@@ -210,7 +214,7 @@ def leave_out_replaced(subject: Subject, cluster: ClusterState) -> ClusterState:
 
 
 def _locate(subject: Subject, tally: PodTally) -> str:
-    """Return the field of a maxSkew; the list if it is the one of an older revision."""
+    """Return the field of a maxSkew; the list if it is one of an older revision or of a profile."""
     index = tally.spread.index
     is_written = subject.constraints[index : index + 1] == (tally.spread.constraint,)
     return subject.field(index, "maxSkew") if is_written else subject.list_path
@@ -236,4 +240,4 @@ def _tally_revisions(
         found[held is None, values, written] = labels, constraints, defaults
     for labels, constraints, defaults in found.values():
         tallies = cluster.tallies(next_pod(subject, labels), constraints, context.gates)
-        yield _Revision(tallies, *defaults)
+        yield _Revision(constraints, tallies, *defaults)
