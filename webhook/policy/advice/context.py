@@ -6,7 +6,7 @@ in a cluster of any size. An audit adds a ``ClusterState``: every node, every po
 the workloads that the pods belong to.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -59,6 +59,8 @@ class NestedDomains(NamedTuple):
 
 CACHED_SELECTORS = 16  # those that workloads share; each may count all workloads of a namespace
 
+CACHED_TALLIES = 2  # of a subject: those of its next pod, and those of a running one
+
 _Query: TypeAlias = tuple[Census, IncomingPod, tuple[Constraint, ...], Gates]
 
 
@@ -88,7 +90,7 @@ class ClusterState:
         self.members = members
         self.storage_classes = {item.name: item for item in storage_classes}
         self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
-        self._last: tuple[_Query, ConstraintTallies] | None = None
+        self._recent: deque[tuple[_Query, ConstraintTallies]] = deque(maxlen=CACHED_TALLIES)
         self.members_of = _cache_members(members)
 
     def with_pods(self, census: Census, members: Census) -> "ClusterState":
@@ -129,13 +131,18 @@ class ClusterState:
         """
         Count the pods of a pod's constraints.
 
-        The last result is cached: most rules need the same tallies of a subject.
+        The last results are cached: most rules need the same tallies of a subject.
         """
+        if not constraints:
+            return _NOTHING_COUNTED  # as for many workloads
         query = (self.census, pod, constraints, gates)
-        if self._last is None or self._last[0] != query:
-            spreads = resolve_valid(constraints, pod.labels, gates)
-            self._last = query, tally_constraints(pod, spreads, self.topology, self.census)
-        return self._last[1]
+        for known, tallies in self._recent:
+            if known == query:
+                return tallies
+        spreads = resolve_valid(constraints, pod.labels, gates)
+        tallies = tally_constraints(pod, spreads, self.topology, self.census)
+        self._recent.append((query, tallies))
+        return tallies
 
     def tally_known(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates
@@ -200,6 +207,11 @@ class ClusterState:
         opened = Counter(value for _, value in within)
         shapes = Counter(opened[value] for value in outers.sizes)
         return NestedDomains(len(outers.sizes), len(inners.sizes), len(reached.sizes), shapes)
+
+
+_NOTHING_COUNTED = ConstraintTallies(
+    SpreadConstraints((), (), defaulted=True, requires_keys=True), (), ()
+)
 
 
 def _cache_members(members: Census) -> Callable[[str, bytes], Mapping[str, int]]:

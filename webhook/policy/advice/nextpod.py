@@ -61,12 +61,14 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     held = find_constraints(subject, pod.labels)
     if held is not None:
         subject = subject.with_constraints(held)
-    if subject.constraints and not cluster.lasting_domains("", (), pod.demands).sizes:
+    if not subject.constraints:
+        return  # many workloads
+    if not cluster.lasting_domains("", (), pod.demands).sizes:
         yield from _report_no_node(subject, cluster)
         return
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     reached = cluster.topology.reachable("", (), pod.demands).values
-    if subject.constraints and not reached:
+    if not reached:
         yield from report_unready(subject, context)
         return
     if any(belongs_to_group(constraint, subject) for constraint in subject.constraints):
