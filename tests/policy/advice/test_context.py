@@ -106,13 +106,21 @@ def test_constraints_that_no_api_server_would_take_are_left_out() -> None:
     assert resolve_valid((right,), WEB, gates()).hard[0].selector == right.label_selector
 
 
-def test_the_last_tallies_are_cached_until_the_query_changes() -> None:
+def test_the_last_tallies_are_cached() -> None:
     known, pod = cluster(*THREE), IncomingPod(NAMESPACE, WEB)
 
     measured = known.tally(pod, (constraint(),), gates())
 
     assert known.tally(IncomingPod(NAMESPACE, dict(WEB)), (constraint(),), gates()) is measured
     assert known.tally(pod, (constraint(max_skew=2),), gates()).hard[0].spread.max_skew == 2
+    assert known.tally(pod, (constraint(),), gates()) is measured  # beside those of another pod
+
+
+def test_a_pod_without_constraints_has_no_tallies() -> None:
+    known = cluster(*THREE)
+    pod = IncomingPod(NAMESPACE, WEB)
+    assert known.tally(pod, (), gates()).by_index == []
+    assert known.tallies(pod, (), gates()) == []
 
 
 def test_a_soft_constraint_has_the_domains_that_the_pod_can_go_to() -> None:
