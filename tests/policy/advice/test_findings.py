@@ -6,6 +6,7 @@ from webhook.policy.advice.findings import (
     LINE_CHARACTERS,
     LINES,
     AdviceFinding,
+    RuleViolation,
     all_of,
     clip,
     count_of,
@@ -43,6 +44,15 @@ WORDS = {
 @pytest.mark.parametrize(("reported", "line"), WORDS.values(), ids=WORDS.keys())
 def test_a_finding_is_one_line(reported: AdviceFinding, line: str) -> None:
     assert reported.line == line
+
+
+def test_a_violation_by_defaults_names_the_profile() -> None:
+    for brief, short in (("", "the key is missing"), ("no key", "no key")):
+        found = RuleViolation(FIELD, "the key is missing", "", brief).by_defaults("web")
+
+        assert found.problem == "with the defaults of profile web, the key is missing"
+        assert found.brief == f"with the defaults of profile web, {short}"
+        assert found.profile == "web"
 
 
 def test_a_finding_is_a_cause_of_a_denial() -> None:

@@ -10,13 +10,17 @@ from tests.policy.advice.subjects import (
     THREE,
     check_rule,
     deployed,
+    running,
     subject,
     workload,
     zones,
 )
+from webhook.policy.advice.advise import advise
 from webhook.policy.advice.subject import RunningPods
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Constraint, Node
+from webhook.policy.rule_entry import Action
 
 PATH = "spec.template.spec.topologySpreadConstraints"
 SOFT = "ScheduleAnyway"
@@ -46,6 +50,18 @@ def test_pods_that_are_uneven_by_a_default() -> None:
         "kubectl rollout restart deployment/web -n shop replaces all of them"
     )
     assert violation.brief == f"{PREFIX}skew 3 exceeds maxSkew 1: zone-a too full"
+
+
+def test_an_object_is_not_denied_for_the_skew_of_a_default() -> None:
+    config = replace(giving(), actions={**DEFAULT_ACTIONS, "TSC114": Action.DENY})
+    pods = [defaulted(*UNEVEN)]
+    own = [running(*UNEVEN, constraints=(spread(),))]
+
+    for judged, found, denied in ((deployed(), pods, []), (deployed(spread()), own, ["TSC114"])):
+        advice = advise(replace(judged, running=tuple(found)), know(config, found))
+
+        assert [finding.rule for finding in advice.denied] == denied
+        assert ("TSC114" in [finding.rule for finding in advice.warned]) is not bool(denied)
 
 
 # running pods, whether their skew is reported

@@ -141,7 +141,7 @@ def advise(
     kept = [one for one in findings if one.rule not in exempting]
     for finding in _join_causes(kept, subject):
         action = policy.actions[finding.rule]
-        if finding in of_profile:
+        if finding.profile:
             action = _spare_owner(finding.rule, action)
         by_action[_limit_action(action, subject)].append(finding)
     warns = _limit_action(Action.WARN, subject) is Action.WARN

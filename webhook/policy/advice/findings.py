@@ -35,12 +35,23 @@ class RuleViolation(NamedTuple):
         instead: YAML to write instead of the field, or a comment with what to do.
         brief: A short form of the problem for a warning, which shows only the constraint's path,
             so it names the member; empty if the problem is short itself.
+        profile: The profile whose defaults violate the rule; empty for the object itself.
     """
 
     field: str
     problem: str
     instead: str
     brief: str = ""
+    profile: str = ""
+
+    def by_defaults(self, profile: str) -> "RuleViolation":
+        """Return the violation as one by the defaults of a profile, which its texts name."""
+        prefix = f"with the defaults of profile {profile}, "
+        return self._replace(
+            problem=f"{prefix}{self.problem}",
+            brief=f"{prefix}{self.brief or self.problem}",
+            profile=profile,
+        )
 
 
 class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +62,7 @@ class AdviceFinding(msgspec.Struct, frozen=True, gc=False):
     problem: str
     instead: str
     brief: str = ""
+    profile: str = ""
 
     @property
     def error(self) -> FieldError:

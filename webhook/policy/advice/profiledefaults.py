@@ -63,14 +63,9 @@ def find_unfit_defaults(
     if IGNORED_KEYS_RULE in found:
         violations.append(_find_ignored(subject, context, found[IGNORED_KEYS_RULE], injection))
     for rule, violation in chain.from_iterable(violations):
-        prefix = f"with the defaults of profile {injection.profile}"
-        yield AdviceFinding(
-            rule,
-            subject.list_path,
-            f"{prefix}, {violation.problem}",
-            _suggest(violation, injection.profile),
-            f"{prefix}, {violation.brief or violation.problem}",
-        )
+        instead = _suggest(violation, injection.profile)
+        changed = violation._replace(field=subject.list_path, instead=instead)
+        yield AdviceFinding(rule, *changed.by_defaults(injection.profile))
 
 
 def _suggest(violation: RuleViolation, profile: str) -> str:

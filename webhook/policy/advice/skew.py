@@ -123,10 +123,9 @@ def _report_skew(
     full = sorted(value for value, pods in tally.pods.items() if pods > most)
     counts = [f"{value} has {tally.pods[value]} pods" for value in full]
     profile = revision.find_profile(tally)
-    prefix = f"with the defaults of profile {profile}, " if profile else ""
-    return RuleViolation(
+    violation = RuleViolation(
         _locate(subject, tally),
-        f"{prefix}the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
+        f"the skew over {quote_value(spread.topology_key)} is {skew}, maxSkew is "
         f"{spread.max_skew}: {join_names(counts)}, the minimum is {minimum} "
         f"({tally.minimum_reason})",
         _describe_least(least) + _describe_place(profile)
@@ -134,8 +133,9 @@ def _report_skew(
         else _suggest(
             subject.with_constraints(revision.constraints), tally, full, revision, context
         ),
-        f"{prefix}skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
+        f"skew {skew} exceeds maxSkew {spread.max_skew}: {join_names(full)} too full",
     )
+    return violation.by_defaults(profile) if profile else violation
 
 
 def _describe_least(least: LeastSkew) -> str:
