@@ -237,6 +237,26 @@ def test_pods_that_are_not_placed_yet_may_end_the_skew(nodes: tuple[str, ...]) -
     assert violation.instead == f"# Pending or missing pods may make it even: see {explain}"
 
 
+@pytest.mark.parametrize(
+    ("constraint", "nodes", "cure"),
+    [
+        (spread(minDomains=4), THREE, "add nodes that its pods can go to in 1 further domain"),
+        (spread(), TAINTED_C, "no pod can go to zone-c: write nodeTaintsPolicy: Honor"),
+        (spread(), NOT_READY_C, "no pod can go to zone-c now"),
+    ],
+    ids=["minDomains", "taints", "a node that is not ready"],
+)
+def test_awaited_pods_raise_no_fixed_minimum(
+    constraint: Json, nodes: list[Node], cure: str
+) -> None:
+    pods = running("a1", "a1", "b1", "b1", constraints=(constraint,))
+    judged = replace(deployed(constraint, replicas=6), running=(pods,))
+
+    (violation,) = check_rule("TSC114", judged, audit(nodes, [pods]))
+
+    assert violation.instead.startswith(f"# {cure}")
+
+
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
 
 EVENING = (

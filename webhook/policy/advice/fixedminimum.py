@@ -1,5 +1,5 @@
 """
-A global minimum that no eviction and no restart raises, and what raises it: part of TSC114.
+A global minimum that no eviction, restart or Pending pod raises: what raises it, for TSC114.
 
 ``suggest_raising`` is the entry point. The minimum is fixed if there are fewer domains than
 minDomains, or if no pod can go to one of the emptiest domains. Then every other domain takes

@@ -162,15 +162,16 @@ def _suggest(
     constraint, cluster = tally.spread.constraint, context.cluster
     assert cluster is not None, "the rule runs in audits"
     place = _describe_place(revision.find_profile(tally))
-    if _awaits_pods(subject):
+    keys = tuple(one.spread.topology_key for one in revision.hard)
+    raising = suggest_raising(subject, tally, keys, context)
+    if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
         return suggest_waiting(subject)
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
         return suggest_moving(suggest_soft(constraint, subject) + place if is_hard else "")
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
-    keys = tuple(one.spread.topology_key for one in revision.hard)
-    if raising := suggest_raising(subject, tally, keys, context):
+    if raising:
         return raising + place
     return suggest_evening(subject, constraint, full, context.gates)
 
