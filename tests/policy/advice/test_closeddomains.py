@@ -29,6 +29,7 @@ from webhook.policy.advice.closeddomains import (
     open_domains,
     selects_nodes,
     suggest_policies,
+    suggest_without_policies,
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import hard_constraints
@@ -183,6 +184,14 @@ def test_few_domains_are_enough_for_a_daemon_set() -> None:
 
     assert describe_few(deployed(spread(minDomains=3)), 0, TAINTED)
     assert not describe_few(advised, 0, TAINTED)
+
+
+def test_without_policies_nodes_are_left_out_or_taints_tolerated() -> None:
+    few = dataclasses.replace(TAINTED, reached=2)
+    first, second = "leave these nodes out by required node affinity", f", or tolerate {TAINT}"
+
+    for constraint, lowered in ((spread(), ""), (spread(minDomains=3), " and write minDomains: 2")):
+        assert suggest_without_policies(deployed(constraint), 0, few) == first + lowered + second
 
 
 def test_tainted_domains_by_an_index() -> None:

@@ -115,9 +115,14 @@ def test_a_constraint_of_an_older_revision_is_judged_by_itself() -> None:
         assert violation.instead.endswith(cure)
 
 
-def test_without_policies_affinity_leaves_tainted_nodes_out() -> None:
-    pods = running("a1", "a1", "b1", "b1", constraints=(spread(),))
-    judged = replace(deployed(spread(), replicas=4), running=(pods,))
+@pytest.mark.parametrize(
+    ("constraint", "lowered"),
+    [(spread(), ""), (spread(minDomains=3), " and write minDomains: 2")],
+    ids=["enough domains", "few domains without them"],
+)
+def test_without_policies_affinity_leaves_tainted_nodes_out(constraint: Json, lowered: str) -> None:
+    pods = running("a1", "a1", "b1", "b1", constraints=(constraint,))
+    judged = replace(deployed(constraint, replicas=4), running=(pods,))
     nodes = [*TWO, node("c1", "zone-c", GPU)]
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
     context = audit(nodes, [pods], config=off)
@@ -126,5 +131,7 @@ def test_without_policies_affinity_leaves_tainted_nodes_out() -> None:
 
     found = suggest_raising(judged, tally, (ZONE,), context)
 
-    assert found is not None
-    assert "zone-c: leave its nodes out by required node affinity, and" in found
+    assert found == (
+        f"{NONE_TO_C}leave these nodes out by required node affinity{lowered}, or tolerate "
+        f"gpu=a100:NoSchedule{AGAIN}"
+    )

@@ -120,6 +120,16 @@ def suggest_policies(subject: Subject, index: int, closed: ClosedDomains) -> tup
     return field, "\n".join(lines)
 
 
+def suggest_without_policies(subject: Subject, index: int, closed: ClosedDomains) -> str:
+    """Describe what has the effect of honoring taints where the API has no field for it."""
+    few = describe_few(subject, index, closed)
+    lowered = f" and write {member(_MIN_DOMAINS, closed.reached)}" if few else ""
+    return (
+        f"leave these nodes out by required node affinity{lowered}, or tolerate "
+        f"{join_names(closed.taints)}"
+    )
+
+
 def describe_few(subject: Subject, index: int, closed: ClosedDomains) -> str:
     """
     Describe that fewer domains than minDomains remain, as the end of a sentence.

@@ -11,7 +11,11 @@ Source: kube-scheduler plugins/podtopologyspread/filtering.go ``minMatchNum``.
 
 from collections.abc import Sequence
 
-from webhook.policy.advice.closeddomains import find_closed, suggest_policies
+from webhook.policy.advice.closeddomains import (
+    find_closed,
+    suggest_policies,
+    suggest_without_policies,
+)
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.restarts import suggest_adding, suggest_opening
@@ -79,7 +83,7 @@ def _suggest_leaving_out(
     lasting = sorted(set(closed).intersection(found.values)) if found else []
     if found is None or not lasting:
         return None
-    cure = "leave its nodes out by required node affinity"
+    cure = suggest_without_policies(subject, tally.spread.index, found)
     if Gate.NODE_INCLUSION_POLICY in context.gates:
         _, policies = suggest_policies(subject, tally.spread.index, found)
         cure = f"write {' and '.join(policies.splitlines())}"

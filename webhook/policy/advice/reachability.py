@@ -15,6 +15,7 @@ from webhook.policy.advice.closeddomains import (
     find_closed,
     name_requirements,
     suggest_policies,
+    suggest_without_policies,
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
@@ -55,7 +56,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         limit = name_limit(subject, spread.constraint, most)
         field, instead = suggest_policies(subject, spread.index, closed)
         if Gate.NODE_INCLUSION_POLICY not in context.gates:
-            instead = _suggest_without_policies(subject, spread, closed)
+            instead = f"# {suggest_without_policies(subject, spread.index, closed)}"
         yield RuleViolation(
             field,
             f"nodes with taints that its pods do not tolerate ({taints}) form {domains} of "
@@ -98,18 +99,6 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",
         )
-
-
-def _suggest_without_policies(
-    subject: Subject, spread: SpreadConstraint, closed: ClosedDomains
-) -> str:
-    """Suggest what has the effect of honoring taints where the API has no field for it."""
-    few = describe_few(subject, spread.index, closed)
-    lowered = f" and write {member('minDomains', closed.reached)}" if few else ""
-    return (
-        f"# leave these nodes out by required node affinity{lowered}, or tolerate "
-        f"{join_names(closed.taints)}"
-    )
 
 
 def _report_pending(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
