@@ -202,6 +202,16 @@ def test_further_domains_are_added_before_pods_are_moved() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", [JOB, CRON_JOB, JOB_SET])
+def test_no_plan_of_evictions_is_suggested_for_the_pods_of_jobs(kind: GroupKind) -> None:
+    judged, waiting = replace(deployed(), kind=kind), f"and then {WAIT.removeprefix('# ')}"
+
+    assert suggest_opening(judged, ["zone-c"]).endswith(waiting)
+    assert suggest_adding(judged, [], 1, "write minDomains: 2").endswith(
+        f"{waiting}; or write minDomains: 2"
+    )
+
+
 def test_pods_that_are_not_placed_are_explained() -> None:
     job = subject(workload(kind=JOB))
 

@@ -88,7 +88,7 @@ def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:
     Args:
         closed: These domains, all of whose nodes are cordoned, not ready, or tainted.
     """
-    return f"# {_describe_opening(closed)}, and then run {_format_command(subject, 'rebalance')}"
+    return f"# {_describe_opening(closed)}, and then {_describe_moving(subject)}"
 
 
 def suggest_adding(subject: Subject, closed: Sequence[str], lacking: int, lowered: str) -> str:
@@ -105,8 +105,19 @@ def suggest_adding(subject: Subject, closed: Sequence[str], lacking: int, lowere
         return f"# {opening}{lowered}"
     return (
         f"# {opening}add nodes that its pods can go to in {count_of(lacking, 'further domain')}, "
-        f"and then run {_format_command(subject, 'rebalance')}; or {lowered}"
+        f"and then {_describe_moving(subject)}; or {lowered}"
     )
+
+
+def _is_evicted(subject: Subject) -> bool:
+    return subject.kind not in JOBS and subject.kind not in _NOT_EVICTED
+
+
+def _describe_moving(subject: Subject) -> str:
+    """Describe how its pods reach domains that take pods again."""
+    if _is_evicted(subject):
+        return f"run {_format_command(subject, 'rebalance')}"
+    return suggest_restart(subject).removeprefix("# ")
 
 
 def _describe_opening(closed: Sequence[str]) -> str:
@@ -126,7 +137,7 @@ def suggest_evening(
         constraint: The one of its constraints by which they are uneven.
         full: The domains with too many pods; at least one.
     """
-    if subject.kind in JOBS or subject.kind in _NOT_EVICTED:
+    if not _is_evicted(subject):
         return suggest_restart(subject)
     room = "if nodes have room"
     if _is_limited(subject, constraint):
