@@ -171,14 +171,11 @@ def find_refused_pods(
     merged = merge_match_label_keys(stored, labels)
     if merged is stored:
         return []
-    known = rules.check(stored, "", MERGED)
+    # Of a custom kind, a label may have a value that no pod can have, which TSC009 finds.
+    repeated = [one for one in rules.check(merged, "", MERGED) if one.rule == "TSC008"]
+    known = rules.check(stored, "", MERGED) if repeated else []
     at = constraints_field(path)
-    return [
-        _describe_refusal(one, at)
-        for one in rules.check(merged, "", MERGED)
-        # Of a custom kind, a label may have a value that no pod can have, which TSC009 finds.
-        if one.rule == "TSC008" and one not in known
-    ]
+    return [_describe_refusal(one, at) for one in repeated if one not in known]
 
 
 def _describe_refusal(violation: ApiViolation, at: str) -> ApiViolation:
