@@ -163,8 +163,9 @@ class LocatedPods:
         self._revision, self._values = revision, everywhere.values
         pending = unknown_node = without_key = 0
         for node, number in revision.nodes.items():
-            if node in everywhere.values:
-                self.by_value[everywhere.values[node]] += number
+            value = everywhere.values.get(node)
+            if value is not None:
+                self.by_value[value] += number
             elif not node:
                 pending += number
             elif node in everywhere.left_out:
