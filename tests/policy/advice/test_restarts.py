@@ -15,8 +15,8 @@ from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
     suggest_opening,
+    suggest_placing,
     suggest_restart,
-    suggest_waiting,
 )
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
@@ -215,8 +215,11 @@ def test_no_plan_of_evictions_is_suggested_for_the_pods_of_jobs(kind: GroupKind)
 def test_pods_that_are_not_placed_are_explained() -> None:
     job = subject(workload(kind=JOB))
 
-    assert suggest_waiting(deployed()).endswith("see evenspread explain deployment/web -n shop")
-    assert suggest_waiting(job).endswith("see evenspread explain job/web -n shop")
+    assert suggest_placing(deployed(), suffices=True).endswith(
+        "see evenspread explain deployment/web -n shop"
+    )
+    assert suggest_placing(job, suffices=True).endswith("see evenspread explain job/web -n shop")
+    assert suggest_placing(job, suffices=False).endswith("and audit again once they run")
 
 
 @pytest.mark.parametrize(

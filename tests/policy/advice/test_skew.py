@@ -226,15 +226,26 @@ def test_pods_that_lack_the_constraint_get_it_by_a_rollout(
     assert violation.instead.endswith("apply it, and audit again after its rollout") is not has
 
 
-@pytest.mark.parametrize("nodes", [("a1", "a1"), ("a1", "a1", "")], ids=["missing", "Pending"])
-def test_pods_that_are_not_placed_yet_may_end_the_skew(nodes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "replicas", "can"),
+    [
+        (("a1", "a1", "b1"), 4, "may make it even"),
+        (("a1", "a1", "b1", ""), 4, "may make it even"),
+        (("a1", "a1"), 3, "are too few to make it even"),
+        (("a1", "a1", ""), 3, "are too few to make it even"),
+    ],
+    ids=["missing", "Pending", "too few missing", "too few Pending"],
+)
+def test_pods_that_are_not_placed_yet_may_end_the_skew(
+    nodes: tuple[str, ...], replicas: int, can: str
+) -> None:
     pods = running(*nodes, constraints=(spread(),))
-    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=3, **CLAIMS))
+    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=replicas, **CLAIMS))
 
     (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
 
     explain = "evenspread explain statefulset/web -n shop"
-    assert violation.instead == f"# Pending or missing pods may make it even: see {explain}"
+    assert violation.instead.startswith(f"# Pending or missing pods {can}: see {explain}")
 
 
 @pytest.mark.parametrize(
@@ -425,7 +436,7 @@ LEAST: dict[str, tuple[tuple[Json, ...], tuple[str, ...], int, list[str]]] = {
         [REBALANCED],
     ),
     "more pods are to come": (
-        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 8,
+        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 9,
         ["# Pending or missing pods may make it even"],
     ),
 }  # fmt: skip

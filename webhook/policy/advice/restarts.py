@@ -76,9 +76,20 @@ def suggest_moving(soft: str = "") -> str:
     )
 
 
-def suggest_waiting(subject: Subject) -> str:
-    """Suggest what to do if a workload has fewer pods on nodes than replicas; a YAML comment."""
-    return f"# Pending or missing pods may make it even: see {_format_command(subject, 'explain')}"
+def suggest_placing(subject: Subject, *, suffices: bool) -> str:
+    """
+    Suggest what to do if a workload has fewer pods on nodes than replicas; a YAML comment.
+
+    Args:
+        suffices: Whether its other pods are enough to end the skew.
+    """
+    explain = _format_command(subject, "explain")
+    if suffices:
+        return f"# Pending or missing pods may make it even: see {explain}"
+    return (
+        f"# Pending or missing pods are too few to make it even: see {explain}, and audit again "
+        "once they run"
+    )
 
 
 def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
-    suggest_waiting,
+    suggest_placing,
 )
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
@@ -165,7 +165,7 @@ def _suggest(
     keys = tuple(one.spread.topology_key for one in revision.hard)
     raising = suggest_raising(subject, tally, keys, context)
     if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
-        return suggest_waiting(subject)
+        return suggest_placing(subject, suffices=_are_enough(subject, tally))
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
         return suggest_moving(suggest_soft(constraint, subject) + place if is_hard else "")
@@ -196,8 +196,11 @@ def evens_out(subject: Subject, tally: PodTally) -> bool:
     Args:
         tally: The pods that one of its constraints counts, without those that are replaced.
     """
-    if not any(group.replaced for group in subject.running):
-        return False
+    return any(group.replaced for group in subject.running) and _are_enough(subject, tally)
+
+
+def _are_enough(subject: Subject, tally: PodTally) -> bool:
+    """Whether the pods that have no node yet are enough to end a skew."""
     placed = sum(group.placed for group in subject.running if not group.replaced)
     awaited = (subject.replicas or 0) - placed
     least = max(tally.pods.values()) - tally.spread.max_skew
