@@ -28,9 +28,9 @@ from webhook.audit.report import AuditSeverity, WorkloadReport
 from webhook.config.project import Exemption
 from webhook.policy import render
 from webhook.policy.catalogue import DEFAULT_ACTIONS
-from webhook.policy.defaulting.profiles import FieldDefaults, Profile
+from webhook.policy.defaulting.profiles import FieldDefaults, Mode, Profile
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance
-from webhook.policy.model import Constraint
+from webhook.policy.model import ZONE, Constraint
 from webhook.policy.rule_entry import Action
 
 
@@ -301,6 +301,21 @@ def test_defaults_of_the_next_pods_are_reported() -> None:
     assert database.defaults.profile == "all"
     assert database.defaults.constraints[0]["labelSelector"] == {"matchLabels": {"app": "db"}}
     assert ("StatefulSet shop/db", "TSC110") not in rules(report)
+
+
+def test_defaults_that_are_only_recommended_are_none_of_the_next_pods() -> None:
+    wanted = Constraint(max_skew=2, topology_key=ZONE, when_unsatisfiable="ScheduleAnyway")
+    applied = Profile(name="all", constraints=(wanted,))
+    recommended = replace(applied, mode=Mode.RECOMMEND)
+    configured = replace(world.CONFIGURATION, profiles=(recommended,))
+    in_file = replace(world.CONFIGURATION, profiles=(applied,), mode=Mode.RECOMMEND)
+
+    for one in (configured, in_file):
+        workloads = audit(LIVE + "---\n" + POD, options=audit_options(one)).workloads
+        assert [workload.defaults for workload in workloads] == [None] * 3
+
+
+POD = "{apiVersion: v1, kind: Pod, metadata: {name: one, labels: {app: one}}, spec: {}}\n"
 
 
 def test_pods_with_defaults_are_counted_by_profile() -> None:

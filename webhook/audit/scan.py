@@ -289,7 +289,7 @@ class Scanner:
         else:
             pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
             injection = forecast_injection(pod, namespace, policy, facts)
-        if not injection.entries:
+        if injection.recommended or not injection.entries:
             return None
         written = tuple(msgspec.json.decode(entry.written) for entry in injection.entries)
         return DefaultsReport(profile=injection.profile, constraints=written)
