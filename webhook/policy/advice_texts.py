@@ -245,7 +245,7 @@ ADVICE_ENTRIES = (
         "cluster; where their number is not known, it is silent. Without a cluster, it supposes "
         "three domains, and skips `kubernetes.io/hostname`. It is satisfied if the autoscaler "
         "never scales down, by `selectPolicy: Disabled`.",
-        "set `scaleDown: KeepSpread` in the profile that applies to the pods",
+        "set `scaleDown: KeepSpread` in the profile that applies to the pods, with `mode: apply`",
         scope=RuleScope.AUDIT,
     ),
     advice_entry(

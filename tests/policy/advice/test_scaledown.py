@@ -28,7 +28,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.scaledown import find_worst_skew
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.profiles import ScaleDown
+from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind, Node
 from webhook.policy.policyexceptions import PolicyException
@@ -182,12 +182,31 @@ def test_a_profile_that_keeps_the_spread(chosen: ScaleDown, expected: bool) -> N
     assert fires(scaled(spread()), config=config) is expected
 
 
+KEEPING = profile(name="p", scale_down=ScaleDown.KEEP_SPREAD)
+RECOMMENDED = {
+    "in profile p": policy(replace(KEEPING, mode=Mode.RECOMMEND)),
+    "in the configuration": policy(KEEPING, mode=Mode.RECOMMEND),
+}
+
+
+@pytest.mark.parametrize(("place", "config"), RECOMMENDED.items())
+def test_a_profile_that_only_recommends_to_keep_the_spread(place: str, config: Policy) -> None:
+    (violation,) = check_rule("TSC118", scaled(spread()), audit(config=config))
+
+    advice = f"{place}: mode: apply; the scaleDown: KeepSpread of profile p is only recommended"
+    assert violation.instead == f"# {advice}"
+
+
 def test_an_exempt_workload_gets_no_ranks_from_its_profile() -> None:
-    keeping = policy(profile(scale_down=ScaleDown.KEEP_SPREAD))
+    keeping = policy(KEEPING)
     exempt = PolicyException(namespace=NAMESPACE, name="a", reason="b", defaults=True)
 
     assert not fires(scaled(spread()), config=keeping)
-    assert fires(scaled(spread()), config=keeping, excepted=[exempt])
+
+    (violation,) = check_rule("TSC118", scaled(spread()), audit(config=keeping, excepted=[exempt]))
+
+    advice = "scaleDown: KeepSpread; and SpreadPolicyException a without defaults: true"
+    assert violation.instead == f"# in the profile of these pods: {advice}"
 
 
 def test_namespaces_that_are_left_alone_have_no_finding() -> None:

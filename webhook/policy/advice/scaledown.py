@@ -23,9 +23,9 @@ from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.forecast import first_pod
-from webhook.policy.defaulting.inject import is_excepted, profile_of, reason_to_leave_alone
-from webhook.policy.defaulting.profiles import ScaleDown
+from webhook.policy.defaulting.forecast import first_pod, forecast_injection
+from webhook.policy.defaulting.inject import reason_to_leave_alone
+from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT
 from webhook.policy.model import HOSTNAME
 from webhook.policy.placement.spreads import SpreadConstraint
@@ -33,6 +33,8 @@ from webhook.policy.scaledown.ranks import DELETION_COST
 
 RANKED_KINDS = frozenset({DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
 """Kinds whose pods a ReplicaSet or a ReplicationController removes."""
+
+_RANKS = "scaleDown: KeepSpread"
 
 USUAL_DOMAINS = 3  # zones of most regions; supposed where no Node is known
 
@@ -46,7 +48,10 @@ def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[
     count other workloads, which are not scaled at the same time.
     """
     scaling, cluster = subject.scaling, context.cluster
-    if scaling is None or cluster is None or not _needs_ranks(subject, context):
+    if scaling is None or cluster is None:
+        return
+    instead = _suggest_ranks(subject, context)
+    if not instead:
         return
     constraints = hard_constraints(subject, context)
     selectors = known_selectors(subject, context.gates) if constraints else []
@@ -61,7 +66,7 @@ def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[
         placed = _count_placed(subject, scaling, context)
         skew = find_worst_skew(replace(scaling, most=placed), domains)
         if skew > spread.max_skew:
-            yield _describe(subject, spread, placed, skew)
+            yield _describe(subject, spread, placed, skew, instead)
 
 
 def find_worst_skew(scaling: ReplicaRange, domains: int) -> int:
@@ -82,21 +87,28 @@ def find_worst_skew(scaling: ReplicaRange, domains: int) -> int:
     return min(fullest, left) - in_emptiest
 
 
-def _needs_ranks(subject: Subject, context: AdviceContext) -> bool:
-    """Whether pods of the subject could get ranks, and get none."""
+def _suggest_ranks(subject: Subject, context: AdviceContext) -> str:
+    """Suggest how pods of the subject get ranks, a comment; empty if they do, or never can."""
     if subject.kind not in RANKED_KINDS or not subject.constraints:
-        return False
+        return ""
     metadata = subject.pod.metadata
     if metadata is not None and DELETION_COST in metadata.annotations:
-        return False
+        return ""
     policy, namespace = context.policy, subject.namespace
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     if reason_to_leave_alone(pod, namespace, policy):
-        return False
-    profile = profile_of(pod, namespace, policy, context.facts)
-    if profile is None or profile.scale_down is not ScaleDown.KEEP_SPREAD:
-        return True
-    return is_excepted(pod, namespace, profile, context.facts)
+        return ""
+    injection = forecast_injection(pod, namespace, policy, context.facts)
+    if injection.keeps_spread:
+        return _suggest_mode(injection.profile, policy) if injection.recommended else ""
+    exempted = f"; and SpreadPolicyException {injection.exception} without defaults: true"
+    return f"# in the profile of these pods: {_RANKS}{exempted if injection.exception else ''}"
+
+
+def _suggest_mode(profile: str, policy: Policy) -> str:
+    """Suggest the mode in which a profile does what it only recommends."""
+    place = "the configuration" if policy.mode is Mode.RECOMMEND else f"profile {profile}"
+    return f"# in {place}: mode: apply; the {_RANKS} of profile {profile} is only recommended"
 
 
 def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceContext) -> int:
@@ -123,7 +135,9 @@ def _count_placed(subject: Subject, scaling: ReplicaRange, context: AdviceContex
     return orders.count_placed() if orders else 0
 
 
-def _describe(subject: Subject, spread: SpreadConstraint, placed: int, skew: int) -> RuleViolation:
+def _describe(
+    subject: Subject, spread: SpreadConstraint, placed: int, skew: int, instead: str
+) -> RuleViolation:
     scaling = subject.scaling
     assert scaling is not None, "the rule is about autoscalers"
     most = "" if placed == scaling.most else f", of which {placed} have a place in every order"
@@ -133,6 +147,6 @@ def _describe(subject: Subject, spread: SpreadConstraint, placed: int, skew: int
         f"the controller removes pods without regard to the spread: over "
         f"{quote_value(spread.topology_key)} the skew can become {skew}, maxSkew is "
         f"{spread.max_skew}",
-        "# in the profile of these pods: scaleDown: KeepSpread",
+        instead,
         f"a scale-down by {scaling.source} can leave skew {skew}, maxSkew is {spread.max_skew}",
     )
