@@ -47,7 +47,7 @@ def test_what_the_operator_forbids_is_reported_as_without_effect() -> None:
         namespace="a", name="a", reason="a", rules=("TSC101", "TSC110"), defaults=True
     )
 
-    (reported,) = report_exceptions([both], {}, NOW, lambda scope: scope == "TSC110")
+    (reported,) = report_exceptions([both], {}, NOW, lambda _, scope: scope == "TSC110")
 
     assert reported.forbidden == ("TSC101", FROM_DEFAULTS)
     none = "(no effect: exemptible is false)"

@@ -489,10 +489,23 @@ def test_an_exception_from_a_rule_without_exemptions_has_no_effect() -> None:
     assert {"TSC110"} == {rule for one in report.exceptions for rule in one.forbidden}
 
 
+def test_an_exception_from_a_rule_of_a_profile_without_exemptions_has_no_effect() -> None:
+    profiles = (Profile(name="strict", exemptible={"TSC110": False}),)
+    options = audit_options(
+        replace(world.CONFIGURATION, profiles=profiles), now=datetime(2027, 1, 1, tzinfo=UTC)
+    )
+
+    report = audit(TWO_EXCEPTIONS, options=options)
+
+    assert report.summary.exempted == 0
+    assert [one.forbidden for one in report.exceptions] == [("TSC110",)] * 2
+
+
 # whether exceptions from the defaults of each profile have an effect -> what has none
 PROFILES: dict[str, tuple[tuple[bool, ...], tuple[str, ...]]] = {
     "no profile": ((), ()),
-    "one of two allows them": ((False, True), ()),
+    "the first one applies and allows them": ((True, False), ()),
+    "the first one applies and forbids them": ((False, True), (FROM_DEFAULTS,)),
     "none allows them": ((False,), (FROM_DEFAULTS,)),
 }
 

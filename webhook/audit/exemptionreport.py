@@ -38,8 +38,9 @@ class ExceptionReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         is_expired: Whether it has ended, so that it has no effect.
         exempted: Number of findings that it exempts.
         is_ignored: Whether it has no effect, since its namespace has too many before it by name.
-        forbidden: Those of its rules, and ``defaults``, from which no object can be exempted, since
-            the configuration or its profiles have ``exemptible: false``.
+        forbidden: Those of its rules, and ``defaults``, from which none of the objects that it
+            selects can be exempted, since the configuration or their profiles have
+            ``exemptible: false``.
     """
 
     namespace: str
@@ -88,7 +89,7 @@ def report_exceptions(
     exceptions: Iterable[PolicyException],
     exempted: Mapping[tuple[str, str], int],
     now: datetime,
-    is_exemptible: Callable[[str], bool] = lambda _: True,
+    is_exemptible: Callable[[PolicyException, str], bool] = lambda *_: True,
 ) -> tuple[ExceptionReport, ...]:
     """
     Report exceptions, sorted by namespace and name.
@@ -96,7 +97,8 @@ def report_exceptions(
     Args:
         exempted: Namespace and name of an exception -> findings that it exempts.
         now: The time of the audit; aware.
-        is_exemptible: Whether an exception from a rule, or ``FROM_DEFAULTS``, can have an effect.
+        is_exemptible: Whether an exception can have an effect on one of its rules, or on
+            ``FROM_DEFAULTS``.
     """
     numbers = Counter[str]()
     reports: list[ExceptionReport] = []
@@ -115,7 +117,7 @@ def report_exceptions(
             forbidden=tuple(
                 scope
                 for scope in _list_scope(one.rules, defaults=one.defaults)
-                if not is_exemptible(scope)
+                if not is_exemptible(one, scope)
             ),
         )
         reports.append(report)

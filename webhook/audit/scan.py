@@ -14,7 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.audit.defaultedpods import count_defaulted
-from webhook.audit.exemptionreport import FROM_DEFAULTS, ExceptionReport, report_exceptions
+from webhook.audit.exemptible import ExemptibleScopes
+from webhook.audit.exemptionreport import ExceptionReport, report_exceptions
 from webhook.audit.exemptions import ProjectExemptions
 from webhook.audit.findings import FindingBuilder, report_type_errors
 from webhook.audit.inventory import AuditSubject, Inventory
@@ -120,12 +121,15 @@ def scan(
         kubernetes=str(options.policy.gates.version),
         summary=summarise(reports, nodes=len(inventory.cluster.node_store)),
         workloads=tuple(reports),
-        exceptions=_report_exceptions(inventory, options, reports),
+        exceptions=_report_exceptions(inventory, context, options, reports),
     )
 
 
 def _report_exceptions(
-    inventory: Inventory, options: AuditOptions, reports: Sequence[WorkloadReport]
+    inventory: Inventory,
+    context: AdviceContext,
+    options: AuditOptions,
+    reports: Sequence[WorkloadReport],
 ) -> tuple[ExceptionReport, ...]:
     """Report the exceptions of the audited namespaces."""
     exempted = Counter(
@@ -134,15 +138,9 @@ def _report_exceptions(
         for finding in report.exempted
         if finding.exception
     )
-    audited = (one for one in inventory.exceptions if options.includes_namespace(one.namespace))
-    policy = options.policy
-
-    def is_exemptible(scope: str) -> bool:
-        if scope == FROM_DEFAULTS:  # without profiles, they are no restriction
-            return not policy.profiles or policy.has_exemptible_defaults
-        return policy.is_exemptible(scope)
-
-    return report_exceptions(audited, exempted, options.now, is_exemptible)
+    audited = [one for one in inventory.exceptions if options.includes_namespace(one.namespace)]
+    scopes = ExemptibleScopes((item.subject for item in inventory.audited), context, audited)
+    return report_exceptions(audited, exempted, options.now, scopes.include)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:
