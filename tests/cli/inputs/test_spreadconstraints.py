@@ -10,6 +10,9 @@ from tests.cli.inputs.manifestclusters import cluster_of
 from webhook.cli.inputs.policy import read_policy
 from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.policy import render
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, Provenance, digest
+from webhook.policy.model import Constraint
 
 SERVICE = {
     "apiVersion": "v1",
@@ -61,6 +64,27 @@ def test_a_pod_has_its_own_constraints_or_the_defaults(
     found = resolver.resolve(pod, "shop", cluster_of(SERVICE).facts("shop"))
 
     assert [spread.max_skew for spread in found.by_index] == skews
+
+
+def test_constraints_that_a_profile_added_are_known() -> None:
+    text = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
+    added = msgspec.json.decode(msgspec.json.encode(text), type=Constraint)
+    written = Provenance("p", (), ("rack",), digest(render.encode(render.constraint(added))))
+    annotations = {DEFAULTS_ANNOTATION: render.encode(written).decode()}
+    pod = msgspec.convert(
+        {
+            "metadata": {"labels": {"app": "web"}, "annotations": annotations},
+            "spec": {"topologySpreadConstraints": [OWN, text]},
+        },
+        ApiPod,
+    )
+    requested = read_policy(kube_version="", allow_locked_gates=True, feature_gates="", config="")
+
+    found = ConstraintResolver(requested.policy, replaces=False).resolve(
+        pod, "shop", cluster_of(SERVICE).facts("shop")
+    )
+
+    assert found.added == {1}
 
 
 def test_without_a_profile_for_the_pod_nothing_replaces_the_defaults_of_a_scheduler() -> None:

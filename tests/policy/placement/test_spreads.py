@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.policy.placement.clusters import (
     SELECTS_WEB,
@@ -121,6 +122,15 @@ def test_hard_and_soft_ones_keep_their_places() -> None:
         (2, "host"),
     ]
     assert [spread.constraint for spread in spreads.soft] == [soft]
+
+
+def test_constraints_that_a_profile_added_over_a_key_are_dropped() -> None:
+    rack = spread_over("rack", when_unsatisfiable=SCHEDULE_ANYWAY)
+    written = (spread_over("rack"), rack, spread_over("host"))
+    found = replace(resolve_constraints(written, LABELS, ALL_ON), added=frozenset({1, 2}))
+
+    assert [one.index for one in found.drop_added("rack").by_index] == [0, 2]
+    assert [one.index for one in found.drop_added("host").by_index] == [0, 1]
 
 
 def test_defaults_get_the_derived_selector_and_nothing_of_their_own() -> None:

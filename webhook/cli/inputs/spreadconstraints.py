@@ -5,9 +5,12 @@ Entry point: ``ConstraintResolver.resolve``. What our webhook writes into pods i
 ``admitted``.
 """
 
+from msgspec.structs import replace
+
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.inject import profile_of
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Policy
+from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, recognize_constraints
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint
@@ -42,7 +45,10 @@ class ConstraintResolver:
         selector = derived.selector if derived else None
         constraints, is_system = self._find_defaults(pod, namespace, facts)
         defaults = DefaultConstraints(constraints, selector, is_system)
-        return resolve_constraints(pod.constraints, pod.labels, self._policy.gates, defaults)
+        found = resolve_constraints(pod.constraints, pod.labels, self._policy.gates, defaults)
+        annotations = pod.metadata.annotations if pod.metadata else {}
+        added = recognize_constraints(annotations.get(DEFAULTS_ANNOTATION), pod.constraints)
+        return replace(found, added=frozenset(added)) if added else found
 
     def _find_defaults(
         self, pod: SchedulingPod, namespace: str, facts: Facts

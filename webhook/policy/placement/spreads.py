@@ -10,6 +10,7 @@ Source: kube-scheduler plugins/podtopologyspread/common.go.
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import (
@@ -84,17 +85,27 @@ class SpreadConstraints(msgspec.Struct, frozen=True):
         soft: Those with ScheduleAnyway, in order.
         defaulted: Whether they are defaults rather than the pod's own.
         requires_keys: Whether nodes that lack a topology key of a soft constraint are not scored.
+        added: Indexes of those that a profile added beside the pod's own, which have other keys.
     """
 
     hard: tuple[SpreadConstraint, ...]
     soft: tuple[SpreadConstraint, ...]
     defaulted: bool
     requires_keys: bool
+    added: frozenset[int] = frozenset()
 
     @property
     def by_index(self) -> list[SpreadConstraint]:
         """All of them, in the order of their list."""
         return sorted((*self.hard, *self.soft), key=lambda spread: spread.index)
+
+    def drop_added(self, key: str) -> "SpreadConstraints":
+        """Return them without those that a profile adds only if no other one has this key."""
+        hard, soft = (
+            tuple(one for one in kept if one.topology_key != key or one.index not in self.added)
+            for kept in (self.hard, self.soft)
+        )
+        return replace(self, hard=hard, soft=soft)
 
 
 def resolve_constraints(
