@@ -156,6 +156,45 @@ def test_an_object_is_not_denied_for_the_defaults_of_a_profile() -> None:
         assert ("TSC103" in [finding.rule for finding in advice.warned]) is not bool(denied)
 
 
+SOFT = default(topology_key=ZONE)
+NO_GPU = [replace(one, taints=(GPU,)) for one in zones("a1", "b1")]
+CORDONED = [replace(one, unschedulable=True) for one in zones("a1", "b1")]
+DISK: Json = {"nodeSelector": {"disk": "ssd"}}
+
+
+@pytest.mark.parametrize("given", [ZONES, SOFT, IGNORING], ids=["hard", "soft", "ignoring"])
+def test_pods_that_are_pending_without_the_defaults_blame_no_profile(given: Constraint) -> None:
+    """They are reported as those of a workload with such a constraint are."""
+    for nodes, spec in ((zones("a1", "b1"), DISK), (NO_GPU, {}), (CORDONED, {})):
+        context = audit(nodes, config=giving(given), services=WEB)
+        bare, own = deployed(template_spec=spec), deployed(HOST, template_spec=spec)
+
+        (found,) = find_unfit_defaults(bare, context, TSC106_ALONE)
+
+        assert found == advise(own, audit(nodes, services=WEB), TSC106_ALONE).audited[0]
+        assert [*find_unfit_defaults(own, context, TSC106_ALONE)] == []
+
+
+def test_such_pods_may_be_denied() -> None:
+    denying = {**DEFAULT_ACTIONS, "TSC106": Action.DENY}
+    config = replace(giving(ZONES), actions=denying)
+    context = audit(zones("a1", "b1"), config=config, services=WEB)
+
+    assert [one.rule for one in advise(deployed(template_spec=DISK), context).denied] == ["TSC106"]
+
+
+def test_constraints_of_its_own_that_keep_the_next_pod_pending_blame_no_profile() -> None:
+    pods = [running("a1", "b1", labels=WEB)]
+    few = replace(default(topology_key="kubernetes.io/hostname"), when_unsatisfiable=HARD)
+    context = audit(zones("a1", "b1"), pods, config=giving(replace(few, min_domains=3)))
+    own = spread(topologyKey=ZONE, minDomains=3)
+    judged = replace(deployed(own, replicas=4), running=tuple(pods))
+
+    # With the default, its constraints reject the next pod for one reason more.
+    assert len(advise(judged, context, TSC106_ALONE).audited) == 1
+    assert [*find_unfit_defaults(judged, context, TSC106_ALONE)] == []
+
+
 HASH, REVISION, NAME = (
     "pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/pod-name"
 )  # fmt: skip

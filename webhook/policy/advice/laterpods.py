@@ -48,7 +48,7 @@ def report_later(
         tallies: The hard constraints of the next pod, which some node accepts.
     """
     cluster, awaited = context.cluster, count_awaited(subject)
-    if cluster is None or awaited == 1:
+    if cluster is None or not tallies or awaited == 1:
         return  # most workloads
     demands = subject.demands
     now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))

@@ -4,7 +4,8 @@ Default constraints of a profile that do not fit the pods of a workload.
 ``find_unfit_defaults`` finds those that would keep the pods Pending, and those whose matchLabelKeys
 the pods lack; ``put_first`` lets TSC115 suggest to change the former before the pods get them. The
 constraints are not in the object: the mutating webhook adds them to its pods, which a controller
-creates. The owner of the profile must change them, so no such finding denies an object.
+creates. The owner of the profile must change them, so no such finding denies an object. A finding
+on pods that are Pending without the defaults, too, names no profile.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,17 +24,23 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER
-from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
+from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, Constraint
 from webhook.policy.podlabels import revision_key
 from webhook.policy.rule_entry import Action
 
 BLOCKING_RULES = ("TSC103", "TSC104", "TSC105", "TSC116", "TSC106")
 """Rules about pods that stay Pending, in the order in which their causes are likely."""
 
+_PENDING_RULE = "TSC106"  # of pods that are Pending now
+
 IGNORED_KEYS_RULE = "TSC117"
 """Rule about keys that the pods lack: the default works without them, so it is only recorded."""
 
 _LACKING_RULE = "TSC115"  # of pods that lack the defaults
+
+
+_SOFT = Constraint(1, HOSTNAME, SCHEDULE_ANYWAY)
+"""A constraint that keeps no pod Pending."""
 
 # Controllers whose selector, and so that of their pods' defaults, has the label of a revision.
 _OF_A_REVISION = frozenset({REPLICA_SET.kind, REPLICATION_CONTROLLER.kind})
@@ -45,14 +52,14 @@ def find_unfit_defaults(
     """
     Find the first reason why the defaults of a profile keep the pods of a workload Pending.
 
-    Then find the first default whose matchLabelKeys the pods lack (TSC117).
+    Then find the first default whose matchLabelKeys the pods lack (TSC117). Pods that get defaults
+    and stay Pending without them are reported first, as those of a workload with constraints are.
 
     Args:
         rows: The rules that run; only those of ``BLOCKING_RULES``, and TSC117, matter.
 
     Returns:
-        At most two findings, on the list of constraints. The first is left out if the pods would be
-        Pending without the defaults, too.
+        At most three findings, on the list of constraints.
     """
     injection = _forecast(subject, context)
     if injection is None:
@@ -62,6 +69,9 @@ def find_unfit_defaults(
     violations = [_find_blocking(subject, context, blocking, injection)]
     if IGNORED_KEYS_RULE in found:
         violations.append(_find_ignored(subject, context, found[IGNORED_KEYS_RULE], injection))
+    if _PENDING_RULE in found:
+        for violation in _find_unplaced(subject, context, found[_PENDING_RULE]):
+            yield AdviceFinding(_PENDING_RULE, *violation)
     for rule, violation in chain.from_iterable(violations):
         instead = _suggest(violation, injection.profile)
         changed = violation._replace(field=subject.list_path, instead=instead)
@@ -97,12 +107,43 @@ def _find_blocking(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule], injection: Injection
 ) -> Iterator[tuple[str, RuleViolation]]:
     given = _add_hard_defaults(subject, injection)
+    if given.constraints == subject.constraints:
+        return  # soft defaults
     for row in rows:
-        before = {item.problem for item in row.check(subject, context)}
-        for violation in row.check(given, context):
-            if violation.problem not in before:
-                yield row.id, violation
-                return
+        for violation in islice(_find_caused(row, subject, given, context), 1):
+            yield row.id, violation
+            return
+
+
+def _find_caused(
+    row: PolicyRule, subject: Subject, given: Subject, context: AdviceContext
+) -> Iterator[RuleViolation]:
+    """Find the violations of a subject with defaults that it has not without them."""
+    violations = list(row.check(given, context))
+    if not violations:
+        return  # most workloads
+    if row.id == _PENDING_RULE:  # the constraints together, of which the defaults are a part
+        before = any(_find_pending(subject, context, row))
+        yield from () if before else violations
+        return
+    known = {violation.problem for violation in row.check(subject, context)}
+    yield from (violation for violation in violations if violation.problem not in known)
+
+
+def _find_unplaced(
+    subject: Subject, context: AdviceContext, row: PolicyRule
+) -> Iterator[RuleViolation]:
+    """Find why pods stay Pending whatever constraints they get, unless the rule reports it."""
+    if not subject.constraints:
+        yield from _find_pending(subject, context, row)
+
+
+def _find_pending(
+    subject: Subject, context: AdviceContext, row: PolicyRule
+) -> Iterator[RuleViolation]:
+    """Find why pods stay Pending without the defaults; the rule demands some constraint."""
+    judged = subject if subject.constraints else subject.with_constraints((_SOFT,))
+    return row.check(judged, context)
 
 
 def _find_ignored(
