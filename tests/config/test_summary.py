@@ -2,15 +2,17 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.build import FakeFacts, profile
+from tests.build import policy as make_profiles
 from tests.config.configs import HARD, SOFT, check, one_profile
 from webhook.config import summary
 from webhook.config.configuration import policy as make_policy
 from webhook.policy.api.gates import resolve
 from webhook.policy.api.versions import parse_version
 from webhook.policy.defaulting.inject import SkipReason
-from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS, Policy
 from webhook.policy.facts import NoFacts, TaintedDomains
-from webhook.policy.model import Taint
+from webhook.policy.model import HOSTNAME, ZONE, Node, Taint
 
 TAINT = Taint(key="control-plane", effect="NoSchedule")
 
@@ -56,6 +58,11 @@ TAINTED = (
     "pod at most, and the others stay Pending; write nodeTaintsPolicy: Honor"
 )
 
+KEYLESS = (
+    "profile 'a': the soft default on zone spreads no pod, as none of 5 schedulable nodes has that "
+    "label: label them, or remove the default"
+)
+
 DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {
     "all nodes carry the label": (f"{{{HARD}}}", Nodes(5, 5, 2), []),
     "some nodes lack the label": (f"{{{HARD}}}", Nodes(5, 3, 2), [LACKING]),
@@ -81,7 +88,8 @@ DOUBTS: dict[str, tuple[str, NoFacts, list[str]]] = {
         ],
     ),
     "no node carries the label": (f"{{{HARD}}}", Nodes(5, 0, 0), [LACKING.replace("2 of", "5 of")]),
-    "a soft default": (SOFT, Nodes(5, 0, 0), []),
+    "a soft default": (SOFT, Nodes(5, 1, 1), []),
+    "a soft default over a label of no node": (SOFT, Nodes(5, 0, 0), [KEYLESS]),
     "unknown nodes": (f"{{{HARD}, minDomains: 3}}", NoFacts(), []),
 }
 
@@ -93,6 +101,25 @@ def test_hard_defaults_are_compared_with_the_nodes(
     in_force = policy(one_profile(f"defaultConstraints: [{entry}]"))
 
     assert summary.advise(in_force, facts) == sentences
+
+
+def test_the_label_that_a_soft_default_was_probably_meant_for_is_named() -> None:
+    facts = FakeFacts(nodes=[Node("a1", {ZONE: "zone-a"})])
+
+    (sentence,) = summary.advise(policy(one_profile(f"defaultConstraints: [{SOFT}]")), facts)
+
+    assert sentence.endswith(
+        f"as none of 1 schedulable node has that label: write topologyKey: {ZONE}"
+    )
+
+
+def test_the_zone_that_system_leaves_out_is_no_default_over_a_label_of_no_node() -> None:
+    facts = FakeFacts(nodes=[Node("a1", {HOSTNAME: "a1"})])
+
+    for system, sentences in ((True, 0), (False, 1)):
+        judged = profile(constraints=SYSTEM_CONSTRAINTS, system=system)
+
+        assert len(summary.advise(make_profiles(judged), facts)) == sentences
 
 
 def test_matchlabelkeys_that_no_pod_carries_are_found_without_nodes() -> None:

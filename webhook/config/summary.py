@@ -13,6 +13,7 @@ from webhook.config.spreadpolicies import SPREAD_POLICY
 from webhook.policy import render, selectors
 from webhook.policy.advice.closeddomains import find_tainted
 from webhook.policy.advice.findings import count_of, join_names
+from webhook.policy.advice.nearestkey import nearest_key
 from webhook.policy.advice.repeats import find_actions
 from webhook.policy.api.gates import GATES, Gates
 from webhook.policy.catalogue import DEFAULT_ACTIONS
@@ -26,6 +27,7 @@ from webhook.policy.model import (
     DO_NOT_SCHEDULE,
     HONOR,
     SCHEDULE_ANYWAY,
+    ZONE,
     Constraint,
     ObjectMeta,
     PodSpec,
@@ -194,8 +196,9 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
     Find defaults that do not have the effect that is intended.
 
     Their ownerKinds control no pod, their matchLabelKeys are labels of no pod, profiles before
-    them fit all of their pods, or the nodes may not satisfy DoNotSchedule defaults, so that pods
-    stay Pending. Nodes are not judged if no schedulable node is known.
+    them fit all of their pods, the nodes may not satisfy DoNotSchedule defaults, so that pods stay
+    Pending, or no node has the label of a ScheduleAnyway default. Nodes are not judged if no
+    schedulable node is known.
 
     Returns:
         Sentences without a final full stop.
@@ -208,9 +211,26 @@ def advise(policy: Policy, facts: Facts) -> list[str]:
         sentence
         for profile in policy.profiles
         for constraint in profile.constraints
-        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-        for sentence in _doubts(profile, constraint, facts)
+        for sentence in _judge(profile, constraint, facts)
     ]
+
+
+def _judge(profile: Profile, constraint: Constraint, facts: Facts) -> Iterator[str]:
+    if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
+        return _doubts(profile, constraint, facts)
+    return _find_keyless(profile, constraint.topology_key, facts)
+
+
+def _find_keyless(profile: Profile, key: str, facts: Facts) -> Iterator[str]:
+    """Describe a soft default on a label of no node; System leaves out the zone, and others not."""
+    if facts.nodes_with(key) or (profile.system and key == ZONE):
+        return
+    meant = nearest_key(key, facts.label_keys())
+    yield (
+        f"profile {profile.name!r}: the soft default on {key} spreads no pod, as none of "
+        f"{count_of(facts.schedulable_nodes(), 'schedulable node')} has that label: "
+        f"{f'write topologyKey: {meant}' if meant else 'label them, or remove the default'}"
+    )
 
 
 def _suggest_soft(profile: Profile, constraint: Constraint) -> str:

@@ -28,6 +28,7 @@ from webhook.policy.rule_entry import Action
 HARD = "DoNotSchedule"
 WEB = {"app": "web"}
 RACK = default(topology_key="rack", when_unsatisfiable=HARD)
+SOFT, TYPO = default(topology_key=ZONE), default(topology_key="zone")
 ZONES = default(topology_key=ZONE, when_unsatisfiable=HARD)
 
 
@@ -48,7 +49,11 @@ CASES: dict[str, tuple[Subject, Policy, list[str]]] = {
     "more domains than there are": (
         deployed(), giving(replace(ZONES, min_domains=5)), ["TSC104"]
     ),
-    "a soft default": (deployed(), giving(default(topology_key="rack")), []),
+    "a soft default": (deployed(), giving(SOFT), []),
+    "a soft default on a key that is on no node": (deployed(), giving(SOFT, TYPO), ["TSC103"]),
+    "the same for a workload with a constraint on another such key": (
+        deployed(spread(topologyKey="rack")), giving(TYPO), ["TSC103"]
+    ),
     "a default that its pods can keep": (deployed(), giving(ZONES), []),
     "its own constraint has the same problem": (
         deployed(spread(topologyKey="rack"), HOST), giving(RACK, ZONES), []
@@ -156,7 +161,16 @@ def test_an_object_is_not_denied_for_the_defaults_of_a_profile() -> None:
         assert ("TSC103" in [finding.rule for finding in advice.warned]) is not bool(denied)
 
 
-SOFT = default(topology_key=ZONE)
+def test_the_key_that_nodes_have_is_suggested() -> None:
+    for given in (TYPO, replace(TYPO, when_unsatisfiable=HARD)):
+        context = audit(config=giving(given), services=WEB)
+
+        (found,) = find_unfit_defaults(deployed(), context, POLICY_RULES)
+
+        assert found.problem.endswith(f'topologyKey "zone" is on no node; {ZONE} is')
+        assert found.instead == f"# change the defaults of profile cluster: topologyKey: {ZONE}"
+
+
 NO_GPU = [replace(one, taints=(GPU,)) for one in zones("a1", "b1")]
 CORDONED = [replace(one, unschedulable=True) for one in zones("a1", "b1")]
 DISK: Json = {"nodeSelector": {"disk": "ssd"}}

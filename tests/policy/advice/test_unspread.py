@@ -262,6 +262,30 @@ DEFAULTED: dict[str, tuple[Subject, AdviceContext, str]] = {
         admission(config=policy(profile(constraints=(default(max_skew=2),)))),
         "only the defaults of profile cluster spread its 2 replicas",
     ),
+    "a profile over a label of no node": (
+        deployed(), admission(config=policy(profile(constraints=(default(topology_key="rack"),)))),
+        "no default constraint applies, since no node has a key of the defaults of profile cluster",
+    ),
+    "a profile over one label of no node": (
+        deployed(),
+        admission(
+            config=policy(profile(constraints=(default(topology_key="rack"), default())))
+        ),
+        "",
+    ),
+    "a profile that keeps all pods Pending, of TSC103": (
+        deployed(),
+        admission(
+            config=policy(
+                profile(
+                    constraints=(
+                        default(topology_key="rack", when_unsatisfiable="DoNotSchedule"),
+                    )
+                )
+            )
+        ),
+        "",
+    ),
     "an autoscaler that leaves two": (
         scaled(2, 9), admission(),
         "only kube-scheduler's System defaults spread its replicas (2 to 9 by ScaledObject/web)",

@@ -18,19 +18,22 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.countedgroups import counts_only_itself
 from webhook.policy.advice.fields import correct_keys
 from webhook.policy.advice.findings import AdviceFinding, RuleViolation
+from webhook.policy.advice.foreseendefaults import (
+    add_hard_defaults,
+    add_keyless_defaults,
+    forecast,
+)
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
-from webhook.policy.defaulting.forecast import POD_CONTROLLERS, first_pod, forecast_injection
 from webhook.policy.defaulting.inject import Injection
-from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER
-from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, Constraint
-from webhook.policy.podlabels import revision_key
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint
 from webhook.policy.rule_entry import Action
 
 BLOCKING_RULES = ("TSC103", "TSC104", "TSC105", "TSC116", "TSC106")
 """Rules about pods that stay Pending, in the order in which their causes are likely."""
 
+_KEY_RULE = "TSC103"  # of keys that nodes lack
 _PENDING_RULE = "TSC106"  # of pods that are Pending now
 
 IGNORED_KEYS_RULE = "TSC117"
@@ -42,9 +45,6 @@ _LACKING_RULE = "TSC115"  # of pods that lack the defaults
 _SOFT = Constraint(1, HOSTNAME, SCHEDULE_ANYWAY)
 """A constraint that keeps no pod Pending."""
 
-# Controllers whose selector, and so that of their pods' defaults, has the label of a revision.
-_OF_A_REVISION = frozenset({REPLICA_SET.kind, REPLICATION_CONTROLLER.kind})
-
 
 def find_unfit_defaults(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule]
@@ -52,36 +52,43 @@ def find_unfit_defaults(
     """
     Find the first reason why the defaults of a profile keep the pods of a workload Pending.
 
-    Then find the first default whose matchLabelKeys the pods lack (TSC117). Pods that get defaults
+    Then find the first soft default on a key that no node has (TSC103), which spreads nothing, and
+    the first default whose matchLabelKeys the pods lack (TSC117). Pods that get defaults
     and stay Pending without them are reported first, as those of a workload with constraints are.
 
     Args:
         rows: The rules that run; only those of ``BLOCKING_RULES``, and TSC117, matter.
 
     Returns:
-        At most three findings, on the list of constraints.
+        At most four findings, on the list of constraints.
     """
-    injection = _forecast(subject, context)
+    injection = forecast(subject, context)
     if injection is None:
         return
     found: dict[str, PolicyRule] = {row.id: row for row in rows if _applies(row, context)}
     blocking = [found[rule] for rule in BLOCKING_RULES if rule in found]
     violations = [_find_blocking(subject, context, blocking, injection)]
+    if _KEY_RULE in found:
+        violations.append(_find_keyless(subject, context, found[_KEY_RULE], injection))
     if IGNORED_KEYS_RULE in found:
         violations.append(_find_ignored(subject, context, found[IGNORED_KEYS_RULE], injection))
     if _PENDING_RULE in found:
         for violation in _find_unplaced(subject, context, found[_PENDING_RULE]):
             yield AdviceFinding(_PENDING_RULE, *violation)
     for rule, violation in chain.from_iterable(violations):
-        instead = _suggest(violation, injection.profile)
+        instead = _suggest(rule, violation, injection.profile)
         changed = violation._replace(field=subject.list_path, instead=instead)
         yield AdviceFinding(rule, *changed.by_defaults(injection.profile))
 
 
-def _suggest(violation: RuleViolation, profile: str) -> str:
+def _suggest(rule: str, violation: RuleViolation, profile: str) -> str:
     """Suggest to change the defaults, unless the state of nodes is the cause; a YAML comment."""
-    is_passing = violation.instead == WAIT_FOR_NODES
-    return WAIT_FOR_NODES if is_passing else f"# change the defaults of profile {profile}"
+    instead = violation.instead
+    if instead == WAIT_FOR_NODES:
+        return instead
+    # The key that nodes have is the same for all pods of the profile; other values may not be.
+    value = f": {instead}" if rule == _KEY_RULE and not instead.startswith("#") else ""
+    return f"# change the defaults of profile {profile}{value}"
 
 
 def put_first(
@@ -106,13 +113,24 @@ def put_first(
 def _find_blocking(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule], injection: Injection
 ) -> Iterator[tuple[str, RuleViolation]]:
-    given = _add_hard_defaults(subject, injection)
+    given = add_hard_defaults(subject, injection)
     if given.constraints == subject.constraints:
         return  # soft defaults
     for row in rows:
         for violation in islice(_find_caused(row, subject, given, context), 1):
             yield row.id, violation
             return
+
+
+def _find_keyless(
+    subject: Subject, context: AdviceContext, row: PolicyRule, injection: Injection
+) -> Iterator[tuple[str, RuleViolation]]:
+    """Find the first soft default on a key that no node has; no pod stays Pending by it."""
+    given = add_keyless_defaults(subject, injection, context.facts)
+    if given.constraints == subject.constraints:
+        return  # most workloads
+    for violation in islice(_find_caused(row, subject, given, context), 1):
+        yield row.id, violation
 
 
 def _find_caused(
@@ -172,39 +190,3 @@ def _lacks_keys(constraint: Constraint, subject: Subject) -> bool:
 
 def _applies(row: PolicyRule, context: AdviceContext) -> bool:
     return context.policy.actions[row.id] is not Action.OFF and row.runs(context)
-
-
-def _forecast(subject: Subject, context: AdviceContext) -> Injection | None:
-    """Forecast the defaults of its pods; None if they get none that the object lacks."""
-    policy = context.policy
-    if not policy.profiles or subject.kind == POD or subject.is_bare:
-        return None
-    pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
-    injection = forecast_injection(pod, subject.namespace, policy, context.facts)
-    return None if injection.recommended or injection.is_in_place else injection
-
-
-def _add_hard_defaults(subject: Subject, injection: Injection) -> Subject:
-    """Return the subject with its own constraints and the defaults; soft defaults block no pod."""
-    constraints = injection.applied_to(subject.pod.constraints)
-    number = len(constraints) - len(injection.entries)
-    hard = (
-        _count_revision(one, subject)
-        for one in constraints[number:]
-        if one.when_unsatisfiable == DO_NOT_SCHEDULE
-    )
-    return subject.with_constraints((*constraints[:number], *hard))
-
-
-def _count_revision(constraint: Constraint, subject: Subject) -> Constraint:
-    """
-    Return a default as it counts pods whose controller selects one revision.
-
-    Its selector has the revision's label, whose value no workload shows; matchLabelKeys stands for
-    it.
-    """
-    controller, key = POD_CONTROLLERS.get(subject.kind), revision_key(subject.kind)
-    keys = constraint.match_label_keys
-    if controller is None or controller.kind not in _OF_A_REVISION or not key or key in keys:
-        return constraint
-    return replace(constraint, match_label_keys=(*keys, key))

@@ -27,7 +27,14 @@ from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRA
 from webhook.policy.defaulting.selector import derive_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, LabelSelector
+from webhook.policy.model import (
+    DO_NOT_SCHEDULE,
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    Constraint,
+    LabelSelector,
+)
 from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.selectors import SELECT_ALL
 
@@ -112,8 +119,13 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
     pod = first_pod(subject.kind, subject.metadata.name, subject.pod)
     foreseen = forecast_injection(pod, namespace, policy, facts)
     if foreseen.entries and not foreseen.recommended:
-        given = tuple(entry.constraint for entry in foreseen.entries)
-        return DefaultSpread(f"the defaults of profile {foreseen.profile}", given, injected=True)
+        given = tuple(
+            one for entry in foreseen.entries if _has_effect(one := entry.constraint, facts)
+        )
+        source = f"the defaults of profile {foreseen.profile}"
+        return DefaultSpread(
+            source if given else f"no node has a key of {source}", given, injected=True
+        )
     scheduler = (pod.spec.scheduler_name if pod.spec else "") or DEFAULT_SCHEDULER
     constraints = policy.scheduler_defaults.get(scheduler)
     if constraints is None:
@@ -139,6 +151,13 @@ def _is_on_all_nodes(key: str, facts: Facts) -> bool:
 
 def _is_on_nodes(key: str, facts: Facts) -> bool:
     return facts.nodes_with(key) > 0 or facts.schedulable_nodes() == 0
+
+
+def _has_effect(default: Constraint, facts: Facts) -> bool:
+    """Whether a default spreads pods, or keeps them Pending; a soft one over no node does not."""
+    return default.when_unsatisfiable == DO_NOT_SCHEDULE or _is_on_nodes(
+        default.topology_key, facts
+    )
 
 
 def _describe(defaults: DefaultSpread) -> str:
