@@ -89,7 +89,7 @@ def report_exceptions(
     exceptions: Iterable[PolicyException],
     exempted: Mapping[tuple[str, str], int],
     now: datetime,
-    is_exemptible: Callable[[PolicyException, str], bool] = lambda *_: True,
+    is_exemptible: Callable[[PolicyException, str], bool] = lambda _exception, _scope: True,
 ) -> tuple[ExceptionReport, ...]:
     """
     Report exceptions, sorted by namespace and name.
