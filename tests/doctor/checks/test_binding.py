@@ -25,9 +25,8 @@ from webhook.doctor.objects import Webhook, WebhookConfiguration
 from webhook.policy.request import Hook
 
 HEAD = "apiVersion: evenspread.io/v1alpha1\nkind: SpreadConfiguration\n"
-KEEPING = configuration(
-    f"{HEAD}profiles: [{{name: a, scaleDown: KeepSpread, defaultConstraints: []}}]\n"
-)
+KEEPING_TEXT = f"{HEAD}profiles: [{{name: a, scaleDown: KeepSpread, defaultConstraints: []}}]\n"
+KEEPING = configuration(KEEPING_TEXT)
 
 
 def binding(change: Json | None = None) -> dict[Hook, Lookup[WebhookConfiguration]]:
@@ -66,6 +65,20 @@ def test_it_is_healthy_if_a_profile_needs_it() -> None:
     changes = {"configuration": KEEPING, "configurations": binding()}
 
     assert find_deviations(build_installation(**changes)) == {}
+
+
+RECOMMENDED = {
+    "the profile": KEEPING_TEXT.replace("name: a", "name: a, mode: recommend"),
+    "the file": f"{KEEPING_TEXT}mode: recommend\n",
+}
+
+
+@pytest.mark.parametrize("text", RECOMMENDED.values(), ids=RECOMMENDED)
+def test_it_may_be_missing_while_labels_are_only_recommended(text: str) -> None:
+    changes: dict[str, Any] = {"configuration": configuration(text)}
+
+    assert "binding" not in find_deviations(build_installation(**changes))
+    assert "binding" not in find_deviations(build_installation(**changes, configurations=binding()))
 
 
 POLICY = SpreadPolicyObject(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from webhook.config.spreadpolicies import MergedProfiles
 from webhook.doctor import drift
 from webhook.doctor.binding import BIND_WEBHOOK, list_binding_faults
 from webhook.doctor.checks.registration import APPLY, LONGEST_TIMEOUT_S
@@ -9,7 +10,7 @@ from webhook.doctor.findings import CheckState, DoctorFinding
 from webhook.doctor.installation import Installation
 from webhook.doctor.metrics import read_samples
 from webhook.doctor.objects import Webhook
-from webhook.policy.defaulting.profiles import keeps_spread
+from webhook.policy.defaulting.profiles import Mode, keeps_spread
 from webhook.policy.model import NAME_LABEL
 from webhook.policy.request import Hook
 from webhook.policy.scaledown.corrections import CONTESTED
@@ -24,7 +25,7 @@ def check_binding(installation: Installation) -> Iterator[DoctorFinding]:
     webhook = mutating.webhook(BIND_WEBHOOK)
     merged = installation.merged_profiles
     wanted = merged is not None and keeps_spread(merged.profiles)
-    if webhook is None and wanted:
+    if webhook is None and merged is not None and _labels_pods(merged, installation):
         yield DoctorFinding(
             f"a profile has scaleDown: KeepSpread, and {BIND_WEBHOOK} is not registered: pods are "
             "labelled, and get no rank",
@@ -41,6 +42,13 @@ def check_binding(installation: Installation) -> Iterator[DoctorFinding]:
             f"remove the webhook: {APPLY}, without it",
             CheckState.NOTE,
         )
+
+
+def _labels_pods(merged: MergedProfiles, installation: Installation) -> bool:
+    """Whether a profile labels pods, and does not only recommend it."""
+    found = installation.valid_configuration
+    applies = found is not None and found.configuration.mode is Mode.APPLY
+    return applies and keeps_spread(one for one in merged.profiles if one.mode is Mode.APPLY)
 
 
 def _check_registered(webhook: Webhook, installation: Installation) -> Iterator[DoctorFinding]:
