@@ -320,7 +320,7 @@ def test_replicas_before_the_last_have_no_place() -> None:
     (violation,) = check_rule("TSC109", judged, audit(nodes))
 
     assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas so ")
-    assert violation.brief.startswith("no more than 5 of 7 replicas can keep this and ")
+    assert violation.brief.startswith("no more than 5 of 7 replicas can keep both ")
     assert violation.instead == "maxSkew: 2"
 
 

@@ -25,15 +25,23 @@ from webhook.policy.advice.foreseendefaults import (
 )
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.rules import PolicyRule
+from webhook.policy.advice.scaledown import KEEP_SPREAD
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint
 from webhook.policy.rule_entry import Action
 
-BLOCKING_RULES = ("TSC103", "TSC104", "TSC105", "TSC116", "TSC106")
+BLOCKING_RULES = (
+    *("TSC103", "TSC104", "TSC105", "TSC116"),  # one constraint, for every pod
+    *("TSC109", "TSC119", "TSC106"),  # several constraints, or pods that run
+    *("TSC108", "TSC121"),  # what may come
+)
 """Rules about pods that stay Pending, in the order in which their causes are likely."""
 
 _KEY_RULE = "TSC103"  # of keys that nodes lack
+_JOINT_RULES = frozenset({"TSC106", "TSC109", "TSC118", "TSC119"})  # of constraints together
+_ELSEWHERE = frozenset({"TSC108", "TSC119"})  # may be corrected in other objects, too
+_SCALE_DOWN_RULE = "TSC118"
 _PENDING_RULE = "TSC106"  # of pods that are Pending now
 
 IGNORED_KEYS_RULE = "TSC117"
@@ -53,21 +61,23 @@ def find_unfit_defaults(
     Find the first reason why the defaults of a profile keep the pods of a workload Pending.
 
     Then find the first soft default on a key that no node has (TSC103), which spreads nothing, and
-    the first default whose matchLabelKeys the pods lack (TSC117). Pods that get defaults
+    the first default whose matchLabelKeys the pods lack (TSC117), or that a scale-down can violate
+    (TSC118). Pods that get defaults
     and stay Pending without them are reported first, as those of a workload with constraints are.
 
     Args:
-        rows: The rules that run; only those of ``BLOCKING_RULES``, and TSC117, matter.
+        rows: The rules that run; only those of ``BLOCKING_RULES``, TSC117 and TSC118 matter.
 
     Returns:
-        At most four findings, on the list of constraints.
+        At most five findings, on the list of constraints.
     """
     injection = forecast(subject, context)
     if injection is None:
         return
     found: dict[str, PolicyRule] = {row.id: row for row in rows if _applies(row, context)}
     blocking = [found[rule] for rule in BLOCKING_RULES if rule in found]
-    violations = [_find_blocking(subject, context, blocking, injection)]
+    scaling = [found[_SCALE_DOWN_RULE]] if _SCALE_DOWN_RULE in found and subject.scaling else []
+    violations = [_find_blocking(subject, context, rows, injection) for rows in (blocking, scaling)]
     if _KEY_RULE in found:
         violations.append(_find_keyless(subject, context, found[_KEY_RULE], injection))
     if IGNORED_KEYS_RULE in found:
@@ -82,12 +92,21 @@ def find_unfit_defaults(
 
 
 def _suggest(rule: str, violation: RuleViolation, profile: str) -> str:
-    """Suggest to change the defaults, unless the state of nodes is the cause; a YAML comment."""
-    instead = violation.instead
+    """
+    Suggest to change the defaults, or what the rule suggests to change elsewhere.
+
+    Returns:
+        A YAML comment.
+    """
+    instead, is_comment = violation.instead, violation.instead.startswith("#")
     if instead == WAIT_FOR_NODES:
         return instead
+    if rule == _SCALE_DOWN_RULE:
+        return f"# in profile {profile}: {KEEP_SPREAD}"
+    if rule in _ELSEWHERE and is_comment:
+        return f"{instead}; the constraint is in profile {profile}"
     # The key that nodes have is the same for all pods of the profile; other values may not be.
-    value = f": {instead}" if rule == _KEY_RULE and not instead.startswith("#") else ""
+    value = f": {instead}" if rule == _KEY_RULE and not is_comment else ""
     return f"# change the defaults of profile {profile}{value}"
 
 
@@ -140,11 +159,11 @@ def _find_caused(
     violations = list(row.check(given, context))
     if not violations:
         return  # most workloads
-    if row.id == _PENDING_RULE:  # the constraints together, of which the defaults are a part
-        before = any(_find_pending(subject, context, row))
-        yield from () if before else violations
-        return
-    known = {violation.problem for violation in row.check(subject, context)}
+    judged = _add_soft(subject) if row.id == _PENDING_RULE else subject
+    before = list(row.check(judged, context))
+    if before and row.id in _JOINT_RULES:
+        return  # its own constraints have the problem, in other numbers perhaps
+    known = {violation.problem for violation in before}
     yield from (violation for violation in violations if violation.problem not in known)
 
 
@@ -153,15 +172,12 @@ def _find_unplaced(
 ) -> Iterator[RuleViolation]:
     """Find why pods stay Pending whatever constraints they get, unless the rule reports it."""
     if not subject.constraints:
-        yield from _find_pending(subject, context, row)
+        yield from row.check(_add_soft(subject), context)
 
 
-def _find_pending(
-    subject: Subject, context: AdviceContext, row: PolicyRule
-) -> Iterator[RuleViolation]:
-    """Find why pods stay Pending without the defaults; the rule demands some constraint."""
-    judged = subject if subject.constraints else subject.with_constraints((_SOFT,))
-    return row.check(judged, context)
+def _add_soft(subject: Subject) -> Subject:
+    """Return the subject with a constraint, which TSC106 demands, that keeps no pod Pending."""
+    return subject if subject.constraints else subject.with_constraints((_SOFT,))
 
 
 def _find_ignored(

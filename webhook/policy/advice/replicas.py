@@ -69,7 +69,7 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
             f"there is no way to place more than {number}{_name_most(subject)} so that "
             f"{conflict.describe()}, though each alone can be kept",
             _suggest_skew(subject, inner, wider, context),
-            f"no more than {number} can keep this and topologySpreadConstraints[{outer.index}]",
+            f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
         )
 
 
