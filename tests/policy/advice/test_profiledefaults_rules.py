@@ -11,9 +11,11 @@ from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
+from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.defaulting.profiles import Merge, Policy, ScaleDown
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Constraint, Node
+from webhook.policy.rule_entry import Action
 
 WEB = {"app": "web"}
 PREFIX = "with the defaults of profile cluster, "
@@ -31,10 +33,10 @@ def giving(*constraints: Constraint, **changes: object) -> Policy:
     return policy(profile(constraints=constraints, merge=Merge.PER_TOPOLOGY_KEY, **changes))
 
 
-def stateful(*constraints: Json, **spec: object) -> Subject:
+def stateful(*constraints: Json) -> Subject:
     claims = [{"spec": {"storageClassName": "early"}}]
     return subject(
-        workload(*constraints, kind=STATEFUL_SET, volumeClaimTemplates=claims, replicas=3, **spec)
+        workload(*constraints, kind=STATEFUL_SET, volumeClaimTemplates=claims, replicas=3)
     )
 
 
@@ -90,10 +92,10 @@ CURES: dict[str, tuple[Subject, Policy, list[Node], str]] = {
     "other constraints": (deployed(replicas=8), GIVING, UNEVEN, CHANGE),
     "another StorageClass": (
         stateful(), giving(ZONES), EVEN,
-        "# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
-        "volume where the pod is placed; the constraint is in profile cluster",
+        ("# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
+         "volume where the pod is placed; the constraint is in profile cluster"),
     ),
-    "ranks": (scaled(), giving(ZONES), EVEN, "# in profile cluster: scaleDown: KeepSpread"),
+    "ranks": (scaled(), giving(ZONES), EVEN, "# in the profile of these pods: scaleDown: KeepSpread"),
 }  # fmt: skip
 
 
@@ -110,13 +112,13 @@ def test_what_to_do_about_defaults(
 
 def test_uneven_pods_that_have_the_defaults_are_a_part_of_the_rollout_that_cannot_finish() -> None:
     """TSC114 suggests the same."""
-    labels = {**WEB, "app": "web"}
-    constraint = spread(topologyKey=ZONE)
-    pods = (running("a1", "a1", "b1", labels=labels, constraints=(constraint,)),)
-    context = audit(EVEN, pods, storage_classes=(EARLY,), config=giving(ZONES), services=WEB)
+    pods = (running("a1", "a1", "b1", labels=WEB, constraints=(spread(topologyKey=ZONE),)),)
+    judged = replace(stateful(), running=pods)
+    alone = replace(giving(ZONES), actions={**DEFAULT_ACTIONS, "TSC119": Action.OFF})
 
-    advice = advise(replace(stateful(), running=pods), context)
+    for config, rule in ((giving(ZONES), "TSC119"), (alone, "TSC114")):
+        context = audit(EVEN, pods, storage_classes=(EARLY,), config=config, services=WEB)
+        advice = advise(judged, context)
 
-    rules = [one.rule for one in (*advice.warned, *advice.audited)]
-    assert "TSC119" in rules
-    assert "TSC114" not in rules
+        rules = {one.rule for one in (*advice.warned, *advice.audited)}
+        assert rules & {"TSC114", "TSC119"} == {rule}

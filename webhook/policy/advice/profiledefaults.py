@@ -25,7 +25,6 @@ from webhook.policy.advice.foreseendefaults import (
 )
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.rules import PolicyRule
-from webhook.policy.advice.scaledown import KEEP_SPREAD
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.inject import Injection
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, Constraint
@@ -62,8 +61,8 @@ def find_unfit_defaults(
 
     Then find the first soft default on a key that no node has (TSC103), which spreads nothing, and
     the first default whose matchLabelKeys the pods lack (TSC117), or that a scale-down can violate
-    (TSC118). Pods that get defaults
-    and stay Pending without them are reported first, as those of a workload with constraints are.
+    (TSC118). Pods that get defaults and stay Pending without them are reported first, as those of a
+    workload with constraints are.
 
     Args:
         rows: The rules that run; only those of ``BLOCKING_RULES``, TSC117 and TSC118 matter.
@@ -99,10 +98,8 @@ def _suggest(rule: str, violation: RuleViolation, profile: str) -> str:
         A YAML comment.
     """
     instead, is_comment = violation.instead, violation.instead.startswith("#")
-    if instead == WAIT_FOR_NODES:
+    if instead == WAIT_FOR_NODES or rule == _SCALE_DOWN_RULE:
         return instead
-    if rule == _SCALE_DOWN_RULE:
-        return f"# in profile {profile}: {KEEP_SPREAD}"
     if rule in _ELSEWHERE and is_comment:
         return f"{instead}; the constraint is in profile {profile}"
     # The key that nodes have is the same for all pods of the profile; other values may not be.

@@ -34,8 +34,7 @@ from webhook.policy.scaledown.ranks import DELETION_COST
 RANKED_KINDS = frozenset({DEPLOYMENT, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
 """Kinds whose pods a ReplicaSet or a ReplicationController removes."""
 
-KEEP_SPREAD = "scaleDown: KeepSpread"
-"""The setting of a profile that keeps hard constraints."""
+_RANKS = "scaleDown: KeepSpread"
 
 USUAL_DOMAINS = 3  # zones of most regions; supposed where no Node is known
 
@@ -103,13 +102,13 @@ def _suggest_ranks(subject: Subject, context: AdviceContext) -> str:
     if injection.keeps_spread:
         return _suggest_mode(injection.profile, policy) if injection.recommended else ""
     exempted = f"; and SpreadPolicyException {injection.exception} without defaults: true"
-    return f"# in the profile of these pods: {KEEP_SPREAD}{exempted if injection.exception else ''}"
+    return f"# in the profile of these pods: {_RANKS}{exempted if injection.exception else ''}"
 
 
 def _suggest_mode(profile: str, policy: Policy) -> str:
     """Suggest the mode in which a profile does what it only recommends."""
     place = "the configuration" if policy.mode is Mode.RECOMMEND else f"profile {profile}"
-    return f"# in {place}: mode: apply; the {KEEP_SPREAD} of profile {profile} is only recommended"
+    return f"# in {place}: mode: apply; the {_RANKS} of profile {profile} is only recommended"
 
 
 def _count_domains(spread: SpreadConstraint, subject: Subject, context: AdviceContext) -> int:
