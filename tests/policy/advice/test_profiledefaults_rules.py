@@ -95,7 +95,9 @@ CURES: dict[str, tuple[Subject, Policy, list[Node], str]] = {
         ("# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
          "volume where the pod is placed; the constraint is in profile cluster"),
     ),
-    "ranks": (scaled(), giving(ZONES), EVEN, "# in the profile of these pods: scaleDown: KeepSpread"),
+    "ranks": (
+        scaled(), giving(ZONES), EVEN, "# in the profile of these pods: scaleDown: KeepSpread"
+    ),
 }  # fmt: skip
 
 
