@@ -44,24 +44,24 @@ def test_a_rule_of_the_profile_of_all_objects_has_no_exceptions(
 ) -> None:
     scopes = ExemptibleScopes([WEB, OTHER], audit(config=policy(found)), [exception])
 
-    assert scopes.include(exception, "TSC101") is expected
-    assert scopes.include(exception, "TSC110")
+    assert scopes.can_exempt(exception, "TSC101") is expected
+    assert scopes.can_exempt(exception, "TSC110")
 
 
 def test_one_object_of_another_profile_is_enough() -> None:
     database = replace(WEB, pod=deployed(spread(), labels={"app": "db"}).pod)
     context = audit(config=policy(FOR_WEB))
 
-    assert ExemptibleScopes([WEB, database], context, [EXCEPTION]).include(EXCEPTION, "TSC101")
+    assert ExemptibleScopes([WEB, database], context, [EXCEPTION]).can_exempt(EXCEPTION, "TSC101")
 
 
 def test_a_profile_permits_what_the_configuration_forbids() -> None:
     config = policy(rules_of({"app": "db"}, allowed=True), not_exemptible=frozenset({"TSC101"}))
 
-    assert not ExemptibleScopes([WEB], audit(config=config), [EXCEPTION]).include(
+    assert not ExemptibleScopes([WEB], audit(config=config), [EXCEPTION]).can_exempt(
         EXCEPTION, "TSC101"
     )
-    assert ExemptibleScopes([], audit(config=config), [EXCEPTION]).include(EXCEPTION, "TSC101")
+    assert ExemptibleScopes([], audit(config=config), [EXCEPTION]).can_exempt(EXCEPTION, "TSC101")
 
 
 def test_defaults_are_those_of_the_profiles_of_the_objects() -> None:
@@ -73,7 +73,7 @@ def test_defaults_are_those_of_the_profiles_of_the_objects() -> None:
 
     def includes(*subjects: Subject, config: Policy = config) -> bool:
         scopes = ExemptibleScopes(subjects, audit(config=config), [EXCEPTION])
-        return scopes.include(EXCEPTION, FROM_DEFAULTS)
+        return scopes.can_exempt(EXCEPTION, FROM_DEFAULTS)
 
     assert not includes(WEB)
     assert includes(WEB, database)

@@ -45,7 +45,7 @@ class ExemptibleScopes:
                 found = _ProfiledSubject(subject, find_profile(context, subject))
                 self._subjects[subject.namespace].append(found)
 
-    def include(self, exception: PolicyException, scope: str) -> bool:
+    def can_exempt(self, exception: PolicyException, scope: str) -> bool:
         """Whether an exception can have an effect; that of one without objects may have later."""
         answers = list(self._judge(exception, scope))
         return any(answers) if answers else _is_exemptible(self._policy, scope)

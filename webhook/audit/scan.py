@@ -140,7 +140,7 @@ def _report_exceptions(
     )
     audited = [one for one in inventory.exceptions if options.includes_namespace(one.namespace)]
     scopes = ExemptibleScopes((item.subject for item in inventory.audited), context, audited)
-    return report_exceptions(audited, exempted, options.now, scopes.include)
+    return report_exceptions(audited, exempted, options.now, scopes.can_exempt)
 
 
 def summarise(reports: Sequence[WorkloadReport], *, nodes: int, known: int = 0) -> AuditSummary:

@@ -22,11 +22,7 @@ from msgspec.structs import replace
 from webhook.policy.advice import exemptions
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import LINES, AdviceFinding, format_warnings
-from webhook.policy.advice.profiledefaults import (
-    IGNORED_KEYS_RULE,
-    find_unfit_defaults,
-    put_first,
-)
+from webhook.policy.advice.profiledefaults import IGNORED_KEYS_RULE, find_unfit_defaults, put_first
 from webhook.policy.advice.profilerules import apply_profile
 from webhook.policy.advice.rules import POLICY_RULES, PolicyRule
 from webhook.policy.advice.subject import Subject

@@ -48,7 +48,6 @@ IGNORED_KEYS_RULE = "TSC117"
 
 _LACKING_RULE = "TSC115"  # of pods that lack the defaults
 
-
 _SOFT = Constraint(1, HOSTNAME, SCHEDULE_ANYWAY)
 """A constraint that keeps no pod Pending."""
 
@@ -76,7 +75,7 @@ def find_unfit_defaults(
     found: dict[str, PolicyRule] = {row.id: row for row in rows if _applies(row, context)}
     blocking = [found[rule] for rule in BLOCKING_RULES if rule in found]
     scaling = [found[_SCALE_DOWN_RULE]] if _SCALE_DOWN_RULE in found and subject.scaling else []
-    violations = [_find_blocking(subject, context, rows, injection) for rows in (blocking, scaling)]
+    violations = [_find_first(subject, context, one, injection) for one in (blocking, scaling)]
     if _KEY_RULE in found:
         violations.append(_find_keyless(subject, context, found[_KEY_RULE], injection))
     if IGNORED_KEYS_RULE in found:
@@ -126,9 +125,10 @@ def put_first(
             yield replace(finding, instead=f"{first.instead}; then: {then}")
 
 
-def _find_blocking(
+def _find_first(
     subject: Subject, context: AdviceContext, rows: Iterable[PolicyRule], injection: Injection
 ) -> Iterator[tuple[str, RuleViolation]]:
+    """Find the first violation that the hard defaults cause, and its rule."""
     given = add_hard_defaults(subject, injection)
     if given.constraints == subject.constraints:
         return  # soft defaults
