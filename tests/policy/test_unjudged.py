@@ -84,7 +84,12 @@ UNJUDGED: dict[str, tuple[Any, GroupKind, list[tuple[str | int, ...]]]] = {
     "the core group": ({"spec": LIST}, GroupKind("", "StatefulSet"), [IN_SPEC]),
     "a group with the domain": ({"spec": LIST}, GroupKind("apps.k8s.io", "Deployment"), [IN_SPEC]),
     "a copy of another object": ({"data": LIST}, GroupKind("apps", "ControllerRevision"), []),
-    "a kind of Kubernetes": ({"spec": LIST}, GroupKind("x.k8s.io", "X"), []),
+    "a kind of Kubernetes": ({"spec": LIST}, GroupKind("node.k8s.io", "X"), []),
+    "a custom kind with the domain of Kubernetes": (
+        {"spec": {"executor": {"template": {"spec": LIST}}}},
+        GroupKind("sparkoperator.k8s.io", "SparkApplication"),
+        [("spec", "executor", "template", *IN_SPEC)],
+    ),
     "a kind without pods": ({"spec": LIST}, GroupKind("", "Node"), []),
     "a suite of tests": ({"objects": [LIST]}, GroupKind("evenspread.io", "SpreadTest"), []),
     "no object": ([], FLEET, []),

@@ -53,7 +53,28 @@ _WITHOUT_PODS = frozenset(
 )
 """Kinds of Kubernetes that create no pods; a revision is the copy of another object."""
 
-_OWN_DOMAIN = ".k8s.io"
+_DOMAIN = ".k8s.io"
+"""End of the groups of Kubernetes, and of custom kinds of its community, such as Spark's."""
+
+_OWN_GROUPS = frozenset(
+    f"{name}{_DOMAIN}"
+    for name in (
+        "admission", "admissionregistration", "apiextensions", "apiregistration", "apiserver",
+        "audit", "authentication", "authorization", "certificates", "client.authentication",
+        "coordination", "custom.metrics", "discovery", "events", "external.metrics",
+        "flowcontrol.apiserver", "imagepolicy", "internal.apiserver", "kubeadm", "metrics",
+        "networking", "node", "rbac.authorization", "resource", "scheduling", "storage",
+        "storagemigration",
+    )
+)  # fmt: skip
+"""
+Groups of Kubernetes that have the domain: it defines their kinds, so that none is a custom one.
+
+Source: kubernetes staging/src/k8s.io api, apiextensions-apiserver, apiserver, kube-aggregator and
+metrics ``GroupName``; cmd/kubeadm/app/apis ``GroupName``.
+"""
+
+_CONFIGURATION = f".config{_DOMAIN}"  # files of Kubernetes' programs, and of kustomize
 _NAMES = frozenset(kind.kind for kind in BUILT_IN_TEMPLATES)
 
 
@@ -85,7 +106,7 @@ def find_unjudged_lists(
 
 
 def _creates_no_pods(kind: GroupKind) -> bool:
-    is_own = kind.group.endswith(_OWN_DOMAIN) and kind.kind not in _NAMES
+    is_own = _is_own(kind.group) and kind.kind not in _NAMES
     return is_own or kind in _WITHOUT_PODS or kind.group == "evenspread.io"
 
 
@@ -173,14 +194,19 @@ def suggest_kind(kind: GroupKind, known: Iterable[GroupKind]) -> GroupKind | Non
         if _compare(kind.kind, one.kind) >= SIMILARITY
     )
     meant = max(close, default=None)
-    if meant is None or (_may_be_custom(kind.group) and meant[1] < SIMILARITY):
+    is_elsewhere = _may_be_custom(kind.group) and not kind.group.endswith(_DOMAIN)
+    if meant is None or (is_elsewhere and meant[1] < SIMILARITY):
         return None
     return meant[2]
 
 
 def _may_be_custom(group: str) -> bool:
-    """Whether a custom kind may have the group: it has a domain, which is not Kubernetes' own."""
-    return "." in group and not group.endswith(_OWN_DOMAIN)
+    """Whether a custom kind may have the group: it has a domain, and is not Kubernetes' own."""
+    return "." in group and not _is_own(group)
+
+
+def _is_own(group: str) -> bool:
+    return group in _OWN_GROUPS or group.endswith(_CONFIGURATION)
 
 
 def _join_changes(kind: GroupKind, meant: GroupKind) -> str:
