@@ -88,6 +88,10 @@ NOTHING = {
         " matchExpressions: [{key: a, operator: In, values: [b]}]}}"
     ),
     "directives of a patch": in_constraint("{$patch: delete, $retainKeys: [a], topologyKey: a}"),
+    "the order of a patched list": (
+        "spec: {template: {spec: "
+        "{$setElementOrder/topologySpreadConstraints: [{topologyKey: a}, {topologyKey: b}]}}}"
+    ),
     "placeholders": in_constraint("{'${KEY}': 1, '{{ .key }}': 1, <NAME>: 1, '%KEY%': 2}"),
     "a placeholder for the list": "spec: {template: {spec: {topologySpreadConstraint: '${LIST}'}}}",
     "values of other types": in_constraint(

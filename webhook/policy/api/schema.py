@@ -201,8 +201,11 @@ def _holds_list(name: str, value: Any) -> bool:
     """
     Whether a member is a list of constraints, by its name or, under any name, by its entries.
 
-    The terms of a pod affinity have a ``topologyKey`` as well.
+    The terms of a pod affinity have a ``topologyKey`` as well. A directive of a patch, such as
+    ``$setElementOrder/topologySpreadConstraints``, is no list.
     """
+    if not _NOT_NAMES.isdisjoint(name):
+        return False
     if is_list_name(name):
         # A text is a label, or a placeholder.
         return value is None or is_array(value) or is_object(value)
