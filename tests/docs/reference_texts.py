@@ -97,8 +97,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "`whenUnsatisfiable: ScheduleAnyway`", "if another StorageClass is the remedy"
         ),
         "TSC109": RemedyText(
-            "the smallest maxSkew of the node constraint with which all replicas have a place in "
-            "every order, or `ScheduleAnyway`"
+            "the smallest maxSkew of the constraint in the finding with which all replicas have a "
+            "place in every order, or `ScheduleAnyway`"
         ),
         "TSC110": RemedyText(
             "adds two ScheduleAnyway constraints, over zones and over nodes", "pods without labels"

@@ -118,13 +118,15 @@ ADVICE_ENTRIES = (
     ),
     advice_entry(
         "TSC109",
-        "all replicas can satisfy the hard constraints on zones and on nodes together",
-        "Zones of different sizes cannot be even by zone and by node at once. Some of the replicas "
-        "stay Pending, though each of the two constraints looks harmless. Pods are placed one "
-        "after another: all replicas wait for the first that has no place. The rule reports what "
-        "no order avoids. With the suggested maxSkew, every order leaves all replicas a place; a "
-        "smaller one may leave the last of them Pending, depending on where the first are placed.",
-        "make the constraint on nodes soft, or raise its maxSkew to the value in the finding",
+        "all replicas can satisfy the hard constraints on two topology keys together",
+        "Zones of different sizes cannot be even by zone and by node at once, nor by zone and by "
+        "capacity type if only some zones have spot nodes. Some of the replicas stay Pending, "
+        "though each of the two constraints looks harmless. Pods are placed one after another: "
+        "all replicas wait for the first that has no place. The rule reports what no order "
+        "avoids. With the suggested maxSkew, every order leaves all replicas a place; a smaller "
+        "one may leave the last of them Pending, depending on where the first are placed.",
+        "make the constraint that the finding names soft, or raise its maxSkew to the value in "
+        "the finding",
         scope=RuleScope.AUDIT,
     ),
     advice_entry(

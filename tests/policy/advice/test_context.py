@@ -4,6 +4,7 @@ from tests.build import NAMESPACE, constraint, gates, policy, selector
 from tests.policy.advice.subjects import GPU, NOT_READY, THREE, admission, audit, node, zones
 from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.context import ClusterState, CountedKey, resolve_valid
+from webhook.policy.advice.crossing import CrossingDomains
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
@@ -95,6 +96,19 @@ def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
     known = cluster(node("a1", "zone-a", GPU))
 
     assert known.nest_domains(ZONES, NODES, BOTH, Demands()) is None
+
+
+def test_zones_and_racks_share_nodes() -> None:
+    known = cluster(
+        *(node(f"{zone}1", zone, rack="1") for zone in "ab"),
+        node("a2", "a", rack="2"),
+        node("c3", "c", GPU, rack="3"),
+    )
+    both = (ZONE, "rack")
+
+    crossing = known.cross_domains(ZONES, CountedKey("rack", Demands()), both, Demands())
+
+    assert crossing == CrossingDomains(2, 2, frozenset({(0, 0), (1, 1), (1, 2), (2, 2)}), 3, 2)
 
 
 def test_constraints_that_no_api_server_would_take_are_left_out() -> None:

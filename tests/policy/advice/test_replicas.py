@@ -113,6 +113,8 @@ SOFT = "whenUnsatisfiable: ScheduleAnyway"
 UNIQUE = {"matchLabelKeys": ["statefulset.kubernetes.io/pod-name"]}
 UNEVEN = zones("a1", "b1", "b2", "b3")
 
+IN_ONE_RACK = [node(f"{zone}1", zone, rack="1") for zone in "abc"]
+
 AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     "a small zone and a large one": (deployed(spread(), HOST), UNEVEN, "maxSkew: 3"),
     "the same, the other way round": (deployed(HOST, spread()), UNEVEN, "maxSkew: 3"),
@@ -178,9 +180,24 @@ AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
         UNEVEN,
         "maxSkew: 3",
     ),
-    "domains that lie within neither": (
+    "domains that cross, and allow all replicas": (
         deployed(spread(), spread(topologyKey="rack")),
         [node("a1", "a", rack="1"), node("b1", "b", rack="1"), node("b2", "b", rack="2")],
+        "",
+    ),
+    "domains that cross": (
+        deployed(spread(topologyKey="rack"), spread()),
+        [*IN_ONE_RACK, node("a2", "a", rack="2")],
+        SOFT,
+    ),
+    "domains that cross, of which one is closed": (
+        deployed(spread(topologyKey="rack"), spread(), replicas=5),
+        [*IN_ONE_RACK, node("a2", "a", rack="2"), node("a3", "a", GPU, rack="3")],
+        "",
+    ),
+    "too many domains that cross": (
+        deployed(spread(topologyKey="rack"), spread(topologyKey="row")),
+        [node(str(i), "a", rack=str(i // 2), row=str((i + 1) // 2)) for i in range(18)],
         "",
     ),
     "zones that cannot be kept alone": (

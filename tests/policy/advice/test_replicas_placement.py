@@ -61,6 +61,31 @@ def test_replicas_without_a_place_are_those_of_placement(
         )
 
 
+@st.composite
+def some_racks(draw: st.DrawFn) -> list[Node]:
+    """Draw nodes of three zones and two racks, neither of which lie within the other."""
+    cells = draw(st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from("12")), min_size=3))
+    return [node(zone + rack, zone, rack=rack) for zone, rack in sorted(cells)]
+
+
+@settings(max_examples=100)
+@given(some_racks(), st.sampled_from([(1, 1), (1, 2), (2, 1)]), st.integers(3, 7))
+def test_replicas_without_a_place_in_domains_that_cross(
+    nodes: list[Node], skews: tuple[int, int], replicas: int
+) -> None:
+    keys = zip((ZONE, "rack"), skews, strict=True)
+    written = [spread(topologyKey=key, maxSkew=skew) for key, skew in keys]
+    advised = deployed(*written, replicas=replicas)
+    found = check_rule("TSC109", advised, audit(nodes))
+
+    most = max(count_placed(advised, nodes, replicas))
+
+    assert bool(found) is (most < replicas)
+    for violation in found:
+        assert f"more than {most} of {replicas} replicas" in violation.problem
+        assert_first_that_fits(violation.instead, advised, 1, nodes, range(skews[1], replicas))
+
+
 @settings(max_examples=100)
 @given(some_nodes(), some_constraints(), st.integers(2, 6))
 def test_a_skew_that_can_bind_leaves_every_replica_a_place(

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from webhook.policy.advice.crossing import CrossingDomains, cross_domains
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
@@ -90,6 +91,7 @@ class ClusterState:
         self.members = members
         self.storage_classes = {item.name: item for item in storage_classes}
         self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
+        self.cross_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._cross_domains)
         self._recent: deque[tuple[_Query, ConstraintTallies]] = deque(maxlen=CACHED_TALLIES)
         self.members_of = _cache_members(members)
 
@@ -207,6 +209,24 @@ class ClusterState:
         opened = Counter(value for _, value in within)
         shapes = Counter(opened[value] for value in outers.sizes)
         return NestedDomains(len(outers.sizes), len(inners.sizes), len(reached.sizes), shapes)
+
+    def _cross_domains(
+        self, first: CountedKey, second: CountedKey, keys: tuple[str, ...], demands: Demands
+    ) -> CrossingDomains | None:
+        """
+        Find how domains of two topology keys share the nodes that a pod can go to.
+
+        Takes O(nodes) at first, O(1) while the result is cached. The arguments are those of
+        ``nest_domains``.
+
+        Returns:
+            None if the pod cannot go to any node, or if there are too many domains.
+        """
+        opened = self.schedulable(demands)
+        both = (first, second)
+        ones, others = (opened.domains(key.name, keys, demands).values for key in both)
+        counted = (len(opened.domains(key.name, keys, key.counting).sizes) for key in both)
+        return cross_domains(((ones[name], others[name]) for name in ones), *counted)
 
 
 _NOTHING_COUNTED = ConstraintTallies(

@@ -63,9 +63,14 @@ def first_unplaceable(
         Its number, from 1; None if none is found. If the limits are large, only the last replica is
         checked.
     """
-    pairs = prod(limit.max_skew for limit in (outer, inner) if limit)
-    numbers = range(1 if pairs <= SKEW_PAIRS else replicas, replicas + 1)
+    numbers = list_numbers(replicas, outer, inner)
     return next((number for number in numbers if not can_place(number, shapes, outer, inner)), None)
+
+
+def list_numbers(replicas: int, *limits: SkewLimit | None) -> range:
+    """List the numbers of replicas to check: all of them, or the last if the limits are large."""
+    pairs = prod(limit.max_skew for limit in limits if limit)
+    return range(1 if pairs <= SKEW_PAIRS else replicas, replicas + 1)
 
 
 def can_place(
@@ -86,20 +91,28 @@ def can_place(
     # both, each outer domain has a range of pods, and the replicas fit if their number lies
     # between the sums of these ranges' ends.
     inner_open = sum(opened * number for opened, number in shapes.items())
-    for floor in _minimums(replicas, inner_open, inner):
+    for floor in minimums(replicas, inner_open, inner):
         ranges = [
             _pod_range(opened, number, floor, replicas, inner) for opened, number in shapes.items()
         ]
-        for outer_floor in _minimums(replicas, sum(shapes.values()), outer, has_closed=0 in shapes):
+        for outer_floor in minimums(replicas, sum(shapes.values()), outer, has_closed=0 in shapes):
             if _holds(replicas, ranges, outer_floor, outer):
                 return True
     return False
 
 
-def _minimums(
+def minimums(
     replicas: int, domains: int, limit: SkewLimit | None, *, has_closed: bool = False
 ) -> range:
-    """Return the global minimums that are possible once all replicas are placed."""
+    """
+    Return the global minimums that are possible once all replicas are placed.
+
+    Args:
+        replicas: At least 1.
+        domains: Number of open domains; at least 1.
+        limit: That of the constraint; None without one.
+        has_closed: Whether one of the domains is closed.
+    """
     # A domain that no pod can enter keeps the minimum at 0.
     if limit is None or not limit.has_minimum or has_closed:
         return range(1)

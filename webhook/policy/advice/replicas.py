@@ -1,20 +1,21 @@
 """
 Rules about the number of replicas: TSC109 (too many for two constraints) and TSC112 (too few).
 
-The arithmetic of TSC109 is in ``feasibility``. It reports what no order of placement avoids, while
-both rules suggest only what holds in every order, by ``everyorder``.
+The arithmetic of TSC109 is in ``feasibility`` and ``crossing``. It reports what no order of
+placement avoids, while both rules suggest only what holds in every order, by ``everyorder``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import NamedTuple
 
-from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import counts_apart
 from webhook.policy.advice.counting import (
     hard_constraints,
 )
+from webhook.policy.advice.crossing import first_unplaceable_across, limit_crossing
 from webhook.policy.advice.everyorder import (
     count_key,
     find_skew,
@@ -22,11 +23,13 @@ from webhook.policy.advice.everyorder import (
     list_counted,
     read_advised_orders,
 )
-from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, first_unplaceable
+from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
+from webhook.policy.model import ZONE
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 
 
@@ -56,7 +59,7 @@ def skew_can_bind(subject: Subject, context: AdviceContext) -> Iterator[RuleViol
 
 
 def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC109: with zones of different sizes, even zones and even nodes may exclude each other."""
+    """TSC109: even zones may exclude even nodes, or even capacity types, in some clusters."""
     replicas = subject.most_replicas or 0
     if subject.is_alone:
         return
@@ -78,6 +81,8 @@ class ConstraintConflict(NamedTuple):
     Two hard constraints that cannot be kept together, though each alone can be.
 
     Attributes:
+        outer: The one with larger domains, or the one on zones if the domains cross.
+        inner: The other one, which is to be relaxed.
         first: The first replica without a place, from 1.
     """
 
@@ -111,18 +116,47 @@ def find_conflicts(
     demands = subject.demands
     keys = tuple(spread.topology_key for spread in constraints)
     keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others
-    for outer, inner in permutations(hard, 2):
-        if outer.topology_key == inner.topology_key:
-            continue
+    for pair in combinations(hard, 2):
+        if pair[0].topology_key != pair[1].topology_key:
+            yield from _find_conflict(pair, cluster, keys, demands, replicas)
+
+
+def _find_conflict(
+    pair: tuple[SpreadConstraint, SpreadConstraint],
+    cluster: ClusterState,
+    keys: tuple[str, ...],
+    demands: Demands,
+    replicas: int,
+) -> Iterator[ConstraintConflict]:
+    """Find whether two hard constraints exclude each other."""
+    for outer, inner in permutations(pair):
         counted = count_key(outer, demands), count_key(inner, demands)
         nesting = cluster.nest_domains(*counted, keys, demands)
-        if nesting is None:
-            continue
-        zones, nodes = limit_nested(outer, inner, nesting)
-        find_first = partial(first_unplaceable, replicas, nesting.shapes)
-        first = find_first(zones, nodes)
-        if first is None or find_first(zones, None) or find_first(None, nodes):
-            continue
+        if nesting is not None:
+            limits = limit_nested(outer, inner, nesting)
+            find_first = partial(first_unplaceable, replicas, nesting.shapes)
+            yield from _judge_limits(outer, inner, limits, find_first)
+            return
+    # The constraint on zones is kept: the failure of a zone stops most.
+    outer, inner = sorted(pair, key=lambda spread: spread.topology_key != ZONE)
+    crossing = cluster.cross_domains(
+        count_key(outer, demands), count_key(inner, demands), keys, demands
+    )
+    if crossing is not None:
+        limits = limit_crossing(outer, inner, crossing)
+        find_first = partial(first_unplaceable_across, replicas, crossing)
+        yield from _judge_limits(outer, inner, limits, find_first)
+
+
+def _judge_limits(
+    outer: SpreadConstraint,
+    inner: SpreadConstraint,
+    limits: tuple[SkewLimit, SkewLimit],
+    find_first: Callable[[SkewLimit | None, SkewLimit | None], int | None],
+) -> Iterator[ConstraintConflict]:
+    """Yield the conflict of two constraints if each alone can be kept, and both cannot."""
+    first = find_first(*limits)
+    if first is not None and not find_first(limits[0], None) and not find_first(None, limits[1]):
         yield ConstraintConflict(outer, inner, first)
 
 
