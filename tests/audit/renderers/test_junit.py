@@ -64,6 +64,14 @@ def test_unreadable_files_are_errors() -> None:
     assert [case.result[0].message for case in unreadable] == ["invalid YAML", "not text"]
 
 
+def test_a_case_is_on_the_line_of_its_finding() -> None:
+    made = report(finding(), source="web.yaml")
+
+    lines = [case.get("line") for case in fromstring(render_report(made, "junit")).iter("testcase")]
+
+    assert lines == ["7"]
+
+
 def test_a_failure_contains_where_what_and_what_instead() -> None:
     (case,) = cases(read(report(finding(), source="web.yaml"), AuditSeverity.WARN))
     (failure,) = case.result

@@ -45,21 +45,21 @@ def _add_problems(root: Element, problems: Iterable[SourceError]) -> None:
 
 def _add_cases(suite: Element, workload: WorkloadReport, threshold: AuditSeverity | None) -> None:
     if not workload.findings and not workload.exempted:
-        _add_case(suite, workload, "audit")
+        _add_case(suite, workload, "audit", workload.line)
     for finding in workload.findings:
-        case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
+        case = _add_case(suite, workload, f"{finding.rule} {finding.field}", finding.line)
         text = _describe(workload, finding)
         if threshold is not None and SEVERITY_RANKS[finding.severity] <= SEVERITY_RANKS[threshold]:
             add(case, "failure", text, type=finding.rule, message=finding.problem)
         else:
             add(case, "system-out", f"{finding.severity}: {text}")
     for finding in workload.exempted:
-        case = _add_case(suite, workload, f"{finding.rule} {finding.field}")
+        case = _add_case(suite, workload, f"{finding.rule} {finding.field}", finding.line)
         add(case, "skipped", message=finding.reason)
 
 
-def _add_case(suite: Element, workload: WorkloadReport, name: str) -> Element:
-    place = {"file": workload.source, "line": str(workload.line)} if workload.source else {}
+def _add_case(suite: Element, workload: WorkloadReport, name: str, line: int) -> Element:
+    place = {"file": workload.source, "line": str(line)} if workload.source else {}
     return add(suite, "testcase", classname=workload.title, name=name, **place)
 
 
