@@ -10,6 +10,7 @@ import pytest
 
 from tests.controlplane import webhooks
 from tests.controlplane.api import Json
+from tests.controlplane.fixtures import NewControlPlane
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import AUDIT_PATIENCE_S, PATIENCE_S, until
 from tests.e2e.apiproxy import GARBAGE, Mode
@@ -52,6 +53,12 @@ OF_THE_ELECTION = ("work", "lease")
 """Tasks of the one that holds the Lease: with either, the election fails or goes on."""
 
 _numbers = itertools.count()
+
+
+@pytest.fixture
+def control_plane(new_control_plane: NewControlPlane) -> ControlPlane:
+    """Without the objects of other tests: each task that restarts lists all that there are."""
+    return new_control_plane(controllers=False, scheduler=False, service_accounts=False)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """
-Restarts, drains, upgrades and their like while pods are created, 50 a second, under Fail.
+Restarts, drains, upgrades and their like while pods are created, 20 a second, under Fail.
+
+In the long form, 50 pods a second are created.
 
 Real: API server, scheduler, controllers, evictions, Helm, kubectl, and the servers, which are given
 their full time to leave. Played: kubelets, which send SIGTERM as soon as a pod is deleted or
@@ -48,7 +50,7 @@ from webhook.policy.model import ZONE
 
 RESTARTS = rounds(1, 5)
 DRAINS = rounds(1, 3)
-PODS_A_SECOND = 50
+PODS_A_SECOND = rounds(20, 50)
 LEAST = 5 * PODS_A_SECOND  # pods, also where what happens meanwhile takes no time
 
 DEPLOYMENT = f"deployment/{NAME}"

@@ -16,6 +16,7 @@ from tests.release.conftest import ROOT, copy_of_checkout, downloads, run
 FILE = ROOT / ".pre-commit-hooks.yaml"
 HOOKS: dict[str, Any] = {hook["id"]: hook for hook in yaml.safe_load(FILE.read_text())}
 GOOD = ROOT / "examples" / "manifests"
+CONFIG = ".pre-commit-config.yaml"
 BAD = ROOT / "examples" / "broken" / "rules.yaml"
 
 
@@ -38,7 +39,7 @@ def code_of(hook: Any, folder: Path) -> int:
 
 def test_pre_commit_knows_the_hooks() -> None:
     run(sys.executable, "-m", "pre_commit", "validate-manifest", FILE)
-    run(sys.executable, "-m", "pre_commit", "validate-config", ROOT / ".pre-commit-config.yaml")
+    run(sys.executable, "-m", "pre_commit", "validate-config", ROOT / CONFIG)
 
     assert set(HOOKS) == {"evenspread-validate", "evenspread-audit", "evenspread-fix"}
 
@@ -72,7 +73,11 @@ def test_pre_commit_installs_and_runs_them(
     run("git", "init", "--quiet", hooks)
     run("git", "-C", hooks, "add", ".")
     run("git", "-C", hooks, *who, "commit", "--quiet", "--message=a")
-    ask = (sys.executable, "-m", "pre_commit", "try-repo", "--all-files", hooks)
+    revision = run("git", "-C", hooks, "rev-parse", "HEAD").strip()
+    used = {"repo": str(hooks), "rev": revision, "hooks": [{"id": hook} for hook in HOOKS]}
+    (repository / CONFIG).write_text(yaml.safe_dump({"repos": [used]}))
+    run("git", "-C", repository, "add", CONFIG)
+    ask = (sys.executable, "-m", "pre_commit", "run", "--all-files")
 
     output = run(*ask, cwd=repository)
     run("git", "-C", repository, "add", shutil.copy(BAD, repository))
