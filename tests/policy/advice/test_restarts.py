@@ -79,14 +79,17 @@ def test_how_to_make_pods_anew(judged: Subject, suggestion: str) -> None:
     assert suggest_restart(judged) == suggestion
 
 
+ROOM = "if nodes have room and PodDisruptionBudgets allow it"
+
+
 def rebalance(workload: str) -> str:
-    return f"# evenspread rebalance {workload} -n shop moves the fewest pods, if nodes have room; "
+    return f"# evenspread rebalance {workload} -n shop moves the fewest pods, {ROOM}; "
 
 
 def in_full(workload: str) -> str:
     options = f"{workload} -n shop".lstrip()
     return (
-        f"# evenspread rebalance {options} moves the fewest pods, if nodes have room; "
+        f"# evenspread rebalance {options} moves the fewest pods, {ROOM}; "
         "or delete pods in zone-a, zone-b one after another"
     )
 
@@ -237,6 +240,6 @@ def test_hard_constraints_may_prevent_what_a_soft_one_prefers(
     found = deployed(soft, spread(topologyKey=key, whenUnsatisfiable=when))
     preferred, other = found.constraints
 
-    text = ", and its hard constraints allow it"
+    text = ", and its hard constraints and PodDisruptionBudgets allow it"
     assert (text in suggest_evening(found, preferred, ["zone-a"], gates())) is is_limited
     assert text not in suggest_evening(found, other, ["zone-a"], gates())

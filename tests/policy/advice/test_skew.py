@@ -271,7 +271,8 @@ def test_awaited_pods_raise_no_fixed_minimum(
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
 
 EVENING = (
-    "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if nodes have room; "
+    "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if nodes have room and "
+    "PodDisruptionBudgets allow it; "
     "kubectl rollout restart statefulset/web -n shop replaces all of them"
 )
 
@@ -339,6 +340,18 @@ def test_domains_that_pods_cannot_go_to(constraint: Json, more: list[Node], repo
     assert [violation.brief.partition(":")[0] for violation in violations] == (
         [reported] if reported else []
     )
+
+
+def test_pods_of_others_that_are_too_many_are_named() -> None:
+    pods = [running("b1", "c1")]
+    everything = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    judged = deployed(spread(labelSelector=everything), replicas=2)
+    judged = replace(judged, running=tuple(pods))
+    members = {"Deployment/shop": {"app": "shop"}}
+
+    (violation,) = check_rule("TSC114", judged, audit(THREE, [*pods, OTHERS, OTHERS], members))
+
+    assert "zone-a has 4 pods of Deployment/shop" in violation.instead
 
 
 def test_one_replica_cannot_be_uneven() -> None:
@@ -456,7 +469,7 @@ def test_a_skew_that_a_hard_constraint_makes_necessary(
     assert [violation.field for violation in found] == [f"{PATH}[1].maxSkew"] * len(suggested)
     for violation, start in zip(found, suggested, strict=True):
         assert violation.instead.startswith(start)
-        is_doubted = ", and its hard constraints allow it" in violation.instead
+        is_doubted = ", and its hard constraints and Pod" in violation.instead
         assert is_doubted is (start == REBALANCED and constraints[0]["whenUnsatisfiable"] != SOFT)
 
 

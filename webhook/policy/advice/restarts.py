@@ -150,9 +150,9 @@ def suggest_evening(
     """
     if not _is_evicted(subject):
         return suggest_restart(subject)
-    room = "if nodes have room"
+    room = "if nodes have room and PodDisruptionBudgets allow it"
     if _is_limited(subject, constraint):
-        room += ", and its hard constraints allow it"
+        room = "if nodes have room, and its hard constraints and PodDisruptionBudgets allow it"
     rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods, {room}"
     if _restart_evens(subject, constraint):
         return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"

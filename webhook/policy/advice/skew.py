@@ -16,6 +16,7 @@ from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.givendefaults import NOTHING_GIVEN, GivenDefaults, list_defaults
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
+from webhook.policy.advice.otherpods import suggest_about_others
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import (
     suggest_evening,
@@ -166,6 +167,8 @@ def _suggest(
     raising = suggest_raising(subject, tally, keys, context)
     if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
         return suggest_placing(subject, suffices=_are_enough(subject, tally))
+    if about_others := suggest_about_others(subject, tally, cluster):
+        return about_others + place
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
         is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
         return suggest_moving(suggest_soft(constraint, subject) + place if is_hard else "")

@@ -1,0 +1,94 @@
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests.build import Json, spread
+from tests.policy.advice.subjects import audit, deployed, running, zones
+from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.otherpods import suggest_about_others
+from webhook.policy.advice.subject import RunningPods
+
+NODES = zones("a1", "b1", "c1")
+LABELS, OTHER_LABELS = {"app": "web", "team": "x"}, {"app": "api", "team": "x"}
+TEAM: Json = {"matchLabels": {"team": "x"}}
+
+
+API = {"Deployment/api": OTHER_LABELS}
+
+
+def suggest(
+    own: list[RunningPods],
+    others: RunningPods,
+    *,
+    max_skew: int = 1,
+    members: dict[str, dict[str, str]] = API,
+) -> str | None:
+    judged = deployed(spread(labelSelector=TEAM, maxSkew=max_skew), template_labels=LABELS)
+    judged = replace(judged, running=tuple(own))
+    context = audit(NODES, [*own, others], members)
+    cluster = context.cluster
+    assert cluster is not None
+    (tally,) = cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+    return suggest_about_others(judged, tally, cluster)
+
+
+def own(*nodes: str) -> RunningPods:
+    return running(*nodes, labels=LABELS)
+
+
+def others(*nodes: str) -> RunningPods:
+    return running(*nodes, labels=OTHER_LABELS)
+
+
+# own pods, pods of another workload, whether the own ones can end a skew above 1
+CASES: dict[str, tuple[list[RunningPods], RunningPods, bool]] = {
+    "too many others in a zone": ([own("b1", "c1")], others("a1", "a1", "a1"), False),
+    "enough own pods": ([own("b1", "b1", "b1", "c1")], others("a1", "a1", "a1"), True),
+    "own pods in the full zone": ([own("a1", "b1", "c1")], others("a1", "a1"), True),
+    "own pods alone": ([own("a1", "a1", "a1")], others(), True),
+    "pods that a rollout deletes": (
+        [own("b1", "c1"), replace(own("a1", "a1"), replaced=True)],
+        others("a1"),
+        False,
+    ),
+    "own pods outside of the cluster": ([own("gone", "c1")], others("a1", "a1", "a1"), False),
+}
+
+
+@pytest.mark.parametrize(("placed", "counted", "can_end"), CASES.values(), ids=CASES.keys())
+def test_whether_own_pods_can_end_a_skew(
+    placed: list[RunningPods], counted: RunningPods, can_end: bool
+) -> None:
+    assert (suggest(placed, counted) is None) is can_end
+
+
+def test_the_others_are_named() -> None:
+    assert suggest([own("b1", "c1")], others("a1", "a1", "a1")) == (
+        "# its own pods cannot end this, wherever they are: zone-a has 3 pods of Deployment/api; "
+        "spread those, or write a labelSelector that does not count them"
+    )
+
+
+def test_pods_of_no_known_workload_are_left_out() -> None:
+    assert suggest([own("b1", "c1")], others("a1", "a1", "a1"), members={}) is None
+
+
+NAMES = [node.name for node in NODES]
+some_pods = st.lists(st.sampled_from(NAMES), min_size=1, max_size=5)
+
+
+@given(some_pods, some_pods, st.integers(1, 2))
+def test_no_placement_of_own_pods_ends_a_skew_of_others(
+    placed: list[str], counted: list[str], max_skew: int
+) -> None:
+    skews: set[int] = set()
+    for chosen in product(NAMES, repeat=len(placed)):
+        pods = [[*chosen, *counted].count(name) for name in NAMES]
+        skews.add(max(pods) - min(pods))
+
+    found = suggest([own(*placed)], others(*counted), max_skew=max_skew)
+
+    assert (found is None) is (min(skews) <= max_skew)
