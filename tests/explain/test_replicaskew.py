@@ -32,6 +32,13 @@ def test_pods_of_a_workload_that_are_not_counted_are_uneven() -> None:
     assert change.counts_others
 
 
+def test_pods_on_nodes_without_the_key_have_no_skew() -> None:
+    change = locate({"n3": 2}, {"n3": 4, "n1": 1}, {})
+
+    assert (change.replicas_before, change.replicas_after) == (0, 1)
+    assert DomainReplicas("", 4, 0) in change.domains
+
+
 def test_counted_pods_that_are_the_replicas() -> None:
     change = locate({"n1": 1}, {"n1": 2, "n2": 1}, {"n1": 2, "n2": 1})
 

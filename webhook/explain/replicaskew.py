@@ -96,7 +96,8 @@ def _count_values(values: Mapping[str, str], pods: Mapping[str, int]) -> Counter
 def _measure_skew(pods: Mapping[str, int], domains: Mapping[str, int]) -> int:
     """Measure the pods of the fullest value above those of the emptiest domain."""
     least = min((pods.get(value, 0) for value in domains), default=0)
-    return max(pods.values(), default=0) - least if pods else 0
+    # Nodes without the key are no domain: however many pods they have, no skew exists there.
+    return max((number for value, number in pods.items() if value), default=least) - least
 
 
 def describe_skews(skews: Iterable[SkewChange], names: KeyNames) -> str:
