@@ -56,6 +56,17 @@ def test_a_node_with_more_related_pods_goes_first() -> None:
     assert names(workload(*pods, related=related).find_surplus(1)) == ["b"]
 
 
+def test_pods_that_a_step_places_and_removes_change_what_shares_a_node() -> None:
+    pods = (pod("a", "n1"), pod("b", "n1"), pod("c", "n2"))
+    before = workload(*pods)
+
+    after = before.follow({"n2": 2}, pods[:1])
+
+    assert names(before.find_first_ranked(pods, 1)) in (["a"], ["b"])
+    assert names(after.find_first_ranked(pods[1:], 1)) == ["c"]
+    assert after.follow({}, pods).joined == {}
+
+
 def test_related_pods_that_have_ended_do_not_count() -> None:
     pods = (pod("a", "n2", created=HOUR), pod("b", "n1"))
     related = (*pods, pod("other", "n1", phase="Succeeded"))

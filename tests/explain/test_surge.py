@@ -74,6 +74,16 @@ def test_a_new_pod_is_placed_beside_the_old_ones_and_replaces_one() -> None:
     assert (done.pending, done.desired) == (0, 4)
 
 
+@pytest.mark.parametrize("closed", ["n1", "n2", "n3"])
+def test_the_old_pod_that_shares_the_node_of_a_new_one_is_removed(closed: str) -> None:
+    pods = [one for one in reversed(ABC) if one[1] != closed]
+
+    done = settle([*pods, (NEW, "", "False")], replicas=2, lost=frozenset({closed}))
+
+    (removed,) = done.surplus.pods
+    assert done.placement.placed == {removed.spec.node_name: 1}
+
+
 def test_a_new_pod_that_is_not_ready_keeps_the_old_ones() -> None:
     done = settle([*ABC, (NEW, "n1", "False")])
 

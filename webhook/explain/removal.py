@@ -18,7 +18,13 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import ALIKE, PodSuccession
-from webhook.explain.removalorder import RemovalGroup, find_readiness, is_older, order_pods
+from webhook.explain.removalorder import (
+    NOTHING_JOINED,
+    RemovalGroup,
+    find_readiness,
+    is_older,
+    order_pods,
+)
 from webhook.explain.revisionsizes import RevisionSize, list_missing
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scenario
@@ -78,6 +84,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         placed: Name of a pod -> what it takes of its node.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
         update: Its rolling update, if one runs; None otherwise.
+        joined: Node name -> further ``related`` pods, which a what-if places there.
     """
 
     name: str
@@ -91,6 +98,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     placed: Mapping[str, FilterPod] = {}
     sets: tuple[RevisionSize, ...] = ()
     update: RunningUpdate | None = None
+    joined: Mapping[str, int] = NOTHING_JOINED
 
     def is_updating(self, replicas: int) -> bool:
         """Whether pods beyond a number of replicas are those of a rolling update."""
@@ -105,6 +113,19 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         """Return the pods without those on nodes that are lost."""
         left = tuple(pod for pod in self.pods if pod.spec.node_name not in names)
         return replace(self, pods=left)
+
+    def follow(self, placed: Mapping[str, int], removed: Iterable[ObservedPod]) -> "WorkloadPods":
+        """
+        Return the pods after a step of a rolling update.
+
+        Args:
+            placed: Node name -> pods of the newest ReplicaSet that the step places there.
+            removed: The pods that it removes.
+        """
+        names = {pod.metadata.name for pod in removed}
+        left = tuple(pod for pod in self.related if pod.metadata.name not in names)
+        joined = Counter(self.joined) + Counter(placed) if left else NOTHING_JOINED
+        return replace(self, related=left, joined=joined)
 
     def find_surplus(self, replicas: int) -> Surplus:
         """Find the pods to remove, for a desired number of pods."""
@@ -193,7 +214,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
             if burst == len(rest):
                 return Surplus((*removed, *rest))
             related = (pod for pod in self.related if pod.metadata.name not in names)
-            groups = order_pods(rest, related, self.now, self.newest)
+            groups = order_pods(rest, related, self.now, self.newest, self.joined)
             removed += [pod for group in groups for pod in group.pods][:burst]
             if len(removed) == number:
                 return Surplus(tuple(removed), tuple(self._list_notes(groups, burst)))

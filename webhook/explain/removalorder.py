@@ -13,10 +13,11 @@ pkg/controller/replicaset/replica_set.go ``getPodsRankedByRelatedPodsOnSameNode`
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from math import log2
+from types import MappingProxyType
 from typing import TypeAlias
 
 import msgspec
@@ -28,6 +29,10 @@ _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}  # ``podPhaseToOrdinal``
 _ALWAYS = "Always"  # restartPolicy of a sidecar
 _READY = "Ready"
 _NO_TIME = -2  # goes before every rank of an age, the least of which is -1
+
+
+NOTHING_JOINED: Mapping[str, int] = MappingProxyType({})
+"""No pods are placed."""
 
 
 class RemovalGroup(msgspec.Struct, frozen=True):
@@ -67,6 +72,7 @@ def order_pods(
     related: Iterable[ObservedPod],
     now: float,
     newest: str = "",
+    joined: Mapping[str, int] = NOTHING_JOINED,
 ) -> list[RemovalGroup]:
     """
     Order pods as the controller removes them, the first ones first; O(n log n).
@@ -76,8 +82,10 @@ def order_pods(
         related: Pods of all ReplicaSets with the same controller.
         now: The present time, in seconds since 1970.
         newest: Name of the newest ReplicaSet, whose pods go last; empty if there is only one.
+        joined: Node name -> further pods of these ReplicaSets that are placed there.
     """
     ranks = Counter(pod.spec.node_name or "" for pod in related if pod.is_active)
+    ranks.update(joined)
 
     def key(pod: ObservedPod) -> tuple[bool, bool, tuple[int, int, int], int]:
         """Older revision, not assigned, the pod itself, pods on the node."""

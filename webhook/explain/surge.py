@@ -151,7 +151,9 @@ def _place_and_remove(
         number = surge.count_removable(update, replicas)
         if number <= 0:
             return _UpdateProgress(surge, added.end, placed, tuple(removed), tuple(notes))
+        pods = pods.follow(added.placed, ())
         surge, gone = surge.remove_old(number, pods)
+        pods = pods.follow({}, gone.pods)
         removed += gone.pods
         notes += gone.notes
         scenario = remove_pods(added.end, gone.pods, pods.placed)
