@@ -295,6 +295,9 @@ LEFT: dict[str, tuple[Subject, list[Node], int | None, int | None]] = {
         surging(least(2, nodeAffinityPolicy="Ignore")), THREE, None, None
     ),
     "one replica": (deployed(least(4), replicas=1), THREE, None, None),
+    "one replica in one zone, whose rollouts need a place for two": (
+        deployed(least(3), replicas=1), ONE_ZONE, 1, 1
+    ),
     "a Job of one pod": (
         subject(workload(least(4), kind=GroupKind("batch", "Job"), replicas=None)),
         THREE, None, None,

@@ -189,8 +189,11 @@ def suggest_min_domains(subject: Subject, index: int, left: int, context: Advice
     """
     constraints = list(subject.constraints)
     constraints[index] = replace(constraints[index], min_domains=left)
+    changed = subject.with_constraints(tuple(constraints))
+    if subject.is_alone and not subject.is_daemon:
+        changed = replace(changed, replicas=2, scaling=None)  # its pod, and that of a rollout
     orders = read_orders(
-        subject.with_constraints(tuple(constraints)),
+        changed,
         context,
         leaves_out_closed=True,
         whatever_state=True,
