@@ -56,6 +56,21 @@ def test_evictions_are_ranked_by_the_worst_state_after_them() -> None:
     assert [one for one, _ in problem.rank_evictions(start, 9, 1)] == [ranked[0][0]]
 
 
+def test_of_equal_evictions_one_of_the_workload_with_the_most_pods_there_comes_first() -> None:
+    both = spread_over(label_selector=LabelSelector({"app": "web"}))
+    placed = {"blue": ("a1", "b1", "c1"), "green": ("a1", "a2", "b1")}
+    pods = [
+        workload_pod(f"{name}-{n}", node, [both], workload=f"X/{name}", labels={"app": "web"})
+        for name, nodes in placed.items()
+        for n, node in enumerate(nodes)
+    ]
+    problem = pose(Situation(pods, [*zone_nodes("a", nodes=2), *zone_nodes("b", "c")]))
+
+    (eviction, _), *_ = problem.rank_evictions(problem.model.start, 9, 6)
+
+    assert problem.model.kinds[eviction.kind].example.workload == "X/green"
+
+
 def test_pods_that_no_goal_counts_are_tried_last() -> None:
     other = workload_pod("db", "b1", labels={"app": "db"}, workload="Deployment/db")
     problem = pose(Situation([*web_pods({"a1": 3}), other]))

@@ -10,10 +10,12 @@ clock, so that the same input gives the same plan.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from webhook.rebalance.bounds import UNREACHABLE, EvictionBound, GoalBound
 from webhook.rebalance.cells import State
+from webhook.rebalance.components import name_workload
 from webhook.rebalance.model import Eviction, RebalanceModel
 
 
@@ -81,7 +83,8 @@ class SearchProblem:
         Yield the evictions after which the bound is at most a number, the most promising first.
 
         Args:
-            most: Look only at so many, from the fullest domains.
+            most: Look only at so many, from the fullest domains. Of equal ones, those come first
+                whose workload has the most pods there, so that its own pods become even, too.
 
         Returns:
             Each eviction with the states that it may lead to, at least one.
@@ -97,8 +100,27 @@ class SearchProblem:
             if bound <= within:
                 ranked.append(((bound, total, len(outcomes)), eviction, outcomes))
         ranked.sort(key=lambda one: one[0])
-        for _, eviction, outcomes in ranked:
-            yield eviction, outcomes
+        for _, equal in groupby(ranked, lambda one: one[0]):
+            found = [(eviction, outcomes) for _, eviction, outcomes in equal]
+            if most is not None and len(found) > 1:
+                found.sort(key=lambda one: -self._count_own(state, one[0]))
+            yield from found
+
+    def _count_own(self, state: State, eviction: Eviction) -> int:
+        """Count the pods of an evicted one's workload in the domains that it leaves, by goal."""
+        model, workload = self.model, name_workload(self.model.kinds[eviction.kind].example)
+        own = [
+            kind for kind, one in enumerate(model.kinds) if name_workload(one.example) == workload
+        ]
+        left = ((one.counts, model.find_domain(one.counts, eviction)) for one in self._bounds)
+        return sum(
+            state[cell][kind]
+            for counts, domain in left
+            if domain is not None
+            for cell in range(len(state))
+            for kind in own
+            if model.find_domain(counts, Eviction(kind, cell)) == domain
+        )
 
     def _find_excess(self, state: State) -> Callable[[Eviction], tuple[int, int]]:
         """Return the function that compares the domains that evictions leave with their levels."""
