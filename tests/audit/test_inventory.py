@@ -24,7 +24,7 @@ def names(found: Inventory) -> list[str]:
 
 def count_members(found: Inventory) -> dict[str, int]:
     """Count the pods with a label ``app``, by their workload."""
-    return found.state.members.count("shop", SELECTOR)
+    return dict(found.state.count_members("shop", SELECTOR))
 
 
 def test_pods_belong_to_the_outermost_controller_that_is_known() -> None:
@@ -174,6 +174,35 @@ def test_templates_of_manifests_stand_for_their_pods() -> None:
     assert selector is not None
     del selector.match_labels["pod-template-hash"]
     assert members.count("shop", selector) == {"Deployment/web": 4}
+
+
+NEW = """\
+---
+apiVersion: %s
+kind: %s
+metadata: {name: new, namespace: shop}
+spec: {%s, template: {metadata: {labels: {app: new}}, spec: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        (NEW % ("apps/v1", "Deployment", "replicas: 2"), {"Deployment/new": 2}),
+        (NEW % ("apps/v1", "Deployment", "replicas: 0"), {}),
+        (NEW % ("batch/v1", "Job", "parallelism: 2"), {}),
+    ],
+    ids=["a Deployment", "a Deployment without replicas", "a Job, which may have ended"],
+)
+def test_beside_running_pods_manifests_count_if_they_have_none(
+    text: str, counted: dict[str, int]
+) -> None:
+    running = count_members(audited(LIVE))
+
+    assert running
+    found = audited(LIVE + text)
+    assert count_members(found) == running | counted
+    assert len(found.state.list_members("shop", SELECTOR)) == len(running) + 1
 
 
 def test_facts_of_the_snapshot_are_in_the_cluster() -> None:

@@ -21,6 +21,12 @@ kind: Deployment
 metadata: {name: db, namespace: shop}
 spec: {template: {metadata: {labels: {app: db}}, spec: {containers: []}}}
 """
+RUNNING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: dns, namespace: kube-system, labels: {app: dns}}
+spec: {nodeName: a1, containers: []}
+"""
 CONTROLLER = "apiVersion: v1\nkind: ReplicationController"
 
 
@@ -66,6 +72,18 @@ LEFT = {
         listed(entry(labelSelector="{matchLabels: {app: db}}")),
         "it selects the pods of Deployment/db",
         cluster=OTHER,
+    ),
+    "TSC101: the same beside pods that run": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {app: db}}")),
+        "it selects the pods of Deployment/db",
+        cluster=f"{OTHER}---\n{RUNNING}",
+    ),
+    "TSC101: it selects the pods of one that has no replicas now": LeftCase(
+        "TSC101",
+        listed(entry(labelSelector="{matchLabels: {app: db}}")),
+        "it selects the pods of Deployment/db",
+        cluster=OTHER.replace("spec: {", "spec: {replicas: 0, "),
     ),
     "TSC101: other labels": LeftCase(
         "TSC101",

@@ -31,11 +31,12 @@ from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.counting import common_labels
+from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.gangs import group_name
-from webhook.policy.kinds import DEFAULT_NAMESPACE
+from webhook.policy.kinds import DEFAULT_NAMESPACE, JOB_SET
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
 
@@ -274,6 +275,10 @@ def _fill_cluster(cluster: Cluster, snapshot: Snapshot) -> None:
             store.put(wire.CustomControllerObject(metadata, owner.selector))
 
 
+_ENDING = JOBS | {JOB_SET}
+"""Kinds whose pods end: an object without pods may be through with them."""
+
+
 def _count_pods(
     workloads: Iterable[SnapshotWorkload],
     running: OwnedPods,
@@ -283,22 +288,32 @@ def _count_pods(
     """
     Count pods by node and by owner.
 
-    Manifests without scheduled pods describe pods that do not exist yet: then each template counts
-    as its number of replicas.
+    Manifests describe pods that do not exist yet: a workload without pods counts as its number of
+    replicas. Beside scheduled pods, one of an ``_ENDING`` kind counts as 0 pods.
+
+    Args:
+        is_live: Whether the pods are those of a part of a cluster, and no manifest is among them.
     """
-    census, members = Census(), Census()
+    census, members, has_scheduled = Census(), Census(), False
     for key, groups in running.items():
         for group in groups:
             scheduled = {node: number for node, number in group.nodes.items() if node}
             if scheduled:
-                is_live = True
+                has_scheduled = True
                 census.add_alike(key.namespace, group.pod.labels, scheduled)
                 member = f"{key.kind.kind}/{key.name}"
                 members.add(key.namespace, group.pod.labels, member, sum(scheduled.values()))
-    if not is_live:
-        for workload in workloads:
-            subject = workload.subject
-            if subject.replicas != 0 and not (subject.suspended or subject.controlled):
-                labels, replicas = common_labels(subject), subject.replicas or 1
-                members.add(subject.namespace, labels, str(subject), replicas)
+    for workload in workloads if not is_live else ():
+        subject = workload.subject
+        if not subject.controlled and not (has_scheduled and key_of(subject) in running):
+            may_have_ended = has_scheduled and subject.kind in _ENDING
+            replicas = 0 if may_have_ended else _count_replicas(subject)
+            members.add(subject.namespace, common_labels(subject), str(subject), replicas)
     return census, members
+
+
+def _count_replicas(subject: Subject) -> int:
+    """Count the pods that a controller, or the object itself, is to create."""
+    if subject.suspended:
+        return 0
+    return 1 if subject.replicas is None else subject.replicas

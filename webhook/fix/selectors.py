@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
-from webhook.policy.advice.counting import common_labels, may_add, other_workloads
+from webhook.policy.advice.counting import common_labels, may_add
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
@@ -87,8 +87,9 @@ def correct_selector(context: FindingContext) -> Solution:
     others = {key: value for key, value in pairs.items() if key not in naming}
     if not required <= pairs.keys() or not has_pairs(common_labels(context.subject), others):
         return FixObstacle(_compare_keys(context.subject, pairs, required))
-    if survey and (counted := other_workloads(context.subject, selector, survey)):
-        return FixObstacle(f"it selects the pods of {min(counted)}, which may be intended")
+    selected = survey.list_members(context.subject.namespace, selector) if survey else []
+    if others_selected := [name for name in selected if name != str(context.subject)]:
+        return FixObstacle(f"it selects the pods of {others_selected[0]}, which may be intended")
     return (_put_pairs(context, {**pairs, **naming}),)
 
 

@@ -73,7 +73,8 @@ class ClusterState:
         topology: Every node.
         census: Every pod that counts, by its node.
         members: The same pods, or those that manifests would create, by their workload instead of
-            their node; a workload is named like ``str(Subject)``, as ``Deployment/web``.
+            their node; a workload is named like ``str(Subject)``, as ``Deployment/web``, and has 0
+            pods if it is known and runs none.
         storage_classes: Every StorageClass that is known, by name.
         members_of: The cached counts of ``count_members``, by namespace and selector in JSON.
     """
@@ -113,6 +114,10 @@ class ClusterState:
             Workload -> pods, at least 1, sorted by workload.
         """
         return self.members_of(namespace, msgspec.json.encode(selector))
+
+    def list_members(self, namespace: str, selector: LabelSelector | None) -> list[str]:
+        """List the workloads whose pods a selector selects, also if they have none; sorted."""
+        return sorted(self.members.count(namespace, selector))
 
     def schedulable(self, demands: Demands) -> Topology:
         """Return the nodes that are not cordoned; all nodes for a pod that tolerates cordons."""
@@ -240,7 +245,8 @@ def _cache_members(members: Census) -> Callable[[str, bytes], Mapping[str, int]]
     @lru_cache(CACHED_SELECTORS)
     def count(namespace: str, selector: bytes) -> Mapping[str, int]:
         decoded = msgspec.json.decode(selector, type=LabelSelector | None)
-        return dict(sorted(members.count(namespace, decoded).items()))
+        counted = members.count(namespace, decoded)
+        return {workload: pods for workload, pods in sorted(counted.items()) if pods}
 
     return count
 

@@ -190,7 +190,7 @@ class Census:
 
     def add(self, namespace: str, labels: Mapping[str, str], node: str, pods: int = 1) -> None:
         """
-        Add at least one pod on one node; O(labels).
+        Add pods on one node; O(labels). With 0 pods, the labels are known there.
 
         The labels are kept by reference, so they must not change.
         """
