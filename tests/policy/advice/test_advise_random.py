@@ -159,7 +159,7 @@ def test_advice_can_be_formatted_for_any_object(
         assert not advice.denied
 
 
-WRITTEN_BESIDE = {"nodeTaintsPolicy", "whenUnsatisfiable", "minDomains"}
+WRITTEN_BESIDE = {"nodeTaintsPolicy", "whenUnsatisfiable", "minDomains", "matchLabelKeys"}
 """Members that advice on another member of a constraint suggests."""
 
 
@@ -174,7 +174,9 @@ def obeying(judged: Subject, violations: Sequence[RuleViolation]) -> Subject:
                 constraints += value
             else:
                 assert key in {entry[2] or "maxSkew", *WRITTEN_BESIDE}
-                constraints[int(entry[1])][key] = value
+                constraints[int(entry[1])][key] = (
+                    [] if key == "matchLabelKeys" and value is None else value
+                )
     spec = replace(
         judged.pod.spec or SubjectSpec(),
         topology_spread_constraints=msgspec.convert(constraints, tuple[Constraint, ...]),
@@ -215,6 +217,9 @@ def test_an_object_fixed_as_suggested_has_no_finding_of_the_rule(
 
 
 KEYS = [ZONE, HOSTNAME, "rack", "zone"]
+NOT_ITS_OWN: Json = {
+    "labelSelector": {"matchLabels": {"run": "web"}}, "matchLabelKeys": ["app"]
+}  # fmt: skip
 CLAIMS = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
 GANG = {"schedulingGroup": {"podGroupName": "web"}}
 
@@ -229,6 +234,7 @@ def pairs_of_constraints(draw: st.DrawFn) -> list[Json]:
             one["maxSkew"] = draw(st.sampled_from([1, 1, 2, 9]))
             if action == DO_NOT_SCHEDULE and draw(st.booleans()):
                 one["minDomains"] = draw(st.integers(1, 4))
+            one |= draw(st.sampled_from([{}, {}, {}, NOT_ITS_OWN]))
             made.append(one)
     return draw(st.permutations(made))
 

@@ -157,6 +157,23 @@ def test_a_selector_in_yaml() -> None:
     assert suggested == "labelSelector: {matchLabels: {app: web}}"
 
 
+MOVED: dict[str, tuple[list[str], str]] = {
+    "the only key": (["app"], "\nmatchLabelKeys: null"),
+    "one of two keys": (["app", HASH], f"\nmatchLabelKeys: [{HASH}]"),
+    "another key": ([HASH], ""),
+}
+
+
+@pytest.mark.parametrize(("keys", "written"), MOVED.values(), ids=MOVED.keys())
+def test_no_key_is_suggested_in_both_fields(keys: list[str], written: str) -> None:
+    constraint = spread(labelSelector={"matchLabels": {"run": "web"}}, matchLabelKeys=keys)
+    judged = deployed(constraint)
+
+    suggested = suggest_selector(judged, judged.constraints[0], None)
+
+    assert suggested == f"labelSelector: {{matchLabels: {{app: web}}}}{written}"
+
+
 NAMED: dict[str, tuple[GroupKind, dict[str, str]]] = {
     "a Job": (JOB, {"batch.kubernetes.io/job-name": "web"}),
     "a CronJob, whose Jobs have other names": (CRON_JOB, {}),

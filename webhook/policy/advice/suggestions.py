@@ -34,9 +34,23 @@ ADD_LABELS = "# its pods share no labels: add some, and select its pods by them"
 
 
 def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterState | None) -> str:
-    """Format a selector of the subject's own pods for a constraint as YAML, or a comment."""
+    """
+    Format a selector of the subject's own pods for a constraint as YAML, or a comment.
+
+    If the selector needs keys of matchLabelKeys, these are written anew without them:
+    kube-apiserver refuses pods with a key in both.
+    """
     own = constraint_selector(subject, constraint, cluster)
-    return ADD_LABELS if own == SELECT_ALL else member("labelSelector", render.selector(own))
+    if own == SELECT_ALL:
+        return ADD_LABELS
+    written = member("labelSelector", render.selector(own))
+    keys = constraint.match_label_keys
+    kept = [key for key in keys if key not in own.match_labels]
+    if len(kept) == len(keys) or not own.match_labels.keys().isdisjoint(
+        selected_keys(constraint.label_selector)
+    ):
+        return written
+    return f"{written}\n{member('matchLabelKeys', kept or None)}"
 
 
 def constraint_selector(
