@@ -56,12 +56,17 @@ def both(*constraints: Constraint, **taken: Any) -> Revisions:
 
 
 def observe(
-    placed: Mapping[str, int], *, name: str = "web-1", revision: str = "1", first: int = 0
+    placed: Mapping[str, int],
+    *,
+    name: str = "web-1",
+    revision: str = "1",
+    first: int = 0,
+    ready: str = "True",
 ) -> list[ObservedPod]:
     """Make the pods of a ReplicaSet, with the number of them on each node."""
     numbers = count(first)
     pods = [
-        make_pod(f"{name}-{next(numbers)}", node, owner=name)
+        make_pod(f"{name}-{next(numbers)}", node, owner=name, ready=ready)
         for node, number in placed.items()
         for _ in range(number)
     ]

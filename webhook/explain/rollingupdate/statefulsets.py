@@ -116,22 +116,43 @@ class StatefulSetController:
     def _list_deleted(
         self, pods: Sequence[ReplicaKind | None], state: RolloutState
     ) -> Iterator[ReplicaKind]:
-        """Yield the pods to delete now, the highest ordinals first."""
+        """Yield the pods to delete now."""
         if self._plan.on_delete:
             return
         left = [kind for kind in pods[self._plan.partition :] if kind is not None][::-1]
-        if not self._plan.unavailable:
-            # The pod before the last replaced one must be available.
-            for kind in left:
-                if not kind.is_new:
-                    yield kind
-                    return
-                if not self._is_available(kind, state):
-                    return
+        if self._plan.unavailable:
+            yield from self._list_within_limit(pods, left, state)
             return
+        # The pod before the last replaced one must be available.
+        for kind in left:
+            if not kind.is_new:
+                yield kind
+                return
+            if not self._is_available(kind, state):
+                return
+
+    def _list_within_limit(
+        self,
+        pods: Sequence[ReplicaKind | None],
+        left: Sequence[ReplicaKind],
+        state: RolloutState,
+    ) -> Iterator[ReplicaKind]:
+        """
+        Yield the old pods to delete with ``maxUnavailable``.
+
+        Those that are not available go first, without a limit. There are none with OrderedReady.
+
+        Args:
+            left: The pods from the partition on, the highest ordinals first.
+
+        Source: stateful_set_control.go ``updateStatefulSetAfterInvariantEstablished`` of
+        Kubernetes 1.37.
+        """
         down = sum(kind is None or not self._is_available(kind, state) for kind in pods)
         outdated = [kind for kind in left if not kind.is_new]
-        yield from outdated[: max(0, self._plan.unavailable - down)]
+        yield from (kind for kind in outdated if not self._is_available(kind, state))
+        available = [kind for kind in outdated if self._is_available(kind, state)]
+        yield from available[: max(0, self._plan.unavailable - down)]
 
     def list_removable(self, state: RolloutState) -> list[tuple[str, int]]:
         """No choice is open: ordinals decide."""
