@@ -120,6 +120,7 @@ def test_pods_that_are_not_ready(
 
     assert [step.action for step in forecast.steps] == actions
     assert (forecast.can_finish, forecast.can_stop) == (finishes, not finishes)
+    assert forecast.reason == ("" if finishes else "it waits for a pod that is not ready")
 
 
 def test_in_parallel_a_pod_without_a_node_is_replaced() -> None:

@@ -197,7 +197,7 @@ def _explain_stop(placer: Placer, end: RolloutState) -> str:
     """Explain why nothing happens any more."""
     kind = _find_waiting(placer, end)
     if kind is None:
-        return "a pod that is not ready keeps the controller from replacing others"
+        return "it waits for a pod that is not ready"
     failure = summarize(placer.describe(kind, end), placer.place(kind, end), "")
     return f"{'a new pod' if placer.kinds[kind].is_new else 'an old pod'} {failure}"
 
