@@ -7,6 +7,7 @@ import pytest
 
 from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.endingpods import EndingPods
 from webhook.explain.terms import NO_TERMS, PlacementTerms, find_terms
 from webhook.policy.placement.nodes import SchedulingPod
 
@@ -137,3 +138,14 @@ def test_a_written_node_takes_the_pod_whatever_its_constraints_and_taints() -> N
 
 def test_what_an_autoscaler_does_is_a_note() -> None:
     assert PlacementTerms(scaling="it scales").notes == ("it scales",)
+
+
+def test_pods_that_are_being_deleted_precede_all_that_a_new_pod_waits_for() -> None:
+    terms = PlacementTerms(gates=("quota",), ending=EndingPods(("db-1",)))
+
+    assert terms.describe(CAN, ()) == (
+        "is not created before the end of db-1, which is being deleted; then it waits for its "
+        f"scheduling gates (quota); without them, it {CAN}"
+    )
+    assert terms.notes[1:] == tuple(terms.ending.notes)
+    assert terms.of_new_pods == PlacementTerms(gates=("quota",))

@@ -290,6 +290,7 @@ def _explain_daemon_set(
         explained = explain_daemons(target.situation, target.subject, pods, target.caveats)
         return ExplainResult(explained)
     rollout, end, after = roll_out_daemons(target.situation, edits, pods)
+    rollout = msgspec.structs.replace(rollout, notes=target.terms.notes)
     explained = explain_daemons(end, f"after that, {target.subject}", after, target.caveats)
     return ExplainResult(explained, rollout)
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from webhook.explain.endingpods import NONE_ENDING, EndingPods
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER
@@ -38,6 +39,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         closed: Why the Job that would create it creates no pod any more.
         suspended: Whether that Job is suspended.
         scaling: What an autoscaler does to the number of replicas; a sentence.
+        ending: Pods that are being deleted, and have ended before it is placed.
     """
 
     node: str = ""
@@ -48,6 +50,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
     closed: str = ""
     suspended: bool = False
     scaling: str = ""
+    ending: EndingPods = NONE_ENDING
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -81,11 +84,11 @@ class PlacementTerms(msgspec.Struct, frozen=True):
                 f"{sentence}"
             )
         if self.revision:
-            return (
+            sentence = (
                 f"has the pod template of revision {self.revision}, which is not known; with the "
                 f"present template, it {sentence}"
             )
-        return sentence
+        return self.ending.describe(sentence)
 
     @property
     def are_filtered(self) -> bool:
@@ -94,8 +97,8 @@ class PlacementTerms(msgspec.Struct, frozen=True):
 
     @property
     def of_new_pods(self) -> "PlacementTerms":
-        """The terms of new pods like this one, which have not ended."""
-        return replace(self, phase="") if self.phase else self
+        """The terms of new pods like this one, which have not ended and await no other's end."""
+        return replace(self, phase="", ending=NONE_ENDING)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -115,7 +118,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
             found.append(self.scaling)
         if self.suspended:
             found.append("the workload is suspended: it has no pods until it is resumed")
-        return tuple(found)
+        return (*found, *self.ending.notes)
 
     def restrict(self, scenario: Scenario) -> Scenario:
         """

@@ -88,6 +88,9 @@ spec: {nodeName: n1}
 ---
 """
 PODS = POD % "web-1" + POD % "web-2"
+ENDING = (POD % "web-3").replace(
+    "  name: web-3", "  deletionTimestamp: '2026-11-27T10:00:00Z'\n  name: web-3"
+)
 
 NOW = 1_800_000_000.0
 TEMPLATES = {**BUILT_IN_TEMPLATES, **SHIPPED_TEMPLATES}

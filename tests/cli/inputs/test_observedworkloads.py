@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of_text
-from tests.cli.inputs.targetcases import JOB_SET, NODES, NOW, PODS, REVISION, TEMPLATES, WEB
+from tests.cli.inputs.targetcases import JOB_SET, NODES, NOW, POD, PODS, REVISION, TEMPLATES, WEB
 from webhook.cli.inputs.observedworkloads import (
     ObservedWorkload,
     observe_bare_pod,
@@ -11,7 +11,7 @@ from webhook.cli.inputs.observedworkloads import (
 )
 from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.subjects import ExplainSubject, find
-from webhook.policy.kinds import POD
+from webhook.policy import kinds
 
 TEXT = NODES + WEB + REVISION % ("h1", 1, "web") + PODS
 DB = """\
@@ -126,9 +126,19 @@ def test_autoscalers_matter_only_to_what_ifs(simulates: bool, replicas: int) -> 
 
 
 def test_a_bare_pod_is_its_own_next_one() -> None:
-    subject = ExplainSubject(POD, (), "shop", {"metadata": {"name": "one"}}, exists=False)
+    subject = ExplainSubject(kinds.POD, (), "shop", {"metadata": {"name": "one"}}, exists=False)
 
     found = observe_bare_pod(subject)
 
     assert (found.selected, found.ordinal, found.part) == ([], 0, "")
     assert found.revision.subject is subject
+
+
+def test_a_stateful_set_awaits_the_end_of_the_pod_of_the_same_name() -> None:
+    name = "  name: web-1"
+    ending = (POD % "web-1").replace(name, f"  deletionTimestamp: '2026-11-27T10:00:00Z'\n{name}")
+    owned = ending.replace("kind: ReplicaSet, name: web-h1", "kind: StatefulSet, name: web")
+    web = WEB.replace("kind: Deployment", "kind: StatefulSet")
+    first = owned.replace("web-1", "web-0").replace("  deletionTimestamp", "  creationTimestamp")
+
+    assert observe("sts/web", web + first + owned).awaited == {"web-1"}

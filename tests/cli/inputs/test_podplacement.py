@@ -77,3 +77,23 @@ def test_a_node_that_lacks_its_pod_of_a_daemon_set_is_described() -> None:
 
 def test_without_nodes_nothing_is_known() -> None:
     assert place(workload("Deployment"), RACK, nodes=()) is None
+
+
+def test_a_pod_of_a_stateful_set_is_placed_after_its_namesake() -> None:
+    port = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "controller": True}
+    old = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-0",
+            "namespace": "shop",
+            "labels": {"app": "web"},
+            "ownerReferences": [owner],
+            "deletionTimestamp": "2026-11-27T10:00:00Z",
+        },
+        "spec": {**port, "nodeName": "n1"},
+    }
+
+    assert place(workload("StatefulSet"), nodes=(node("n1", "a"), old), **port) == ""
+    assert place(workload("Deployment"), nodes=(node("n1", "a"), old), **port) != ""

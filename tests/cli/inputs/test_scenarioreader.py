@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from tests.cli.inputs.manifestclusters import cluster_of_text, documents
 from tests.cli.inputs.targetcases import (
+    ENDING,
     NODES,
     NOW,
     PLAIN,
@@ -20,10 +21,12 @@ from tests.cli.inputs.targetcases import (
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.revisions import find_revision
-from webhook.cli.inputs.scenarioreader import create_unadmitted
+from webhook.cli.inputs.scenarioreader import ScenarioReader, create_unadmitted
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import TargetBuilder
+from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.config.spreadpolicies import add_policies, check_spread_policy
+from webhook.explain.endingpods import EndingPods
 from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
@@ -178,3 +181,14 @@ def test_spread_policies_alone_have_a_server_too() -> None:
     target = build("deploy/web", WEB, PLAIN._replace(configuration=configuration))
 
     assert skews(target) == [6]
+
+
+def test_pods_that_are_being_deleted_have_ended_before_a_new_pod() -> None:
+    reader = ScenarioReader(PLAIN, cluster_of_text(NODES + PODS + ENDING), replaces=False)
+    scope = reader.read_scope(ApiPod(UniqueMeta(namespace="shop")), "shop")
+
+    same, none = reader.end_pods(scope)
+    cluster, names = reader.end_pods(scope, ["web-3"])
+
+    assert (same, none) == (scope.present, EndingPods())
+    assert (cluster.usage("n1").pods, names) == (2, EndingPods(("web-3",)))

@@ -25,6 +25,7 @@ from webhook.cli.inputs.schedulingscope import (
     OTHER_PODS,
     SchedulingReader,
     SchedulingScope,
+    leave_out,
 )
 from webhook.cli.inputs.storagescope import ABSENT_CLAIMS, UNKNOWN_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
@@ -298,3 +299,16 @@ def test_what_is_not_known_of_pods_with_other_claims_is_listed_once() -> None:
 
     assert scope.unread == (NODE_RESOURCES, no_volume)
     assert reader.list_unread(scope, others) == (NODE_RESOURCES, no_volume, UNKNOWN_CLAIMS)
+
+
+def test_pods_that_are_being_deleted_are_listed_and_left_out() -> None:
+    ending = PODS.replace("name: db-1,", "name: db-1, deletionTimestamp: '2026-11-27T10:00:00Z',")
+    cluster, _ = manifest_cluster(NODE + ending)
+    reader = SchedulingReader(cluster, V1_36)
+    present = reader.read(api_pod(), "shop", TOPOLOGY).present
+
+    found = reader.list_terminating("shop")
+
+    assert [pod.name for pod in found] == ["db-1"]
+    assert leave_out(present, found).usage("n1").pods == present.usage("n1").pods - 1
+    assert leave_out(present, []) is present

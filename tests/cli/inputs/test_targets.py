@@ -1,6 +1,6 @@
 import pytest
 
-from tests.cli.inputs.targetcases import POD, PODS, WEB, build
+from tests.cli.inputs.targetcases import ENDING, POD, PODS, WEB, build
 from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 from webhook.explain.caveats import ALWAYS_IGNORED, NEW_VOLUMES
@@ -58,3 +58,12 @@ def test_volumes_of_other_kinds_with_claim_templates_are_new() -> None:
     claims = clone_set.replace("{replicas: 4,", "{volumeClaimTemplates: [{metadata: {name: d}}],")
 
     assert build("cloneset/web", claims).caveats == (*ALWAYS_IGNORED, NEW_VOLUMES, NODE_RESOURCES)
+
+
+@pytest.mark.parametrize(("simulates", "present"), [(False, 3), (True, 2)])
+def test_a_what_if_of_a_pod_supposes_the_end_of_others(simulates: bool, present: int) -> None:
+    target = build("web-1", PODS + ENDING, simulates=simulates)
+
+    assert target.present.cluster.usage("n1").pods == present
+    assert target.situation.cluster.usage("n1").pods == 2
+    assert target.terms.ending.simulated == (("web-3",) if simulates else ())

@@ -5,6 +5,7 @@ import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of_text
 from tests.cli.inputs.targetcases import (
+    ENDING,
     JOB_SET,
     NODES,
     NOW,
@@ -244,3 +245,23 @@ def test_new_pods_of_a_job_set_have_the_labels_of_their_jobs() -> None:
     upcoming = target.pods.succession.follow(target.situation)
     named = [(at, one.pod.labels["job-name"]) for at, one in islice(upcoming, 3)]
     assert named == [(1, "js-w-0"), (2, "js-w-1"), (3, "js-w-1")]
+
+
+@pytest.mark.parametrize(("simulates", "present"), [(False, 3), (True, 2)])
+def test_a_what_if_supposes_the_end_of_pods_that_are_being_deleted(
+    simulates: bool, present: int
+) -> None:
+    target = build("deploy/web", WEB + PODS + ENDING, simulates=simulates)
+
+    assert target.situation.cluster.usage("n1").pods == present
+    assert target.terms.ending.simulated == (("web-3",) if simulates else ())
+
+
+def test_a_daemon_set_awaits_the_end_of_its_pods() -> None:
+    daemons = WEB.replace("kind: Deployment", "kind: DaemonSet")
+    ending = ENDING.replace("kind: ReplicaSet, name: web-h1", "kind: DaemonSet, name: web")
+
+    target = build("ds/web", daemons + ending)
+
+    assert target.situation.cluster.usage("n1").pods == 0
+    assert target.terms.ending.awaited == ("web-3",)

@@ -181,3 +181,13 @@ def test_pods_with_the_same_labels_are_selected_together() -> None:
     assert len(list(census.select("shop", LabelSelector()))) == 2
     assert list(census.select("shop", None)) == []
     assert list(census.select("unknown", SELECTS_WEB)) == []
+
+
+@pytest.mark.parametrize(("phase", "is_ending"), [("Running", True), ("Failed", False)])
+def test_a_pod_ends_from_its_deletion_until_it_has_finished(phase: str, is_ending: bool) -> None:
+    status, deleted = {"phase": phase}, {"deletionTimestamp": "2026-11-27T10:00:00Z"}
+    pods = ({"metadata": metadata, "status": status} for metadata in ({}, deleted))
+
+    found = [msgspec.convert(pod, ObservedPod).is_ending for pod in pods]
+
+    assert found == [False, is_ending]

@@ -19,7 +19,7 @@ from webhook.policy.completionindexes import NO_INDEX, is_indexed, list_settled,
 from webhook.policy.jobdemand import JobDemand, JobPods, read_job_demand, replaces_late
 from webhook.policy.kinds import JOB, JOB_SET
 from webhook.policy.paths import find_value
-from webhook.policy.placement.census import FINISHED, ObservedPod
+from webhook.policy.placement.census import ObservedPod
 from webhook.policy.templatematch import is_abridged
 
 
@@ -55,7 +55,7 @@ def find_settled(
         return None
     job = _find_job(subject, cluster)
     waits = replaces_late(job)
-    ended = (pod for pod in pods if _has_succeeded(pod) or (waits and _terminates(pod)))
+    ended = (pod for pod in pods if _has_succeeded(pod) or (waits and pod.is_ending))
     return list_settled(job) | list_indexes(ended)
 
 
@@ -75,16 +75,10 @@ def _has_succeeded(pod: ObservedPod) -> bool:
     return pod.status is not None and pod.status.phase == "Succeeded"
 
 
-def _terminates(pod: ObservedPod) -> bool:
-    """Whether a pod is being deleted, and has not ended."""
-    phase = pod.status.phase if pod.status else None
-    return phase not in FINISHED and not pod.is_active
-
-
 def _count_pods(pods: Iterable[ObservedPod]) -> JobPods:
     active = succeeded = terminating = 0
     for pod in pods:
         active += pod.is_active
         succeeded += _has_succeeded(pod)
-        terminating += _terminates(pod)
+        terminating += pod.is_ending
     return JobPods(active, succeeded, terminating)

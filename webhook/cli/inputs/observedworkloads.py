@@ -7,6 +7,7 @@ from typing import NamedTuple
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.endingpods import list_awaited
 from webhook.cli.inputs.groupedpods import list_members, read_grouping
 from webhook.cli.inputs.jobs import find_settled, list_indexes
 from webhook.cli.inputs.placementtargets import TargetOptions
@@ -37,6 +38,7 @@ class ObservedWorkload(NamedTuple):
             with groups.
         revision: Of the next pod.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
+        awaited: Names of its pods whose end its controller awaits before it creates new ones.
     """
 
     subject: subjects.ExplainSubject
@@ -52,6 +54,7 @@ class ObservedWorkload(NamedTuple):
     volumes: SetVolumes
     scaled: ScaledReplicas
     sets: tuple[SizedSet, ...] = ()
+    awaited: frozenset[str] = frozenset()
 
     @property
     def running(self) -> Mapping[str, int]:
@@ -99,6 +102,7 @@ def observe_workload(
         read_set_volumes(subject, scaled.number, options.scale, used),
         scaled,
         sets,
+        list_awaited(subject, selected, ordinal, options),
     )
 
 

@@ -54,7 +54,8 @@ class PodPlacer:
         names = frozenset(other.metadata.name or "" for other in workload.selected)
         claims = workload.volumes.at(workload.ordinal)
         scope = self._reader.read_scope(pod, subject.namespace, claims, names)
-        situation = self._reader.read(pod, facts, scope)
+        cluster, _ = self._reader.end_pods(scope, workload.awaited)
+        situation = self._reader.read(pod, facts, scope._replace(cluster=cluster))
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
             return _find_daemon_failure(workload, situation)
         terms = self._reader.find_terms(workload.revision.subject, pod)

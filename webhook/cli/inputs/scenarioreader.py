@@ -11,14 +11,16 @@ from msgspec.structs import replace
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.admitted import ServerAdmission
 from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.endingpods import find_ending
 from webhook.cli.inputs.nextpods import build_next_pod, foresee_selector
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.revisions import NextRevision
-from webhook.cli.inputs.schedulingscope import SchedulingReader, SchedulingScope
+from webhook.cli.inputs.schedulingscope import SchedulingReader, SchedulingScope, leave_out
 from webhook.cli.inputs.spreadconstraints import ConstraintResolver
 from webhook.cli.inputs.storagescope import NO_CLAIMS, PodClaims
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.caveats import find_unknown_nodes
+from webhook.explain.endingpods import EndingPods
 from webhook.explain.keynames import find_key_names
 from webhook.explain.newpods import NewPod
 from webhook.explain.scenario import Scenario, list_used_keys
@@ -28,6 +30,7 @@ from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.facts import Facts
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.placement.filters.cluster import SchedulingCluster
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.placement.topology import Topology
 
@@ -81,6 +84,19 @@ class ScenarioReader:
         """Read what the filters look at; the arguments are those of ``SchedulingReader.read``."""
         topology = Topology(self._cluster.facts(namespace).node_store)
         return self.scheduling.read(pod, namespace, topology, claims, replicas)
+
+    def end_pods(
+        self, scope: SchedulingScope, awaited: Collection[str] = (), *, simulates: bool = False
+    ) -> tuple[SchedulingCluster, EndingPods]:
+        """
+        Return a cluster with all pods but those that have ended before a new pod is placed.
+
+        The arguments are those of ``find_ending``; the pods that are left out are returned, too.
+        """
+        namespace, nodes = scope.pod.namespace, scope.present.nodes
+        known = self.scheduling.list_terminating(namespace)
+        found = find_ending(known, nodes, namespace, awaited, simulates=simulates)
+        return leave_out(scope.present, found.pods), found.names
 
     def read(self, pod: ApiPod, facts: Facts, scope: SchedulingScope) -> Scenario:
         """Read the scenario of a pod in its scope."""

@@ -153,7 +153,8 @@ class SchedulingReader:
             f"{NAMESPACE_LABELS}: {join_names(labels.unknown, most=5)}": bool(labels.unknown),
         }
         unread = (*(note for note, holds in notes.items() if holds), *found.unread)
-        cluster = _leave_out(present, running.by_name.get((incoming.namespace, incoming.name)))
+        itself = running.by_name.get((incoming.namespace, incoming.name))
+        cluster = leave_out(present, [itself] if itself else [])
         class_labels = self._admission.list_class_labels(pod)
         return SchedulingScope(incoming, cluster, present, unread, class_labels)
 
@@ -198,6 +199,11 @@ class SchedulingReader:
         """List what is not known of the pod of a scope, and of pods like it with these claims."""
         found = (self._storage.read(scope.pod, one).unread for one in claims)
         return tuple(dict.fromkeys((*scope.unread, *chain.from_iterable(found))))
+
+    def list_terminating(self, namespace: str) -> list[FilterPod]:
+        """List the pods that are being deleted and have not ended, of all namespaces if known."""
+        known = self._read_running(namespace).by_name.values()
+        return [pod for pod in known if pod.is_terminating]
 
     def list_placed(self, namespace: str) -> Mapping[str, FilterPod]:
         """List the pods of a namespace that have a node, by their names."""
@@ -259,10 +265,11 @@ def _selects_namespaces(pod: FilterPod, placed: PlacedPods) -> bool:
     return any(selector not in (None, LabelSelector()) for selector in selectors)
 
 
-def _leave_out(cluster: SchedulingCluster, pod: FilterPod | None) -> SchedulingCluster:
-    """Return a cluster without a pod that has a node; the cluster itself if there is none."""
-    if pod is None:
+def leave_out(cluster: SchedulingCluster, pods: Sequence[FilterPod]) -> SchedulingCluster:
+    """Return a cluster without pods that have a node; the cluster itself if there are none."""
+    if not pods:
         return cluster
     placed = cluster.placed.copy()
-    placed.remove(pod, pod.node_name)
+    for pod in pods:
+        placed.remove(pod, pod.node_name)
     return replace_fields(cluster, placed=placed)

@@ -41,6 +41,7 @@ class TargetBuilder:
         """
         self._cluster, self._policy = cluster, requested.policy
         self._reader = ScenarioReader(requested, cluster, replaces=replaces)
+        self._simulates = options.simulates
         self._workloads = WorkloadTargetBuilder(self._reader, cluster, options)
 
     def build(self, subject: subjects.ExplainSubject) -> PlacementTarget:
@@ -79,6 +80,7 @@ class TargetBuilder:
         situation = self._reader.read(pod, self._cluster.facts(namespace), scope)
         node = pod.spec.node_name if pod.spec else ""
         terms = self._reader.find_terms(subject, pod, is_running=bool(node))
+        present, ending = self._reader.end_pods(scope, simulates=self._simulates)
         return PlacementTarget(
             subject=str(subject),
             kind=subject.kind,
@@ -86,7 +88,7 @@ class TargetBuilder:
             runs_on="" if terms.phase else node,
             replicas=len(alike) + 1,
             running=Counter(other.spec.node_name or "" for other in running),
-            present=replace(situation, cluster=scope.present),
+            present=replace(situation, cluster=present),
             caveats=(*scope.unread, *self._reader.find_strays(situation, namespace, running)),
-            terms=terms,
+            terms=replace(terms, ending=ending),
         )

@@ -20,6 +20,7 @@ from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.schedulingscope import SchedulingScope
 from webhook.cli.inputs.setrevisions import list_new_pods
 from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.explain.endingpods import EndingPods
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import WorkloadPods
 from webhook.explain.revisionsizes import RevisionSize
@@ -37,12 +38,14 @@ class _NextPod(NamedTuple):
     Attributes:
         situation: Before its terms restrict it.
         strays: What is not known since pods are on nodes that nothing shows.
+        ending: Pods that are being deleted, and are not in the situation.
     """
 
     pod: ApiPod
     scope: SchedulingScope
     situation: Scenario
     strays: tuple[str, ...]
+    ending: EndingPods
 
 
 class WorkloadTargetBuilder:
@@ -79,9 +82,12 @@ class WorkloadTargetBuilder:
         names = frozenset(other.metadata.name or "" for other in workload.selected)
         claims = workload.volumes.at(ordinal)
         scope = self._reader.read_scope(pod, namespace, claims, names)
+        simulates = self._options.simulates
+        cluster, ending = self._reader.end_pods(scope, workload.awaited, simulates=simulates)
+        scope = scope._replace(cluster=cluster)
         situation = self._reader.read(pod, facts, scope)
         strays = self._reader.find_strays(situation, namespace, workload.own)
-        return _NextPod(pod, scope, situation, strays)
+        return _NextPod(pod, scope, situation, strays, ending)
 
     def _build_replica_target(
         self, workload: ObservedWorkload, next_pod: _NextPod
@@ -117,6 +123,7 @@ class WorkloadTargetBuilder:
     ) -> PlacementTerms:
         revision, scaling = workload.revision, workload.scaled.note
         terms = self._reader.find_terms(revision.subject, next_pod.pod)
+        terms = replace(terms, ending=next_pod.ending)
         if demand is not None:
             terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         if revision.unknown:
@@ -180,4 +187,5 @@ def _build_daemon_target(workload: ObservedWorkload, next_pod: _NextPod) -> Plac
         present=pinned,
         daemon=gather_daemon_pods(subject, workload.selected),
         caveats=(*next_pod.scope.unread, *next_pod.strays),
+        terms=PlacementTerms(ending=next_pod.ending),
     )

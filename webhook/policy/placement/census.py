@@ -101,6 +101,12 @@ class ObservedPod(msgspec.Struct, frozen=True, rename="camel"):
         return self.metadata.deletion_timestamp is None and phase not in FINISHED
 
     @property
+    def is_ending(self) -> bool:
+        """Whether the pod is being deleted, and has not ended."""
+        phase = self.status.phase if self.status else None
+        return self.metadata.deletion_timestamp is not None and phase not in FINISHED
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The managing controller."""
         owners = self.metadata.owner_references or ()

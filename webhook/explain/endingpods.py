@@ -1,0 +1,64 @@
+"""
+Pods that are being deleted, and that have ended when a new pod is placed: ``EndingPods``.
+
+A pod that is being deleted keeps its resources, ports and anti-affinity until it has ended. Some
+controllers create no pod before that, and a what-if supposes it where nothing delays it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from webhook.policy.advice.findings import join_names
+
+_MOST_NAMES = 5
+
+
+class EndingPods(msgspec.Struct, frozen=True):
+    """
+    The names of these pods.
+
+    Attributes:
+        awaited: Pods whose end the controller awaits before it creates others in their place.
+        stuck: Those of them on nodes that are not ready.
+        simulated: Other pods, which a what-if supposes to have ended.
+    """
+
+    awaited: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+    simulated: tuple[str, ...] = ()
+
+    def describe(self, sentence: str) -> str:
+        """Put the pods that the next one awaits before the sentence about its placement."""
+        if not self.awaited:
+            return sentence
+        names, verb, _ = _refer(self.awaited)
+        where = _STUCK if self.stuck else ""
+        return (
+            f"is not created before the end of {names}, which {verb} being deleted{where}; "
+            f"then it {sentence}"
+        )
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What the pods mean for a what-if, in sentences."""
+        if self.awaited:
+            names, verb, its = _refer(self.awaited)
+            yield f"{names} {verb} being deleted: no new pod takes {its} place before {its} end"
+        if self.stuck:
+            names, verb, its = _refer(self.stuck)
+            yield f"{names} {verb} being deleted{_STUCK}: that may delay {its} end"
+        if self.simulated:
+            names, verb, its = _refer(self.simulated)
+            yield f"{names} {verb} being deleted: {its} end is supposed to precede the simulation"
+
+
+NONE_ENDING = EndingPods()
+
+_STUCK = " on a node that is not ready"
+
+
+def _refer(names: Sequence[str]) -> tuple[str, str, str]:
+    """Join names, and return them with the verb and the possessive pronoun that follow."""
+    joined = join_names(names, most=_MOST_NAMES)
+    return (joined, "is", "its") if len(names) == 1 else (joined, "are", "their")
