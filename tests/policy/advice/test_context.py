@@ -5,7 +5,7 @@ from tests.policy.advice.subjects import GPU, NOT_READY, THREE, admission, audit
 from tests.policy.placement.clusters import WEB
 from webhook.policy.advice.context import ClusterState, CountedKey, resolve_valid
 from webhook.policy.advice.crossing import CrossingDomains
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands, Toleration
 from webhook.policy.placement.tallies import IncomingPod
@@ -96,6 +96,16 @@ def test_there_is_nothing_to_nest_where_the_pod_cannot_go() -> None:
     known = cluster(node("a1", "zone-a", GPU))
 
     assert known.nest_domains(ZONES, NODES, BOTH, Demands()) is None
+
+
+def test_workloads_without_pods_are_known_and_not_counted() -> None:
+    members = Census()
+    for name, pods in (("Deployment/web", 0), ("Deployment/api", 2)):
+        members.add(NAMESPACE, WEB, name, pods)
+    known = ClusterState([], Census(), members)
+
+    assert known.count_members(NAMESPACE, LabelSelector(WEB)) == {"Deployment/api": 2}
+    assert known.list_members(NAMESPACE, LabelSelector(WEB)) == ["Deployment/api", "Deployment/web"]
 
 
 def test_zones_and_racks_share_nodes() -> None:
