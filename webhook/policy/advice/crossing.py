@@ -22,7 +22,7 @@ FEWER_DOMAINS = 8
 """The most open domains of the key with fewer of them: each of their 256 choices is tried."""
 
 
-class PodRange(NamedTuple):
+class _DomainRange(NamedTuple):
     """The least and the most pods that a constraint allows in each open domain."""
 
     least: int
@@ -122,18 +122,18 @@ def _can_place(
     )
 
 
-def _list_ranges(replicas: int, domains: int, limit: SkewLimit | None) -> Iterator[PodRange]:
+def _list_ranges(replicas: int, domains: int, limit: SkewLimit | None) -> Iterator[_DomainRange]:
     """Yield the range of pods in each domain for each possible minimum."""
     for least in minimums(replicas, domains, limit):
-        yield PodRange(least, replicas if limit is None else least + limit.max_skew)
+        yield _DomainRange(least, replicas if limit is None else least + limit.max_skew)
 
 
 def _fits(
     replicas: int,
     domains: CrossingDomains,
     choice: tuple[int, int],
-    first: PodRange,
-    second: PodRange,
+    first: _DomainRange,
+    second: _DomainRange,
 ) -> bool:
     """
     Whether no choice of domains shows that the pods cannot be divided.
