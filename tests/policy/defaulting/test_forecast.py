@@ -27,11 +27,20 @@ from webhook.policy.defaulting.forecast import (
     ForecastFacts,
     describe_additions,
     find_labels,
+    first_pod,
     forecast_defaults,
+    forecast_injection,
 )
 from webhook.policy.defaulting.inject import InjectedConstraint, Injection, SkipReason, inject
 from webhook.policy.defaulting.profiles import Mode, Policy, ScaleDown
-from webhook.policy.kinds import BUILT_IN_TEMPLATES, JOB_SET, LEADER_WORKER_SET, POD, ROLLOUT
+from webhook.policy.kinds import (
+    BUILT_IN_TEMPLATES,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    POD,
+    POD_TEMPLATE,
+    ROLLOUT,
+)
 from webhook.policy.model import ZONE, Constraint, GroupKind, LabelSelector, Node, Taint
 from webhook.policy.paths import CONSTRAINTS_IN_POD
 from webhook.policy.policyexceptions import PolicyException
@@ -162,6 +171,32 @@ def test_the_label_of_a_scale_down_is_forecast(kind: GroupKind, own: tuple[Json,
     ranked = kind.kind in {"Deployment", "ReplicaSet", "ReplicationController"}
     label = ("evenspread would label its pods evenspread.io/scale-down: keep-spread",)
     assert warned == (() if own else (WARNING,)) + (label if ranked else ())
+
+
+CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
+OTHER_SET = GroupKind("apps.kruise.io", "StatefulSet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "injects"),
+    [(CLONE_SET, True), (OTHER_SET, False), (POD, False), (POD_TEMPLATE, False)],
+    ids=str,
+)
+def test_a_workload_of_a_custom_kind_selects_its_pods_if_its_selector_is_known(
+    kind: GroupKind, injects: bool
+) -> None:
+    """OpenKruise's StatefulSet is not the one that kube-scheduler knows."""
+    owners = {
+        (NAMESPACE, "apps.kruise.io/v1", "CloneSet", "web"): selector(app="web"),
+        (NAMESPACE, "v1", "Pod", "web"): selector(app="web"),
+    }
+    created = first_pod(kind, "web", template(pod()))
+
+    injection = forecast_injection(
+        created, NAMESPACE, policy(profile(constraints=(default(),))), FakeFacts(owners=owners)
+    )
+
+    assert bool(injection.entries) is injects
 
 
 def test_the_facts_of_the_cluster_are_passed_on() -> None:

@@ -17,7 +17,12 @@ from tests.build import (
     template,
 )
 from webhook.policy.api.rules import ValidationOptions, check
-from webhook.policy.defaulting.selector import MOST_SOURCES, SMALL, derive_selector
+from webhook.policy.defaulting.selector import (
+    MOST_SOURCES,
+    SMALL,
+    derive_scheduler_selector,
+    derive_selector,
+)
 from webhook.policy.facts import ServiceSelector
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
 from webhook.policy.selectors import matches
@@ -128,6 +133,15 @@ def test_a_selector_is_gathered(
         expected.match_expressions if expected else ()
     )
     assert (derived.sources if derived else ()) == sources
+
+
+@pytest.mark.parametrize(("facts", "kind"), [case[:2] for case in CASES.values()], ids=CASES.keys())
+def test_kube_scheduler_knows_no_owner_of_a_custom_kind(facts: FakeFacts, kind: str) -> None:
+    known = "" if kind == "Rollout" else kind
+
+    derived = derive_scheduler_selector(owned(kind), NAMESPACE, facts)
+
+    assert derived == derive_selector(owned(known), NAMESPACE, facts)
 
 
 def test_a_custom_kind_may_be_called_replication_controller() -> None:

@@ -30,7 +30,7 @@ from webhook.errors import ConfigError, SourceError
 from webhook.policy.advice.findings import join_names
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import derive_scheduler_selector
 from webhook.policy.kinds import KNOWN_TEMPLATES, POD
 from webhook.policy.placement.filters.namespaces import Namespaces, find_unlabelled
 from webhook.policy.placement.spreads import NO_DEFAULTS, DefaultConstraints
@@ -91,7 +91,9 @@ def _find_defaults(found: PlanningObjects) -> FindDefaults:
     def find_defaults(pod: ApiPod) -> DefaultConstraints:
         if pod.constraints:
             return NO_DEFAULTS
-        derived = derive_selector(pod, pod.metadata.namespace if pod.metadata else "", found.facts)
+        derived = derive_scheduler_selector(
+            pod, pod.metadata.namespace if pod.metadata else "", found.facts
+        )
         selector = derived.selector if derived else None
         return DefaultConstraints(SYSTEM_CONSTRAINTS, selector, system=True)
 

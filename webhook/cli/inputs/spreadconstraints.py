@@ -11,7 +11,7 @@ from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.inject import profile_of
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, Policy
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION, recognize_constraints
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import derive_scheduler_selector
 from webhook.policy.facts import Facts
 from webhook.policy.model import Constraint
 from webhook.policy.placement.nodes import SchedulingPod
@@ -41,7 +41,7 @@ class ConstraintResolver:
         Args:
             facts: Those of its namespace, with the controller of the pod.
         """
-        derived = derive_selector(pod, namespace, facts)
+        derived = derive_scheduler_selector(pod, namespace, facts)
         selector = derived.selector if derived else None
         constraints, is_system = self._find_defaults(pod, namespace, facts)
         defaults = DefaultConstraints(constraints, selector, is_system)

@@ -24,7 +24,7 @@ from webhook.policy.advice.suggestions import ADD_LABELS, own_selector
 from webhook.policy.api.gates import Gate
 from webhook.policy.defaulting.forecast import ForecastFacts, first_pod, forecast_injection
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS
-from webhook.policy.defaulting.selector import derive_selector
+from webhook.policy.defaulting.selector import derive_scheduler_selector
 from webhook.policy.facts import Facts
 from webhook.policy.gangs import gang_field
 from webhook.policy.model import (
@@ -132,7 +132,10 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
         return DefaultSpread(f"those of scheduler {quote_value(scheduler)} are unknown")
     if not constraints:
         return DefaultSpread(f"scheduler {quote_value(scheduler)} has none")
-    if derive_selector(pod, namespace, ForecastFacts(facts, LabelSelector(pod.labels))) is None:
+    if (
+        derive_scheduler_selector(pod, namespace, ForecastFacts(facts, LabelSelector(pod.labels)))
+        is None
+    ):
         return DefaultSpread(
             "kube-scheduler's are only for pods of a Service, ReplicaSet, ReplicationController or "
             "StatefulSet"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from webhook.policy import kinds
 from webhook.policy.defaulting.inject import Injection, inject
 from webhook.policy.defaulting.profiles import Policy
+from webhook.policy.defaulting.selector import SCHEDULER_OWNERS
 from webhook.policy.facts import Facts
 from webhook.policy.model import GroupKind, LabelSelector, ObjectMeta, OwnerReference, PodTemplate
 from webhook.policy.paths import is_constraint_list
@@ -29,14 +30,13 @@ _CREATED_KINDS = {
 }
 """Workloads whose pods are controlled by an object of another kind, which the workload creates."""
 
+_NO_WORKLOADS = frozenset({kinds.POD, kinds.POD_TEMPLATE})  # no controller has them as pods
+
 POD_CONTROLLERS: Mapping[GroupKind, kinds.KindRow] = {
     kind: kinds.BUILT_IN_KINDS[_CREATED_KINDS.get(kind, kind)]
-    for kind in (kinds.BUILT_IN_TEMPLATES.keys() | _CREATED_KINDS.keys())
-    - {kinds.POD, kinds.POD_TEMPLATE}
+    for kind in (kinds.BUILT_IN_TEMPLATES.keys() | _CREATED_KINDS.keys()) - _NO_WORKLOADS
 }
-"""Kind of a workload -> kind of its pods' controller."""
-
-_SELECTING = frozenset(row.kind for row in kinds.BUILT_IN_OWNERS)
+"""Kind of a workload -> kind of its pods' controller; a custom kind controls them itself."""
 
 
 def describe_additions(injection: Injection | None, *, labelled: bool) -> Iterator[str]:
@@ -69,6 +69,7 @@ class ForecastFacts:
     def __init__(self, facts: Facts, selector: LabelSelector) -> None:
         """Take the facts, and the selector of the controller, which selects the pods."""
         self._selector = selector
+        self._known = facts.owner_selector
         self.services = facts.services
         self.namespace_labels = facts.namespace_labels
         self.schedulable_nodes = facts.schedulable_nodes
@@ -80,8 +81,9 @@ class ForecastFacts:
 
     def owner_selector(self, namespace: str, owner: OwnerReference) -> LabelSelector | None:
         """Return the selector if the owner is of a kind whose selector counts."""
-        del namespace  # the controller is in the namespace of its pods
-        return self._selector if owner.kind in _SELECTING else None
+        if (owner.api_version, owner.kind) in SCHEDULER_OWNERS:
+            return self._selector
+        return self._known(namespace, owner)  # a workload of a custom kind, which exists
 
 
 def forecast_defaults(request: AdmissionRequest, policy: Policy, facts: Facts) -> tuple[str, ...]:
@@ -139,9 +141,17 @@ def forecast_injection(pod: PodTemplate, namespace: str, policy: Policy, facts: 
 def first_pod(kind: GroupKind, name: str, template: PodTemplate) -> PodTemplate:
     """Build a pod as a workload of this kind and name creates it."""
     metadata = template.metadata or ObjectMeta()
-    row = POD_CONTROLLERS.get(kind)
-    owners = (OwnerReference(row.api_version, row.kind, name, controller=True),) if row else ()
     pod_metadata = ObjectMeta(
-        labels=metadata.labels, annotations=metadata.annotations, owner_references=owners
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        owner_references=() if kind in _NO_WORKLOADS else (_refer_to_controller(kind, name),),
     )
     return PodTemplate(pod_metadata, template.spec)
+
+
+def _refer_to_controller(kind: GroupKind, name: str) -> OwnerReference:
+    """Refer to the controller of a workload's pods; the version of a custom kind is any."""
+    row = POD_CONTROLLERS.get(kind)
+    if row is None:
+        return OwnerReference(f"{kind.group}/v1", kind.kind, name, controller=True)
+    return OwnerReference(row.api_version, row.kind, name, controller=True)

@@ -2,7 +2,8 @@
 The selector of a pod's default constraints, derived from its Services and its controller.
 
 ``derive_selector`` is the entry point. The selector selects exactly the pods that kube-scheduler's
-own default selector would select when the pod is created.
+own default selector would select when the pod is created, from ``derive_scheduler_selector``; it
+also uses the selectors of configured custom controllers.
 
 Source: kubernetes pkg/scheduler/framework/plugins/helper/spread.go ``DefaultSelector``.
 """
@@ -12,11 +13,20 @@ from collections.abc import Mapping
 import msgspec
 
 from webhook.policy.facts import Facts
-from webhook.policy.model import LabelSelector, LabelSelectorRequirement, PodTemplate
+from webhook.policy.kinds import BUILT_IN_OWNERS
+from webhook.policy.model import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    OwnerReference,
+    PodTemplate,
+)
 from webhook.policy.selectors import IN
 
 _REPLICATION_CONTROLLER = ("v1", "ReplicationController")
 """The one owner whose selector is a map, like that of a Service."""
+
+SCHEDULER_OWNERS = frozenset((row.api_version, row.kind) for row in BUILT_IN_OWNERS)
+"""API versions and kinds of the controllers whose selectors kube-scheduler uses."""
 
 SMALL = 32
 """
@@ -72,6 +82,31 @@ def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSe
     Returns:
         None if the result is empty: the pod then gets no defaults.
     """
+    return _derive(pod, namespace, facts, pod.metadata.controller if pod.metadata else None)
+
+
+def derive_scheduler_selector(
+    pod: PodTemplate, namespace: str, facts: Facts
+) -> DerivedSelector | None:
+    """
+    Derive the selector of kube-scheduler's own defaults, which no configuration changes.
+
+    Args:
+        pod: The pod; see ``derive_selector``.
+        namespace: The namespace of the pod.
+        facts: The current facts of the cluster.
+
+    Returns:
+        None if kube-scheduler gives the pod no defaults.
+    """
+    owner = pod.metadata.controller if pod.metadata else None
+    is_known = owner is not None and (owner.api_version, owner.kind) in SCHEDULER_OWNERS
+    return _derive(pod, namespace, facts, owner if is_known else None)
+
+
+def _derive(
+    pod: PodTemplate, namespace: str, facts: Facts, owner: OwnerReference | None
+) -> DerivedSelector | None:
     pairs: dict[str, str] = {}
     expressions: tuple[LabelSelectorRequirement, ...] = ()
     sources: list[str] = []
@@ -79,7 +114,6 @@ def derive_selector(pod: PodTemplate, namespace: str, facts: Facts) -> DerivedSe
         if service.selector:
             pairs.update(service.selector)
             sources.append(f"Service/{service.name}")
-    owner = pod.metadata.controller if pod.metadata else None
     controller = facts.owner_selector(namespace, owner) if owner else None
     if owner is not None and controller is not None:
         sources.append(f"{owner.kind}/{owner.name}")
