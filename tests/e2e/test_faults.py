@@ -140,8 +140,12 @@ def shows(server: InProcess, pattern: str, patience_s: float = PATIENCE_S) -> No
 
 
 def fail(server: InProcess, name: str) -> None:
-    """Let a task fail: again if it handled the error, as a call of the API server does."""
-    restarted = f"{name} restarted once, last [0-9]+ s ago: InjectedError"
+    """
+    Let a task fail: again if it handled the error, as a call of the API server does.
+
+    On a busy machine it may fail twice: the first time after another try has begun.
+    """
+    restarted = f"{name} restarted (once|[0-9]+ times), last [0-9]+ s ago: InjectedError"
     for _ in range(TRIES):
         server.fail(name)
         with suppress(TimeoutError):
@@ -191,10 +195,11 @@ def test_no_fault_of_a_background_task_costs_an_admission(
     for name in TASKS:
         fail(server, name)
         server.cancel(name)
-        shows(server, f"{name} restarted 2 times, last [0-9]+ s ago: CancelledError")
+        shows(server, f"{name} restarted [0-9]+ times, last [0-9]+ s ago: CancelledError")
         assert server.page("/readyz") == "ok\n"
     check_work(control_plane, server, namespace)
-    assert restarts(server) == dict.fromkeys(TASKS, 2)
+    assert set(restarts(server)) == set(TASKS)
+    assert min(restarts(server).values()) >= 2, "by the error, and by the cancellation"
 
     for name, inject in itertools.product(OF_THE_ELECTION, (server.fail, server.cancel)):
         inject(name)
