@@ -87,7 +87,7 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         ),
         "TSC106": RemedyText(
             "the smallest maxSkew with which all pods that wait have a place in every order, or "
-            "`ScheduleAnyway`"
+            "`ScheduleAnyway`; the fix of TSC107 if that places the first pod of a new revision"
         ),
         "TSC107": RemedyText(
             "adds pod-template-hash to matchLabelKeys, for a Rollout rollouts-pod-template-hash",

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, gates, pod, policy, spread
+from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import (
     GPU,
     LEAVING,
@@ -28,7 +28,6 @@ from webhook.policy.advice.advise import advise
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
@@ -157,24 +156,6 @@ def test_a_next_pod_that_has_no_place(
     )
 
 
-def test_without_node_policies_another_change_is_suggested() -> None:
-    off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
-    nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
-
-    waiting = replace(deployed(spread(), replicas=3), running=(running("a1", "gone"),))
-
-    (violation,) = check_rule("TSC106", waiting, audit(nodes, ONE, config=off))
-
-    assert violation.instead == "maxSkew: 2"
-    assert suggestions("TSC106", deployed(spread()), audit(nodes, ONE, config=off)) == [
-        f"whenUnsatisfiable: {SOFT}"  # a maxSkew of all replicas would keep no pod from any zone
-    ]
-    assert violation.problem == (
-        "the one node that its pods can go to rejects the next pod: "
-        '"topology.kubernetes.io/zone" rejects 1'
-    )
-
-
 @pytest.mark.parametrize(
     ("nodes", "problem"),
     [
@@ -204,6 +185,17 @@ def test_the_rejecting_constraints_are_reported() -> None:
     assert violation.problem == (
         "none of the 3 nodes that its pods can go to accepts the next pod: "
         '"kubernetes.io/hostname" rejects 2, "topology.kubernetes.io/zone" rejects 2'
+    )
+
+
+def test_one_node_that_rejects_the_next_pod() -> None:
+    nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
+
+    (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, ONE))
+
+    assert violation.problem == (
+        "the one node that its pods can go to rejects the next pod: "
+        '"topology.kubernetes.io/zone" rejects 1'
     )
 
 
@@ -246,50 +238,6 @@ def test_a_pod_beside_all_replicas_is_one_of_a_new_revision(
 
 DRAINED_NODE = replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)
 DRAINED = [*zones("a1", "b1"), DRAINED_NODE]
-OFF = gates(NodeInclusionPolicyInPodTopologySpread=False)
-MANY = spread(minDomains=5)
-ENOUGH = spread(minDomains=3, nodeTaintsPolicy="Honor")
-MANY_HOSTS = spread(topologyKey=HOSTNAME, minDomains=9)
-
-# constraints, nodes, gates, changed field and its value
-CAUSES: dict[str, tuple[list[Json], list[Node], Gates, tuple[str, str]]] = {
-    "a cordoned zone": (
-        [spread()], DRAINED, gates(), (f"{PATH}[0].nodeTaintsPolicy", "nodeTaintsPolicy: Honor")
-    ),
-    "a cordoned zone without node policies": (
-        [spread()], DRAINED, OFF, (f"{PATH}[0]", WAIT_FOR_NODES)
-    ),
-    "a cordoned zone, and two constraints": (
-        [spread(), HOST], DRAINED, gates(), (f"{PATH}[0]", WAIT_FOR_NODES)
-    ),
-    "a cordoned zone that does not count, and too few others": (
-        [ENOUGH], DRAINED, gates(), (f"{PATH}[0]", WAIT_FOR_NODES)
-    ),
-    "too few domains": (
-        [MANY], zones("a1", "b1"), gates(), (f"{PATH}[0].minDomains", "minDomains: 2")
-    ),
-    "too few domains, and zones of different sizes": (
-        [MANY, spread(topologyKey=HOSTNAME, maxSkew=2)], zones("a1", "b1", "b2", "b3"), gates(),
-        (f"{PATH}[0].minDomains", f"whenUnsatisfiable: {SOFT}\nminDomains: null"),
-    ),
-    "too few domains of two keys": (
-        [MANY, MANY_HOSTS], zones("a1", "b1"), gates(),
-        (f"{PATH}[0].whenUnsatisfiable", f"whenUnsatisfiable: {SOFT}\nminDomains: null"),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("constraints", "nodes", "known", "expected"), CAUSES.values(), ids=CAUSES.keys()
-)
-def test_the_cause_is_changed_rather_than_the_skew(
-    constraints: list[Json], nodes: list[Node], known: Gates, expected: tuple[str, str]
-) -> None:
-    context = audit(nodes, [running("a1", "b1")], config=policy(gates=known))
-
-    (violation,) = check_rule("TSC106", deployed(*constraints), context)
-
-    assert (violation.field, violation.instead) == expected
 
 
 @pytest.mark.parametrize(
@@ -310,7 +258,7 @@ def test_cordoned_nodes_that_would_accept_the_next_pod_are_named(
 
 
 def test_too_few_domains_are_one_finding() -> None:
-    advice = advise(deployed(MANY), audit(zones("a1", "b1"), [running("a1", "b1")]))
+    advice = advise(deployed(spread(minDomains=5)), audit(zones("a1", "b1"), [running("a1", "b1")]))
 
     found = [one for one in (*advice.warned, *advice.audited) if one.rule in {"TSC104", "TSC106"}]
 

@@ -220,7 +220,7 @@ def build_added_pod(subject: Subject) -> IncomingPod:
     of the running pods' own.
     """
     pod = next_pod(subject)
-    if not _adds_revision(subject):
+    if not adds_revision(subject):
         return pod
     keys = {*REVISION_KEYS, *list_revision_keys(subject)}
     # No controller writes an empty value: no running pod has it.
@@ -228,7 +228,7 @@ def build_added_pod(subject: Subject) -> IncomingPod:
     return replace(pod, labels={**pod.labels, **renewed}) if renewed else pod
 
 
-def _adds_revision(subject: Subject) -> bool:
+def adds_revision(subject: Subject) -> bool:
     """Whether only a new revision adds a pod: all replicas run, and none may be added to them."""
     is_rolling = any(group.replaced or group.unordered for group in subject.running)
     is_waiting = any(group.placed < group.number for group in subject.running)

@@ -6,41 +6,28 @@ Each hard constraint may allow some nodes while no node satisfies all of them. T
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
-from webhook.policy.advice.awaitedpods import suggest_change
 from webhook.policy.advice.closeddomains import (
-    ClosedDomains,
-    find_closed,
     find_taints,
-    honor_policies,
     name_requirements,
-    open_domains,
-    suggest_policies,
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import belongs_to_group
 from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
-from webhook.policy.advice.flow import member
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.laterpods import (
-    WAIT_FOR_NODES,
     report_later,
     report_unready,
-    tally_returned,
 )
+from webhook.policy.advice.placing import accepts, accepts_pod, suggest_placing
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.topology import suggest_min_domains
-from webhook.policy.api.gates import Gate
-from webhook.policy.model import TAINTS_POLICY, Constraint, Node
+from webhook.policy.model import Node
 from webhook.policy.placement.allowedvalues import admits_no_node
-from webhook.policy.placement.nodes import Demands, find_rejection, uncordon
-from webhook.policy.placement.scoring import filter_node
-from webhook.policy.placement.tallies import MinimumReason, PodTally
+from webhook.policy.placement.nodes import Demands, uncordon
+from webhook.policy.placement.tallies import PodTally
 
 _LOWER_PARTITION = (
     "# lower partition: the next pod has the constraints of an older revision, which the template "
@@ -78,11 +65,7 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         yield from report_later(subject, tallies, context) if held is None else ()
         return
     nodes = [node for node in cluster.topology.nodes if node.name in reached]
-    cause = _suggest_honoring(subject, tallies, affinity, context)
-    cause = cause or _suggest_domains(subject, tallies, affinity, context)
-    cause = cause or _suggest_while_closed(subject, tallies, affinity, context)
-    open_nodes = [node for node in nodes if not affinity.find_rejecting(node)]
-    field, instead = cause or suggest_change(subject, tallies, open_nodes, affinity.avoided)
+    field, instead = suggest_placing(subject, tallies, affinity, context)
     if held is not None:
         field, instead = subject.list_path, _LOWER_PARTITION
     counts = join_names(_count_rejections(nodes, tallies, affinity))
@@ -119,7 +102,7 @@ def _suggest_uncordon(
     names = [
         node.name
         for node in cluster.topology.nodes
-        if node.unschedulable and _accepts(uncordon(node), tallies, demands, affinity)
+        if node.unschedulable and accepts(uncordon(node), tallies, demands, affinity)
     ]
     if not names:
         return ""
@@ -174,123 +157,3 @@ def _awaits_no_pod(subject: Subject) -> bool:
 def _rejects(tally: PodTally, node: Node) -> bool:
     value = node.labels.get(tally.spread.topology_key)
     return value is None or not tally.fits(value)
-
-
-def accepts_pod(
-    tallies: tuple[PodTally, ...],
-    demands: Demands,
-    cluster: ClusterState,
-    affinity: RequiredAffinity = NO_AFFINITY,
-) -> bool:
-    """Whether some node accepts a pod."""
-    return any(_accepts(node, tallies, demands, affinity) for node in cluster.topology.nodes)
-
-
-def _accepts(
-    node: Node, tallies: tuple[PodTally, ...], demands: Demands, affinity: RequiredAffinity
-) -> bool:
-    return (
-        filter_node(node, tallies).passes
-        and find_rejection(node, demands) is None
-        and not affinity.find_rejecting(node)
-    )
-
-
-def _suggest_honoring(
-    subject: Subject,
-    tallies: tuple[PodTally, ...],
-    affinity: RequiredAffinity,
-    context: AdviceContext,
-) -> tuple[str, str] | None:
-    """
-    Suggest the node inclusion policy that TSC105 or TSC116 suggests, if it places the next pod.
-
-    Returns:
-        A field and its new value; None if closed domains are not the cause.
-    """
-    if Gate.NODE_INCLUSION_POLICY not in context.gates:
-        return None
-    keys = tuple(tally.spread.topology_key for tally in tallies)
-    found = [
-        (tally.spread.index, closed)
-        for tally in tallies
-        if (closed := find_closed(tally.spread, keys, subject.demands, context))
-    ]
-    # One of the constraints may be enough; otherwise all of them together.
-    for chosen in (*([one] for one in found), found):
-        if chosen and _is_placed(subject, chosen, affinity, context):
-            index, closed = chosen[0]
-            return suggest_policies(subject, index, closed)
-    return None
-
-
-def _suggest_domains(
-    subject: Subject,
-    tallies: tuple[PodTally, ...],
-    affinity: RequiredAffinity,
-    context: AdviceContext,
-) -> tuple[str, str] | None:
-    """Suggest the minDomains that TSC104 suggests, if it places the next pod."""
-    assert context.cluster is not None, "the rule runs in audits"
-    for tally in tallies:
-        if tally.minimum_reason is not MinimumReason.TOO_FEW_DOMAINS:
-            continue
-        index, key = tally.spread.index, tally.spread.topology_key
-        left = len(context.cluster.lasting_domains(key, (key,), subject.demands).sizes)
-        lowered = replace(subject.constraints[index], min_domains=left)
-        if 0 < left < tally.spread.min_domains and _accepts_with(
-            subject, {index: lowered}, affinity, context
-        ):
-            instead = suggest_min_domains(subject, index, left, context)
-            return subject.field(index, "minDomains"), instead
-    return None
-
-
-def _suggest_while_closed(
-    subject: Subject,
-    tallies: tuple[PodTally, ...],
-    affinity: RequiredAffinity,
-    context: AdviceContext,
-) -> tuple[str, str] | None:
-    """
-    Suggest what to do about nodes that are cordoned, not ready or tainted for now.
-
-    A drain is no reason to allow a larger skew for good.
-    """
-    assert context.cluster is not None, "the rule runs in audits"
-    returned = tally_returned(subject, context)
-    if not accepts_pod(returned, subject.demands.lasting, context.cluster, affinity):
-        return None
-    for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
-        index = tally.spread.index
-        honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
-        if _accepts_with(subject, {index: honoring}, affinity, context):
-            return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")
-    field = subject.field(tallies[0].spread.index)
-    return field, WAIT_FOR_NODES
-
-
-def _is_placed(
-    subject: Subject,
-    chosen: Iterable[tuple[int, ClosedDomains]],
-    affinity: RequiredAffinity,
-    context: AdviceContext,
-) -> bool:
-    """Whether the next pod has a node once closed domains of some constraints do not count."""
-    changed = {index: open_domains(subject.constraints[index], closed) for index, closed in chosen}
-    return _accepts_with(subject, changed, affinity, context)
-
-
-def _accepts_with(
-    subject: Subject,
-    changed: Mapping[int, Constraint],
-    affinity: RequiredAffinity,
-    context: AdviceContext,
-) -> bool:
-    """Whether the next pod has a node with some constraints changed, by their index."""
-    cluster = context.cluster
-    constraints = (changed.get(i, one) for i, one in enumerate(subject.constraints))
-    pod = build_added_pod(subject)
-    assert cluster is not None, "the rule runs in audits"
-    tallies = cluster.tally_known(pod, tuple(constraints), context.gates).hard
-    return accepts_pod(tallies, pod.demands, cluster, affinity)

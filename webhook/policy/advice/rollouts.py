@@ -18,7 +18,7 @@ from webhook.policy.advice.fields import (
     suggest_revision,
 )
 from webhook.policy.advice.findings import RuleViolation
-from webhook.policy.advice.nextpod import accepts_pod
+from webhook.policy.advice.placing import accepts_pod
 from webhook.policy.advice.replacements import judge_volumes
 from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
