@@ -114,6 +114,50 @@ def test_different_constraints_are_revisions() -> None:
     assert describe(found) == [("", 2), ("", 1)]
 
 
+def without_constraints(labels: dict[str, str], number: int = 1) -> RunningPods:
+    return RunningPods(msgspec.convert({"metadata": {"labels": labels}}, SubjectPod), {"b": number})
+
+
+WEB = {"app": "web"}
+SELECTING = {"labelSelector": {"matchLabels": WEB}}
+DEFAULTED = group(WEB, 3, (), **SELECTING)
+BY_REVISION = group({**WEB, HASH: "h1"}, 3, (HASH,), **SELECTING)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "numbers"),
+    [
+        (DEFAULTED, without_constraints(WEB, 4), [7]),
+        (DEFAULTED, without_constraints({"app": "db"}), [3, 1]),
+        (BY_REVISION, without_constraints({**WEB, HASH: "h1"}), [4]),
+        (BY_REVISION, without_constraints({**WEB, HASH: "h2"}), [3, 1]),
+        (DEFAULTED, replace(without_constraints(WEB), replaced=True), [3, 1]),
+    ],
+    ids=["counted", "not selected", "of a revision", "of another revision", "being replaced"],
+)
+def test_pods_older_than_a_default_are_of_the_revision_that_counts_them(
+    new: RunningPods, old: RunningPods, numbers: list[int]
+) -> None:
+    for groups in ((new, old), (old, new)):
+        found = split(*groups)
+
+        assert [revision.number for revision in found] == numbers
+        assert found[0].constraints == new.pod.constraints
+
+
+def test_pods_older_than_a_second_default_have_the_first_one() -> None:
+    (first,), (second,) = (
+        DEFAULTED.pod.constraints,
+        group(WEB, maxSkew=2, **SELECTING).pod.constraints,
+    )
+    spec = replace(DEFAULTED.pod.spec, topology_spread_constraints=(first, second))
+    both = replace(DEFAULTED, pod=replace(DEFAULTED.pod, spec=spec))
+
+    (revision,) = split(DEFAULTED, both)
+
+    assert (revision.number, revision.constraints) == (6, (first, second))
+
+
 def test_the_smallest_of_many_revisions_are_joined_without_constraints() -> None:
     groups = [group({HASH: f"h{i}"}, 10 - i) for i in range(MOST_REVISIONS + 2)]
 

@@ -4,7 +4,8 @@ Revisions of a workload's pods: those that their constraints count together.
 ``split_revisions`` is the entry point. Pods that a rollout is about to delete are a revision of
 their own, since they do not make a workload uneven. With matchLabelKeys, pods of a rollout count
 only pods with equal values of these labels. kube-apiserver writes the values into the selectors of
-new pods, so the constraints of two revisions may differ as well.
+new pods, so the constraints of two revisions may differ as well. Pods that are older than a default
+lack its constraint, which counts them all the same: they are no revision of their own.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.model import Constraint
+from webhook.policy.placement.spreads import resolve_constraints
 from webhook.policy.podlabels import REVISION_KEYS, unique_keys
 
 MOST_REVISIONS = 4  # with rows of their own; a rollout has two
@@ -85,18 +87,54 @@ def split_revisions(subject: Subject, gates: Gates) -> list[PodRevision]:
     found: dict[object, list[RunningPods]] = {}
     for group in subject.running:
         found.setdefault(_identify(group, subject, gates), []).append(group)
-    ordered = sorted(found.values(), key=lambda groups: -sum(group.number for group in groups))
+    joined = _join_counted(list(found.values()), subject, gates)
+    ordered = sorted(joined, key=lambda groups: -sum(group.number for group in groups))
     return list(_build(ordered, subject))
 
 
 def _build(ordered: list[list[RunningPods]], subject: Subject) -> Iterator[PodRevision]:
     for groups in ordered[:MOST_REVISIONS]:
-        pod = groups[0].pod
-        name = _name(pod.labels) if len(ordered) > 1 else ""
-        yield PodRevision(groups, pod.constraints or subject.constraints, name)
+        name = _name(groups[0].pod.labels) if len(ordered) > 1 else ""
+        yield PodRevision(groups, _constraints_of(groups, subject), name)
     if rest := ordered[MOST_REVISIONS:]:
         joined = (group for groups in rest for group in groups)
         yield PodRevision(joined, (), f"{len(rest)} more revisions")
+
+
+def _join_counted(
+    found: list[list[RunningPods]], subject: Subject, gates: Gates
+) -> list[list[RunningPods]]:
+    """Join pods to those that have their constraints, and more that count them as well."""
+    kept: list[list[RunningPods]] = []
+    for groups in sorted(found, key=lambda groups: -len(_constraints_of(groups, subject))):
+        counting = (others for others in kept if _counts(others, groups, subject, gates))
+        if (host := next(counting, None)) is not None:
+            host += groups
+        else:
+            kept.append([*groups])
+    return kept
+
+
+def _counts(
+    counting: list[RunningPods], counted: list[RunningPods], subject: Subject, gates: Gates
+) -> bool:
+    """Whether some pods have all constraints of others, and more, all of which count the others."""
+    constraints = _constraints_of(counting, subject)
+    own = _constraints_of(counted, subject)
+    is_replaced = {group.replaced for group in (*counting, *counted)}
+    if (
+        len(is_replaced) > 1
+        or len(own) >= len(constraints)
+        or any(one not in constraints for one in own)
+    ):
+        return False
+    resolved = resolve_constraints(constraints, counting[0].pod.labels, gates).by_index
+    return all(one.counts(group.pod.labels) for one in resolved for group in counted)
+
+
+def _constraints_of(groups: list[RunningPods], subject: Subject) -> tuple[Constraint, ...]:
+    """Return the constraints of pods; those that joined others later do not have all of them."""
+    return groups[0].pod.constraints or subject.constraints
 
 
 def _identify(group: RunningPods, subject: Subject, gates: Gates) -> object:
