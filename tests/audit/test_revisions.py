@@ -119,7 +119,7 @@ def without_constraints(labels: dict[str, str], number: int = 1) -> RunningPods:
 
 
 WEB = {"app": "web"}
-SELECTING = {"labelSelector": {"matchLabels": WEB}}
+SELECTING: dict[str, Any] = {"labelSelector": {"matchLabels": WEB}}
 DEFAULTED = group(WEB, 3, (), **SELECTING)
 BY_REVISION = group({**WEB, HASH: "h1"}, 3, (HASH,), **SELECTING)
 
@@ -146,16 +146,15 @@ def test_pods_older_than_a_default_are_of_the_revision_that_counts_them(
 
 
 def test_pods_older_than_a_second_default_have_the_first_one() -> None:
-    (first,), (second,) = (
-        DEFAULTED.pod.constraints,
-        group(WEB, maxSkew=2, **SELECTING).pod.constraints,
-    )
-    spec = replace(DEFAULTED.pod.spec, topology_spread_constraints=(first, second))
-    both = replace(DEFAULTED, pod=replace(DEFAULTED.pod, spec=spec))
+    both = group(WEB, 3, (), **SELECTING)
+    assert both.pod.spec is not None
+    constraints = (*DEFAULTED.pod.constraints, *group(WEB, maxSkew=2, **SELECTING).pod.constraints)
+    spec = replace(both.pod.spec, topology_spread_constraints=constraints)
+    both = replace(both, pod=replace(both.pod, spec=spec))
 
     (revision,) = split(DEFAULTED, both)
 
-    assert (revision.number, revision.constraints) == (6, (first, second))
+    assert (revision.number, revision.constraints) == (6, constraints)
 
 
 def test_the_smallest_of_many_revisions_are_joined_without_constraints() -> None:

@@ -114,20 +114,23 @@ profiles:
 
 
 @pytest.mark.parametrize(
-    ("label", "sentence"),
+    ("label", "sentence", "notes"),
     [
-        ("kubernetes.io/metadata.name: shop", "patched by profile named"),
-        ("tier: prod", "no profile matches it; namespace shop is not among the facts"),
-        ("kubernetes.io/metadata.name: other", "no profile matches it\n"),
+        ("kubernetes.io/metadata.name: shop", "patched by profile named", 0),
+        ("tier: prod", "no profile matches it\n", 1),
+        ("kubernetes.io/metadata.name: other", "no profile matches it\n", 0),
     ],
 )
 def test_the_name_of_a_namespace_is_a_known_label(
-    folder: Path, run: Run, label: str, sentence: str
+    folder: Path, run: Run, label: str, sentence: str, notes: int
 ) -> None:
     (folder / "config.yaml").write_text(BY_NAME.replace("LABEL", label))
     (folder / "pod.yaml").write_text(f"{files.POD}---\n{files.SERVICE}")
 
-    assert sentence in run("review", "-f", "pod.yaml", "--config", "config.yaml").out
+    ran = run("review", "-f", "pod.yaml", "--config", "config.yaml")
+
+    assert sentence in ran.out
+    assert ran.err.count("its Namespace is not among the facts") == notes
 
 
 def test_a_workload_is_shown_with_the_pod_that_it_gets(web: Path, run: Run) -> None:

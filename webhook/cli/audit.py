@@ -39,6 +39,7 @@ from webhook.cli.inputs.namespaces import require_namespace
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
+from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import describe_unknown, limit_notes
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
 from webhook.cli.projectoptions import report_unused
@@ -122,7 +123,11 @@ def audit(
         fixes = suggest_fixes(inventory, found, options)
     render_options = RenderOptions(fail_on, fixes, tuple(inputs.problems))
     result = _write(found, output, render_options, since, question)
-    for note in _note_unknown_templates(collected, namespace):
+    inhabited = (workload.namespace for workload in found.workloads)
+    for note in (
+        *_note_unknown_templates(collected, namespace),
+        *note_unknown_namespaces(policy.profiles, inhabited, inventory.cluster.namespace_labels),
+    ):
         write_stderr(note)
     inputs.report()
     if project and filename == project.paths and _is_whole(question):

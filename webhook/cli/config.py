@@ -20,7 +20,8 @@ from webhook.cli.inputs.manifests import Inputs
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
-from webhook.cli.output import OutputFormat, write_document
+from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
+from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Style, Terminal
 from webhook.cli.views.diffs import REASONS
 from webhook.config.project import Project
@@ -112,6 +113,9 @@ def check(
         if filename and not inputs.policies:
             inputs.report_nothing(describe_selected(POD.kind, selector))
         example = _build_example(policy, facts, inside)
+    inhabited = [inside, *map(namespace_of, chosen)]
+    for note in note_unknown_namespaces(policy.profiles, inhabited, facts.namespace_labels):
+        write_stderr(note)
     effect = requested, advise(policy, facts), example
     inputs.report()
     if output is OutputFormat.TABLE:

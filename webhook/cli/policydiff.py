@@ -25,6 +25,7 @@ from webhook.cli.inputs.policy import read_policy
 from webhook.cli.inputs.policychange import GateOptions, PolicyChange, read_proposal
 from webhook.cli.inputs.snapshots import progress_bar
 from webhook.cli.inputs.spreadpolicies import find_spread_policies
+from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.policycomparison import PolicyComparison
 from webhook.cli.terminal import Terminal
@@ -77,7 +78,14 @@ def diff(
     manifests = ManifestCluster(documents, owners, inputs, inside)
     with open_cluster(sources.live, manifests, owners, everywhere=not namespace) as cluster:
         comparison = PolicyComparison(change, cluster, selector)
-        found = _compare(change, comparison, _find_namespaces(cluster, namespace))
+        names = _find_namespaces(cluster, namespace)
+        found = _compare(change, comparison, names)
+        profiles = (*change.before.policy.profiles, *change.after.policy.profiles)
+        notes = tuple(
+            note_unknown_namespaces(
+                profiles, names, lambda name: cluster.facts(name).namespace_labels(name)
+            )
+        )
     inputs.problems += comparison.problems
     if not comparison.workloads:
         where = ", ".join(sources.paths) or "the cluster"
@@ -86,6 +94,8 @@ def diff(
         write_stderr(_NO_CONFIG)
     if comparison.lacks_nodes:
         write_stderr(_NO_NODES)
+    for note in notes:
+        write_stderr(note)
     _write(found, output)
     inputs.report()
     return outcome(findings=_exceeds(found, fail_on), unfinished=bool(inputs.problems))

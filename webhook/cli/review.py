@@ -33,6 +33,7 @@ from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.references import TemplateFinder
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
+from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import limit_notes
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
@@ -242,16 +243,10 @@ class Reviewer:
         self.outcomes[outcome if results[-1].verdict.allowed else "denied"] += 1
         self.warned += any(result.verdict.warnings for result in results)
         if self.terminal:
-            lacks = self._lacks_namespace(results[0].request.namespace)
-            show_answer(request, results, self.terminal, lacks_namespace=lacks)
+            show_answer(request, results, self.terminal)
         elif self._output is not OutputFormat.NAME:
             for result in results:
                 write_document(_as_document(request, result), self._output)
-
-    def _lacks_namespace(self, name: str) -> bool:
-        """Whether a profile depends on labels of a Namespace that is not among the facts."""
-        needed = any(profile.needs_namespace_labels for profile in self._policy.profiles)
-        return needed and self._cluster.namespace_labels(name) is None
 
 
 def _as_document(request: OfflineReview, result: OfflineResult) -> dict[str, Any]:
@@ -304,7 +299,11 @@ def review(
     inputs.problems += (error for error in reviewer.problems if str(error) not in known)
     if not any(reviewer.outcomes.values()):
         inputs.report_nothing(describe_selected(name_judged(judged), selector))
-    for note in limit_notes(reviewer.notes):
+    profiles, inhabited = requested.policy.profiles, map(namespace_of, chosen)
+    for note in (
+        *limit_notes(reviewer.notes),
+        *note_unknown_namespaces(profiles, inhabited, cluster.namespace_labels),
+    ):
         write_stderr(note)
     inputs.report()
     if reviewer.terminal:

@@ -3,7 +3,7 @@ from collections.abc import Iterable
 import pytest
 from msgspec.structs import replace
 
-from tests.build import default, facts, policy, profile, selector
+from tests.build import default, facts, policy, profile
 from tests.cli import files
 from webhook.admission.offline import answer_review, build_reviews
 from webhook.cli.terminal import Style, Terminal
@@ -61,22 +61,6 @@ def test_the_first_line_is_the_verdict(
     assert lines[0] == f"pod.yaml:1: Pod shop/web-1: {sentence}"
     assert ("--- Pod shop/web-1 as sent" in lines) is sentence.startswith("patched")
     assert any(": denied: spec." in line for line in lines) is sentence.startswith("denied")
-
-
-@pytest.mark.parametrize(("constraints", "lacks"), [("", True), (files.VALID, False)])
-def test_a_namespace_that_a_profile_needs_is_named(
-    constraints: str, capsys: pytest.CaptureFixture[str], *, lacks: bool
-) -> None:
-    prod = profile(name="prod", namespace_selector=selector(tier="prod"), constraints=(default(),))
-    everywhere = policy(*((prod,) if lacks else (profile(name="zones", constraints=(default(),)),)))
-    (review,) = build_reviews(documents(files.POD + constraints), {POD: ()})
-    answer = answer_review(review, Hook.MUTATE, everywhere, NoFacts())
-
-    show_answer(review, [answer], Terminal(), lacks_namespace=True)
-
-    shown = capsys.readouterr().out
-    assert ("no profile matches it; namespace shop is not among the facts" in shown) is lacks
-    assert ("not among the facts" in shown) is lacks
 
 
 def test_a_label_without_defaults_is_shown_with_its_profile(

@@ -5,6 +5,7 @@ Entry point: ``TargetBuilder.build``. It reads facts and constraints; it places 
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -16,8 +17,10 @@ from webhook.cli.inputs.refusals import find_refusals
 from webhook.cli.inputs.replicas import is_like
 from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.setvolumes import list_templates
+from webhook.cli.inputs.unknownnamespaces import find_unfit_profiles
 from webhook.cli.inputs.workloadtargets import WorkloadTargetBuilder
 from webhook.explain.caveats import find_caveats
+from webhook.policy.facts import Facts
 from webhook.policy.kinds import POD, STATEFUL_SET
 from webhook.policy.paths import find_value
 
@@ -57,7 +60,11 @@ class TargetBuilder:
         subject = admitted.subject
         is_pod = subject.kind == POD
         target = self._build_pod_target(subject) if is_pod else self._workloads.build(subject)
-        caveats = (*self._find_caveats(subject, target), *target.caveats)
+        caveats = (
+            *self._find_caveats(subject, target),
+            *target.caveats,
+            *self._find_unfit(subject, facts),
+        )
         refused = admitted.refused or find_refusals(subject, self._policy.gates)
         return replace(target, caveats=caveats, name=str(subject), refused=refused)
 
@@ -68,6 +75,14 @@ class TargetBuilder:
         has_claims = subject.kind != STATEFUL_SET and bool(list_templates(subject.value))
         scope, schedulers = target.situation, self._policy.scheduler_defaults
         return find_caveats(template, scope.pod, scope.cluster, schedulers, has_claims=has_claims)
+
+    def _find_unfit(self, subject: subjects.ExplainSubject, facts: Facts) -> Iterator[str]:
+        """Name the profiles that may fit its next pods; a stored pod stays as it is."""
+        if subject.kind == POD and find_value(subject.value, ("metadata", "uid")):
+            return
+        profiles, inside = self._policy.profiles, subject.namespace
+        if names := find_unfit_profiles(profiles, inside, facts.namespace_labels):
+            yield f"profiles that select labels of Namespace {inside}, which is not known: {names}"
 
     def _build_pod_target(self, subject: subjects.ExplainSubject) -> PlacementTarget:
         pod, namespace = subjects.decode_template(subject), subject.namespace

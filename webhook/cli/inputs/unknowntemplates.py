@@ -16,6 +16,7 @@ from webhook.policy.paths import find_value, is_object
 TemplateKey: TypeAlias = tuple[str, GroupKind, str]
 """Namespace, kind and name of an object with a pod template."""
 
+TEMPLATES = "references to unknown pod templates"
 MOST_NOTES = 10  # the rest is counted
 
 _REFERRED = frozenset({DEPLOYMENT, REPLICA_SET, POD_TEMPLATE})  # kinds that Argo Rollouts knows
@@ -72,8 +73,8 @@ def describe_unknown(name: str, key: TemplateKey) -> str:
     )
 
 
-def limit_notes(notes: list[str]) -> Iterator[str]:
-    """Yield some notes, and the number of the others."""
+def limit_notes(notes: list[str], what: str = TEMPLATES) -> Iterator[str]:
+    """Yield some notes, and the number of the others; ``what`` they are about."""
     yield from notes[:MOST_NOTES]
     if len(notes) > MOST_NOTES:
-        yield f"note: {len(notes) - MOST_NOTES} more references to unknown pod templates"
+        yield f"note: {len(notes) - MOST_NOTES} more {what}"

@@ -39,23 +39,16 @@ def show_answer(
     review: OfflineReview,
     results: Sequence[OfflineResult],
     terminal: Terminal,
-    *,
-    lacks_namespace: bool = False,
 ) -> None:
     """
     Write the verdict on an object, its causes or warnings, and the patch.
 
     Args:
         results: The answers of the webhooks, as ``answer_in_turn`` returns them.
-        lacks_namespace: Whether a profile depends on labels of its Namespace, which is not among
-            the facts.
     """
     document, first, last = review.document, results[0], results[-1]
     subject = name_subject(review, last)
     sentence, style = _describe_verdict(first if last.verdict.allowed else last)
-    injection = first.verdict.injection
-    if lacks_namespace and injection and injection.skip is SkipReason.NO_PROFILE:
-        sentence += f"; namespace {first.request.namespace} is not among the facts"
     terminal.line((document.place(), Style.PLACE), f": {subject}: ", (sentence, style))
     if not last.verdict.allowed:
         found = _list_causes(document, last.request, last.verdict)
