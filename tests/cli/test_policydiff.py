@@ -180,6 +180,17 @@ def test_names_are_those_of_the_workloads_that_change(run: Run) -> None:
     assert run(*DIFF, "-f", "racks.yaml", *FACTS, "-o", "name").out == "deployment.apps/web\n"
 
 
+def test_a_namespace_whose_labels_a_profile_selects_is_named(folder: Path, run: Run) -> None:
+    labels = "match: {namespaceSelector: {matchLabels: {tier: prod}}}"
+    (folder / "prod.yaml").write_text(
+        ZONES.replace("match: {objectSelector: {matchLabels: {app: web}}}", labels)
+    )
+
+    ran = run(*DIFF, "-f", "prod.yaml", *FACTS)
+
+    assert "note: namespace shop: its Namespace is not among the facts" in ran.err
+
+
 def test_without_nodes_pods_are_not_placed(folder: Path, run: Run) -> None:
     (folder / "cluster.yaml").write_text(CLUSTER.removeprefix(NODE))
 

@@ -9,6 +9,7 @@ from webhook.audit.report import AuditFinding, AuditSeverity
 from webhook.fix.harm import (
     NOT_SHOWN,
     UNKNOWN_NUMBER,
+    UNKNOWN_PODS,
     find_lost_place,
     find_worse,
     lowers_min_domains,
@@ -83,6 +84,19 @@ LOST: dict[str, tuple[Subject, Subject, bool]] = {
     "no change": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False),
     "fewer replicas": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=5), False),
     "a Pod": (subject(pod(ZONES)), subject(pod(ZONES, TWO_ON_A_NODE)), False),
+    "a hard key that no node has": (
+        deployed(spread(topologyKey="zon"), TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False
+    ),
+    "a hard key that no node has, before and after": (
+        deployed(spread(topologyKey="zon"), ZONES),
+        deployed(spread(topologyKey="zon"), ZONES, TWO_ON_A_NODE),
+        True,
+    ),
+    "a soft key that no node has": (
+        deployed(spread(topologyKey="zon", whenUnsatisfiable="ScheduleAnyway"), TWO_ON_A_NODE),
+        deployed(ZONES, TWO_ON_A_NODE),
+        True,
+    ),
     "one replica": (deployed(ZONES, replicas=1), deployed(ZONES, TWO_ON_A_NODE), False),
 }  # fmt: skip
 
@@ -97,6 +111,16 @@ def test_an_unknown_number_of_replicas_is_the_reason() -> None:
     after = deployed(ZONES, TWO_ON_A_NODE, replicas=None)
 
     assert find_lost_place(before, after, audit(UNEVEN)) == UNKNOWN_NUMBER
+
+
+def test_the_number_of_pods_of_a_constraint_list_is_unknown() -> None:
+    path = ("spec", "topologySpreadConstraints")
+    before, after = (
+        replace(deployed(*constraints, replicas=None), path=path)
+        for constraints in ([ZONES], [ZONES, TWO_ON_A_NODE])
+    )
+
+    assert find_lost_place(before, after, audit(UNEVEN)) == UNKNOWN_PODS
 
 
 def test_closed_domains_are_no_lost_place() -> None:

@@ -14,6 +14,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
+from webhook.policy.model import DO_NOT_SCHEDULE
 
 PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109", "TSC119"})
 """Advice about pods that stay Pending: no change may cause a finding of these rules."""
@@ -33,6 +34,11 @@ UNKNOWN_NUMBER = FixObstacle(
     "the number of replicas is not written, so that any number may run, and it is not shown that "
     "all would have a place: write replicas, or add the HorizontalPodAutoscaler to the files or "
     "facts"
+)
+
+UNKNOWN_PODS = FixObstacle(
+    "it is not known how many pods this kind of object has, and so not shown that all would have a "
+    "place: make the change by hand"
 )
 
 
@@ -71,8 +77,11 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     """
     Find out whether replicas that have a place in every order may have none after a change.
 
-    Domains that the pods cannot go to are left out where rules report those.
+    Domains that the pods cannot go to are left out where rules report those. While no node has the
+    key of a hard constraint, no replica has a place.
     """
+    if _lacks_key(before, grounds) and not _lacks_key(after, grounds):
+        return None
     fit_before, fit_after = (
         orders.all_fit() if orders else None
         for orders in (
@@ -81,4 +90,15 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     )
     if not fit_before or fit_after:
         return None
-    return UNKNOWN_NUMBER if after.most_replicas is None else NOT_SHOWN
+    if after.most_replicas is not None:
+        return NOT_SHOWN
+    return UNKNOWN_PODS if after.is_bare else UNKNOWN_NUMBER
+
+
+def _lacks_key(subject: Subject, grounds: AdviceContext) -> bool:
+    cluster = grounds.cluster
+    return cluster is not None and any(
+        one.when_unsatisfiable == DO_NOT_SCHEDULE
+        and not cluster.is_known(one.topology_key, subject.demands)
+        for one in subject.constraints
+    )

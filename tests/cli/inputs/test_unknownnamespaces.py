@@ -83,14 +83,3 @@ def test_commands_name_a_namespace_that_a_profile_needs(
     unknown, known = run(*words), run(*words, "--facts", "namespace.yaml")
 
     assert [sentence in ran.out + ran.err for ran in (unknown, known)] == [True, False]
-
-
-def test_a_stored_pod_stays_as_it_is(folder: Path, run: Run) -> None:
-    (folder / "config.yaml").write_text(CONFIG)
-    for uid, is_named in (("", True), ("uid: u, ", False)):
-        pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{{uid}name: web-1, namespace: shop}}\n"
-        (folder / "pod.yaml").write_text(f"{pod}spec: {{containers: [{{name: c}}]}}\n")
-
-        ran = run("explain", "-f", "pod.yaml", "--config", "config.yaml")
-
-        assert (CAVEAT in ran.out) is is_named
