@@ -40,8 +40,8 @@ from tests.faults.plugin import FaultReport
 REPLICAS = 3
 LEAF_S = rounds(15, 30)  # a stall of a third of it is none of its end
 OVERLAP_S = 5
-CREATIONS_A_SECOND = rounds(50, 200)
-CREATIONS = 50 * rounds(20, 120)
+CREATIONS_A_SECOND = rounds(20, 200)
+CREATIONS = rounds(400, 6000)
 ROTATIONS = rounds(1, 5)
 PATIENCE_S = ROTATION_S + 3 * LEAF_S
 SAMPLE_S = 2.0  # between two looks at the bundles on a busy machine

@@ -37,8 +37,8 @@ from tests.faults.plugin import FaultReport
 
 MARK = {"evenspread.test/outage": "yes"}
 WRITERS = 50
-RATE = 50  # pods a second
-CALLS = rounds(150, 1000)  # creations before a fault, and after it
+RATE = rounds(20, 50)  # pods a second
+CALLS = rounds(60, 1000)  # creations before a fault, and after it
 OUTAGE_S = 25.0  # of the API server in the long form
 LONG_BACKOFF_S = 10.0  # after so long an outage there is at most one try a second for each watch
 PAUSE_S = rounds(3, 30)  # of etcd

@@ -26,7 +26,7 @@ from tests.controlplane.waiting import until
 from tests.e2e.objects import rounds
 from webhook.__main__ import main
 
-PODS = rounds(20, 200)  # of each fate, bound and Pending, at least
+PODS = rounds(12, 200)  # of each fate, bound and Pending, at least
 MADE = rounds(4, 1)  # of how many Pending pods one has its changes made
 PER_ROUND = 12  # pods before the nodes are thrown anew
 MOST_ROUNDS = 200

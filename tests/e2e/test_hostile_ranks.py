@@ -43,7 +43,7 @@ SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "20")) / 4
 """How long generated attacks go on: a quarter of the time of those in test_hostile.py."""
 
 BATCH = 5  # generated attacks with one seed
-PODS = rounds(300, 3_000)  # of one controller, all with wrong ranks
+PODS = rounds(150, 3_000)  # of one controller, all with wrong ranks
 BINDINGS = 20  # through the API server
 UNKNOWN = 50  # Bindings of pods that do not exist, each of which waits for 0.1 s
 CORRECTED_S = 20.0  # for the ranks of another tenant: 5 s are after its last change

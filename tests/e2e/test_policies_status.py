@@ -117,7 +117,7 @@ def lenient() -> Json:
 def fleet(new_control_plane: NewControlPlane, helm: Helm, tmp_path: Path) -> Iterator[StatusFleet]:
     plane = new_control_plane(audit=True)
     plane.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAME}})
-    for made in helm.objects({"audit": {"interval": "1s"}}):
+    for made in helm.objects({"audit": {"interval": "5s"}}):
         if made["kind"] in RIGHTS:
             plane.api.create(made)
     namespace = plane.create_namespace(HOOKED)
@@ -127,7 +127,7 @@ def fleet(new_control_plane: NewControlPlane, helm: Helm, tmp_path: Path) -> Ite
         for number in range(2):
             folder = tmp_path / f"replica-{number}"
             folder.mkdir()
-            settings = {"namespace": NAME, "audit_interval": "1s", "replica": f"r{number}"}
+            settings = {"namespace": NAME, "audit_interval": "5s", "replica": f"r{number}"}
             replica = Replica(folder, plane.kubeconfig_of(NAME, NAME), CONFIG, **settings)
             replicas.append(running.enter_context(replica))
         for replica in replicas:

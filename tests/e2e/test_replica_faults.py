@@ -24,8 +24,8 @@ from tests.faults.plugin import FaultReport
 
 REPLICAS = 3
 WRITERS = 50
-RATE = rounds(50, 100)  # pods a second, for each of which both webhooks are called
-CALLS = rounds(100, 600)  # creations before a fault, and after it
+RATE = rounds(20, 100)  # pods a second, for each of which both webhooks are called
+CALLS = rounds(40, 600)  # creations before a fault, and after it
 RESTARTS = rounds(1, 5)
 KILLS = rounds(1, 5)
 POLICIES = ("Fail", "Ignore") if LONG else ("Fail",)

@@ -36,12 +36,18 @@ def copy_of_checkout(folder: Path, of: Path = ROOT) -> Path:
     return folder
 
 
+NO_BYTECODE = {"PIP_NO_COMPILE": "0"}
+"""
+Lets pip write no bytecode, of which a test uses little. pip inverts the variables of --no- options.
+"""
+
+
 def run(*command: str | Path, cwd: Path = ROOT, check: bool = True) -> str:
     """Run a command and return its output."""
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
+        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH, **NO_BYTECODE},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         timeout=300,
