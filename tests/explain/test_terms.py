@@ -149,3 +149,26 @@ def test_pods_that_are_being_deleted_precede_all_that_a_new_pod_waits_for() -> N
     )
     assert terms.notes[1:] == tuple(terms.ending.notes)
     assert terms.of_new_pods == PlacementTerms(gates=("quota",))
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        (
+            ("db-0",),
+            "db-0 has {}with which no node accepts it, and stays Pending until it is deleted",
+        ),
+        (
+            ("a", "b"),
+            "a, b have {}with which no node accepts them, and stay Pending until they are deleted",
+        ),
+    ],
+)
+def test_pods_of_an_older_template_are_named(kept: tuple[str, ...], sentence: str) -> None:
+    terms = PlacementTerms(kept=kept)
+    sentence = sentence.format("the constraints of an older template, ")
+
+    assert terms.describe("can be placed", []) == f"can be placed; {sentence}"
+    assert terms.kept_note == f"{sentence}, which is supposed here"
+    assert terms.notes == terms.of_new_pods.notes == ()
+    assert terms.of_new_pods.kept_note == ""

@@ -73,15 +73,19 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
         explanation: Of the pod; after a simulated rollout, of the next pod like it.
         what_if: The simulated replicas, if they were requested.
         rollout: The simulated rollout of a new revision, if it was requested.
+        kept: Pods that stay Pending until they are deleted, since they are older than the template.
     """
 
     explanation: Explanation
     what_if: Rollout | None = None
     rollout: RolloutForecast | None = None
+    kept: tuple[str, ...] = ()
 
     @property
     def is_bad(self) -> bool:
         """Whether a pod finds no node, or a rollout may stop."""
+        if self.kept:
+            return True
         if self.rollout is not None:
             return self.rollout.can_stop
         if self.what_if is not None:
@@ -238,7 +242,7 @@ def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainR
         explained = explain_placement(
             situation, target.subject, target.runs_on, target.caveats, target.terms
         )
-        return ExplainResult(explained)
+        return ExplainResult(explained, kept=target.terms.kept)
     replicas = target.replicas if options.scale is None else options.scale
     if target.terms.closed:
         replicas = max(replicas - count_lost(edits, present, target.running), 0)
@@ -254,12 +258,14 @@ def _explain_target(target: PlacementTarget, options: WhatIfOptions) -> ExplainR
     changes = judge_for_all(explained.changes, end, rollout.pending, awaiting)
     notes = (
         *target.terms.notes,
+        *filter(None, [target.terms.kept_note]),
         *_note_unknown(target.unknown),
         *rollout.notes,
         *note_untried(changes),
     )
     rollout = msgspec.structs.replace(rollout, notes=notes)
-    return ExplainResult(msgspec.structs.replace(explained, changes=changes), rollout)
+    explained = msgspec.structs.replace(explained, changes=changes)
+    return ExplainResult(explained, rollout, kept=target.terms.kept)
 
 
 def _note_unknown(revision: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from webhook.explain.endingpods import NONE_ENDING, EndingPods
+from webhook.explain.endingpods import MOST_NAMES, NONE_ENDING, EndingPods
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER
@@ -40,6 +40,8 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         suspended: Whether that Job is suspended.
         scaling: What an autoscaler does to the number of replicas; a sentence.
         ending: Pods that are being deleted, and have ended before it is placed.
+        kept: Pending pods of its workload that have other constraints than its template, and keep
+            them until they are deleted: no node accepts them.
     """
 
     node: str = ""
@@ -51,6 +53,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
     suspended: bool = False
     scaling: str = ""
     ending: EndingPods = NONE_ENDING
+    kept: tuple[str, ...] = ()
 
     def describe(self, sentence: str, nodes: Collection[str]) -> str:
         """
@@ -88,6 +91,8 @@ class PlacementTerms(msgspec.Struct, frozen=True):
                 f"has the pod template of revision {self.revision}, which is not known; with the "
                 f"present template, it {sentence}"
             )
+        if self.kept:
+            sentence += f"; {self._describe_kept()}"
         return self.ending.describe(sentence)
 
     @property
@@ -98,7 +103,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
     @property
     def of_new_pods(self) -> "PlacementTerms":
         """The terms of new pods like this one, which have not ended and await no other's end."""
-        return replace(self, phase="", ending=NONE_ENDING)
+        return replace(self, phase="", ending=NONE_ENDING, kept=())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -119,6 +124,20 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         if self.suspended:
             found.append("the workload is suspended: it has no pods until it is resumed")
         return (*found, *self.ending.notes)
+
+    @property
+    def kept_note(self) -> str:
+        """What a what-if without a rollout supposes about the pods that are kept; or empty."""
+        return f"{self._describe_kept()}, which is supposed here" if self.kept else ""
+
+    def _describe_kept(self) -> str:
+        names = join_names(self.kept, most=MOST_NAMES)
+        one = len(self.kept) == 1
+        has, stays, is_deleted = ("has", "stays", "it is") if one else ("have", "stay", "they are")
+        return (
+            f"{names} {has} the constraints of an older template, with which no node accepts "
+            f"{'it' if one else 'them'}, and {stays} Pending until {is_deleted} deleted"
+        )
 
     def restrict(self, scenario: Scenario) -> Scenario:
         """

@@ -11,6 +11,7 @@ from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
 from webhook.cli.inputs.jobs import find_job_demand
+from webhook.cli.inputs.keptpods import find_kept
 from webhook.cli.inputs.observedworkloads import ObservedWorkload, observe_workload
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.removals import gather_pods
@@ -123,7 +124,10 @@ class WorkloadTargetBuilder:
     ) -> PlacementTerms:
         revision, scaling = workload.revision, workload.scaled.note
         terms = self._reader.find_terms(revision.subject, next_pod.pod)
-        terms = replace(terms, ending=next_pod.ending)
+        kept = find_kept(
+            revision.subject, next_pod.situation, workload.selected, self._reader, self._cluster
+        )
+        terms = replace(terms, ending=next_pod.ending, kept=kept)
         if demand is not None:
             terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
         if revision.unknown:

@@ -1,0 +1,74 @@
+"""
+Pods that stay Pending after a change of their pod template, since their controller keeps them.
+
+``find_kept`` is the entry point. A ReplicaSet and a ReplicationController replace no pod after such
+a change. A StatefulSet waits until each pod is ready before it replaces others, and creates none.
+
+Source: kubernetes pkg/controller/statefulset/stateful_set_control.go ``processReplica``.
+"""
+
+from collections.abc import Sequence
+
+from webhook.cli.inputs import subjects
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.scenarioreader import ScenarioReader
+from webhook.cluster.scheduling.podobjects import ApiPod
+from webhook.explain.scenario import Scenario
+from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET
+from webhook.policy.paths import find_value
+from webhook.policy.placement.census import ObservedPod
+
+MOST_PENDING = 20
+"""The most pods that are tried; the others of a workload are nearly always like these."""
+
+_KEEPING = frozenset({REPLICA_SET, REPLICATION_CONTROLLER})
+
+
+def find_kept(
+    subject: subjects.ExplainSubject,
+    situation: Scenario,
+    pods: Sequence[ObservedPod],
+    reader: ScenarioReader,
+    cluster: ClusterReader,
+) -> tuple[str, ...]:
+    """
+    Find pods with other constraints than the template, which no node accepts for now.
+
+    A node accepts the next pod, so that it helps to delete them.
+
+    Args:
+        situation: That of the next pod.
+        pods: The pods of the workload, also those that have ended.
+
+    Returns:
+        Their names, in order; empty for a workload whose controller replaces such pods.
+    """
+    pending = [one.metadata.name or "" for one in pods if not one.spec.node_name and one.is_active]
+    if not pending or not _keeps(subject) or not situation.placement().passing:
+        return ()
+    written = subjects.decode_template(subject).constraints
+    stored = cluster.decode_objects(POD, ApiPod, subject.namespace) or []
+    by_name = {pod.metadata.name or "": pod for pod in stored if pod.metadata is not None}
+    tried = [name for name in sorted(pending)[:MOST_PENDING] if name in by_name]
+    return tuple(
+        name
+        for name in tried
+        if by_name[name].constraints != written
+        and not _is_accepted(by_name[name], subject.namespace, reader, cluster)
+    )
+
+
+def _keeps(subject: subjects.ExplainSubject) -> bool:
+    """Whether a controller keeps pods that have no node, whatever the template is by now."""
+    if subject.kind == STATEFUL_SET:
+        policy: object = find_value(subject.value, ("spec", "podManagementPolicy"))
+        return policy != "Parallel"
+    return subject.kind in _KEEPING
+
+
+def _is_accepted(
+    pod: ApiPod, namespace: str, reader: ScenarioReader, cluster: ClusterReader
+) -> bool:
+    """Whether a node accepts a pod with its own constraints."""
+    scope = reader.read_scope(pod, namespace)
+    return bool(reader.read(pod, cluster.facts(namespace), scope).placement().passing)
