@@ -11,7 +11,7 @@ import msgspec
 
 from webhook.policy.advice.findings import join_names
 
-MOST_NAMES = 5  # of pods in a sentence
+MOST_POD_NAMES = 5  # of pods in a sentence
 
 
 class EndingPods(msgspec.Struct, frozen=True):
@@ -60,5 +60,5 @@ _STUCK = " on a node that is not ready"
 
 def _refer(names: Sequence[str]) -> tuple[str, str, str]:
     """Join names, and return them with the verb and the possessive pronoun that follow."""
-    joined = join_names(names, most=MOST_NAMES)
+    joined = join_names(names, most=MOST_POD_NAMES)
     return (joined, "is", "its") if len(names) == 1 else (joined, "are", "their")

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from webhook.explain.endingpods import MOST_NAMES, NONE_ENDING, EndingPods
+from webhook.explain.endingpods import MOST_POD_NAMES, NONE_ENDING, EndingPods
 from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
 from webhook.policy.defaulting.profiles import DEFAULT_SCHEDULER
@@ -131,7 +131,7 @@ class PlacementTerms(msgspec.Struct, frozen=True):
         return f"{self._describe_kept()}, which is supposed here" if self.kept else ""
 
     def _describe_kept(self) -> str:
-        names = join_names(self.kept, most=MOST_NAMES)
+        names = join_names(self.kept, most=MOST_POD_NAMES)
         one = len(self.kept) == 1
         has, stays, is_deleted = ("has", "stays", "it is") if one else ("have", "stay", "they are")
         return (

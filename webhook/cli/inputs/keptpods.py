@@ -18,7 +18,7 @@ from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER, STATE
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 
-MOST_PENDING = 20
+MOST_TRIED_PODS = 20
 """The most pods that are tried; the others of a workload are nearly always like these."""
 
 _KEEPING = frozenset({REPLICA_SET, REPLICATION_CONTROLLER})
@@ -49,7 +49,7 @@ def find_kept(
     written = subjects.decode_template(subject).constraints
     stored = cluster.decode_objects(POD, ApiPod, subject.namespace) or []
     by_name = {pod.metadata.name or "": pod for pod in stored if pod.metadata is not None}
-    tried = [name for name in sorted(pending)[:MOST_PENDING] if name in by_name]
+    tried = [name for name in sorted(pending)[:MOST_TRIED_PODS] if name in by_name]
     return tuple(
         name
         for name in tried

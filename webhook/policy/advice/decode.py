@@ -86,6 +86,7 @@ def decode_subject(
         claim_classes=tuple(_list_claim_classes(holder.volume_claim_templates)),
         recreates=is_object(holder.strategy) and "Recreate" in holder.strategy.values(),
         on_delete=find_value(holder.update_strategy, ("type",)) == "OnDelete",
+        is_parallel=holder.pod_management_policy == "Parallel",
         paused=holder.paused is True,
         limits=find_limits(kind, holder),
         alone_on_node=bool(path) and requests_host_ports(template),

@@ -17,6 +17,7 @@ from webhook.policy.advice.countedgroups import belongs_to_group
 from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
+from webhook.policy.advice.keptpods import report_kept
 from webhook.policy.advice.laterpods import (
     report_later,
     report_unready,
@@ -49,6 +50,7 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     if held is not None:
         subject = subject.with_constraints(held)
     if not subject.constraints:
+        yield from report_kept(subject, context)
         return  # many workloads
     if not cluster.lasting_domains("", (), pod.demands).sizes:
         yield from _report_no_node(subject, cluster)
@@ -62,7 +64,9 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
         return  # to which one the next pod belongs is unknown
     affinity = NO_AFFINITY if held is not None else read_affinity(subject, reached, cluster)
     if not tallies or accepts_pod(tallies, pod.demands, cluster, affinity):
-        yield from report_later(subject, tallies, context) if held is None else ()
+        if held is None:
+            yield from report_later(subject, tallies, context)
+            yield from report_kept(subject, context)
         return
     nodes = [node for node in cluster.topology.nodes if node.name in reached]
     field, instead = suggest_placing(subject, tallies, affinity, context)

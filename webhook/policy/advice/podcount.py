@@ -40,6 +40,7 @@ class TemplateHolder(msgspec.Struct, frozen=True, rename="camel", gc=False):
     completion_mode: Any = None
     strategy: Any = None
     update_strategy: Any = None
+    pod_management_policy: Any = None
     paused: Any = None
     volume_claim_templates: Any = None
     selector: Any = None

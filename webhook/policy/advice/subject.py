@@ -106,6 +106,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         claim_classes: The storageClassName of each of these templates; None for one without.
         recreates: Whether a new revision starts only after all old pods are gone.
         on_delete: Whether pods get a new revision only after another client deletes them.
+        is_parallel: Whether the controller of a StatefulSet awaits no pod before it creates others.
         paused: Whether its controller rolls out no revision until it is resumed.
         suspended: Whether its controller runs no pod until it is resumed; for an audit.
         finished: Whether it is a Job that creates no pod any more; for an audit.
@@ -143,6 +144,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     claim_classes: tuple[str | None, ...] = ()
     recreates: bool = False
     on_delete: bool = False
+    is_parallel: bool = False
     paused: bool = False
     suspended: bool = False
     finished: bool = False
