@@ -186,3 +186,32 @@ def test_a_rollout_that_volumes_stop_is_left() -> None:
 
     assert reasons(outcome.left)["TSC119"].startswith("a volume of a zone keeps its pod there")
     assert not outcome.fixed
+
+
+THREE_ZONES = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}, labels: "
+    f"{{topology.kubernetes.io/zone: {name}, kubernetes.io/hostname: {name}}}}}\n"
+    for name in ("a1", "b1", "c1")
+)
+
+
+def test_only_the_constraint_that_stops_a_rollout_is_changed() -> None:
+    """A second hard constraint, which counts the revisions together, is left as it is."""
+    claims = "volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: disks}}]"
+    keys = {"labelSelector": "{}", "matchLabelKeys": "[app, controller-revision-hash]"}
+    constraints = listed(
+        entry(topologyKey="topology.kubernetes.io/zone", **keys),
+        entry(topologyKey="kubernetes.io/hostname", maxSkew="5"),
+    )
+    before = deployment(lines(constraints), replicas=5).replace("Deployment", "StatefulSet")
+    before = before.replace("  replicas: 5\n", f"  replicas: 5\n  {claims}\n")
+    added = "app: web, controller-revision-hash: web-1, apps.kubernetes.io/pod-index: '%s'"
+    pods = "".join(
+        POD_WITH_A_DISK.replace("app: web", added) % (index, index, node)
+        for index, node in enumerate(("a1", "b1", "c1", "c1", "a1"))
+    )
+
+    outcome = run_fix(before, options("TSC119"), f"{THREE_ZONES}{WITH_DISKS}{pods}")
+
+    expected = before.replace("[app, controller-revision-hash]", "[app]")
+    assert outcome.texts["web.yaml"] == expected

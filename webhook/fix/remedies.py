@@ -27,6 +27,7 @@ from webhook.fix.changes import (
 from webhook.fix.finding import ABSENT, FindingContext
 from webhook.fix.harm import lowers_min_domains
 from webhook.manifests.yaml import load
+from webhook.policy.advice.capacity import must_add_pods
 from webhook.policy.advice.counting import known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.nearestkey import nearest_key
@@ -157,7 +158,8 @@ def _move_field(context: FindingContext) -> Solution:
 
 def _count_apart(context: FindingContext) -> Solution:
     """Count the revisions apart in all hard constraints that count them together (TSC119)."""
-    if not context.instead:
+    returns = not must_add_pods(context.subject)  # of pods, to their volumes
+    if returns or not context.instead:
         return _write_instead(context)
     found = list_apart(context.subject, context.grounds)
     obstacle = next((text for text in found.values() if text.startswith("#")), "")
