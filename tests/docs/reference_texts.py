@@ -128,7 +128,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
         "TSC119": RemedyText(
             "adds pod-template-hash to matchLabelKeys of all hard constraints, for a Rollout "
             "rollouts-pod-template-hash, for a DaemonSet controller-revision-hash; for a "
-            "StatefulSet with volumes removes controller-revision-hash from matchLabelKeys",
+            "StatefulSet with volumes removes controller-revision-hash from matchLabelKeys, and "
+            "only on request writes the selector of TSC113",
             "if the feature gate of this field is off, or if data would have to be moved",
         ),
     }

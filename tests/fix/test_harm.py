@@ -10,6 +10,7 @@ from webhook.fix.harm import (
     NOT_SHOWN,
     UNKNOWN_NUMBER,
     UNKNOWN_PODS,
+    changes_request,
     find_lost_place,
     find_worse,
     lowers_min_domains,
@@ -59,6 +60,15 @@ def test_advice_about_a_closed_domain_may_lower_min_domains() -> None:
     assert lowers_min_domains(replace(finding("TSC105"), instead=lowered))
     assert not lowers_min_domains(finding("TSC105"))
     assert not lowers_min_domains(replace(finding("TSC104"), instead="minDomains: 2"))
+
+
+def test_a_narrower_selector_and_a_lower_min_domains_change_what_was_requested() -> None:
+    narrower = "labelSelector: {matchLabels: {app: web}}"
+
+    assert changes_request(replace(finding("TSC119"), instead=narrower))
+    assert changes_request(replace(finding("TSC105"), instead="minDomains: 2"))
+    assert not changes_request(replace(finding("TSC119"), instead="matchLabelKeys: [app]"))
+    assert not changes_request(replace(finding("TSC101"), instead=narrower))
 
 
 def finding(rule: str) -> AuditFinding:

@@ -193,6 +193,28 @@ THREE_ZONES = "".join(
     f"{{topology.kubernetes.io/zone: {name}, kubernetes.io/hostname: {name}}}}}\n"
     for name in ("a1", "b1", "c1")
 )
+TEAM, NARROWED = "{matchLabels: {team: x}}", "{matchLabels: {team: x, app: web}}"
+OTHERS = POD_WITH_A_DISK.replace("web", "api").replace("app: api", "app: api, team: x")
+OWN = POD_WITH_A_DISK.replace("app: web", "app: web, team: x")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_selector_of_a_rollout_that_others_stop_is_narrowed_on_request(*, named: bool) -> None:
+    claims = "volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: disks}}]"
+    constraint = entry(topologyKey="topology.kubernetes.io/zone", labelSelector=TEAM)
+    before = deployment(lines(listed(constraint)), "{app: web, team: x}")
+    before = before.replace("Deployment", "StatefulSet")
+    before = before.replace("  replicas: 3\n", f"  replicas: 3\n  {claims}\n")
+    pods = [OWN % pair for pair in enumerate(("a1", "b1", "c1"))]
+    pods += [OTHERS % pair for pair in enumerate(("a1", "a1", "b1"))]
+    facts = f"{THREE_ZONES}{WITH_DISKS}{''.join(pods)}"
+
+    outcome = run_fix(before, options(*["TSC119"] * named), facts)
+
+    expected = before.replace(TEAM, NARROWED) if named else before
+    assert outcome.texts["web.yaml"] == expected
+    left = reasons(outcome.left).get("TSC119", "")
+    assert ("--rules TSC119 applies it" in left) is not named
 
 
 def test_only_the_constraint_that_stops_a_rollout_is_changed() -> None:

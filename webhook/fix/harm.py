@@ -47,6 +47,12 @@ def lowers_min_domains(finding: AuditFinding) -> bool:
     return finding.rule in CLOSED_RULES and "minDomains" in finding.instead
 
 
+def changes_request(finding: AuditFinding) -> bool:
+    """Whether the advice changes what the author requested, unlike other advice of its rule."""
+    narrows = finding.rule == "TSC119" and finding.instead.startswith("labelSelector:")
+    return narrows or lowers_min_domains(finding)
+
+
 def find_worse(
     before: Sequence[AuditFinding],
     after: Sequence[AuditFinding],

@@ -25,7 +25,7 @@ from webhook.fix.changes import (
     find_differences,
 )
 from webhook.fix.finding import ABSENT, FindingContext
-from webhook.fix.harm import lowers_min_domains
+from webhook.fix.harm import changes_request
 from webhook.manifests.yaml import load
 from webhook.policy.advice.capacity import must_add_pods
 from webhook.policy.advice.counting import known_selectors, other_workloads
@@ -238,7 +238,7 @@ def find_solution(context: FindingContext, named: frozenset[str]) -> Solution:
     solution = remedy.find(context)
     if isinstance(solution, FixObstacle):
         return solution
-    on_request = remedy.on_request or lowers_min_domains(context.finding)
+    on_request = remedy.on_request or changes_request(context.finding)
     if on_request and rule not in named:
         return FixObstacle(ON_REQUEST.format(rule=rule))
     if on_request and context.is_refused:

@@ -264,16 +264,19 @@ ADVICE_ENTRIES = (
         "returns to the zone of its volume: if more pods run there than a hard constraint now "
         "allows, as after a zone was added, the new pod stays Pending, too. So does one that "
         "returns to a zone before another zone has a new pod, if the constraint counts the new "
-        "revision separately. The rule reports only rollouts that hang wherever kube-scheduler "
-        "places the pods, by constraints alone: not those that resources, host ports or required "
-        "anti-affinity stop, or that hang because of which old pods a ReplicaSet deletes. "
-        "`evenspread explain --what-if rollout` runs all filters, deletes old pods as their "
-        "controller does, and shows these and what else can happen. TSC104, TSC105 and TSC116 "
+        "revision separately. Where the selector also counts pods of other workloads, the finding "
+        "names these. If the StatefulSet's own pods alone satisfy maxSkew, the cure is the "
+        "selector of TSC113, and no data has to be moved. The rule reports only rollouts that hang "
+        "wherever kube-scheduler places the pods, by constraints alone: not those that resources, "
+        "host ports or required anti-affinity stop, or that hang because of which old pods a "
+        "ReplicaSet deletes. `evenspread explain --what-if rollout` runs all filters, deletes old "
+        "pods as their controller does, and shows these and what else can happen. TSC104, TSC105 "
+        "and TSC116 "
         "report a single constraint that allows no additional pod.",
         "count each revision separately, by `matchLabelKeys: [pod-template-hash]` in all hard "
         "constraints, or let one replica be missing, by `maxUnavailable: 1`. With volumes in a "
-        "zone, leave `controller-revision-hash` out of matchLabelKeys, move the data, or write "
-        "`ScheduleAnyway`",
+        "zone, leave `controller-revision-hash` out of matchLabelKeys, count no pods of other "
+        "workloads, move the data, or write `ScheduleAnyway`",
         action=Action.WARN,
         since=_1_18,
     ),

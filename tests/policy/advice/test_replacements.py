@@ -1,7 +1,7 @@
 """TSC119 reports StatefulSets whose pods cannot all return to the zones of their volumes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import HOSTNAME, Node, ObjectMeta, PodTemplate
+from webhook.policy.model import HOSTNAME, LabelSelector, Node, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.podlabels import REVISION_HASH
 
@@ -209,3 +209,103 @@ def test_uneven_pods_with_volumes_are_one_finding() -> None:
     rules = [finding.rule for finding in (*advice.warned, *advice.audited)]
     assert "TSC119" in rules
     assert "TSC114" not in rules
+
+
+TEAM = spread(labelSelector={"matchLabels": {"team": "x"}})
+WEB, API = {"app": "web", "team": "x"}, {"app": "api", "team": "x"}
+ALONE = "labelSelector: {matchLabels: {app: web, team: x}}"
+MOVED = "# a volume of a zone keeps its pod there"
+ABOUT_OTHERS = "# its own pods cannot end this, wherever they are: zone-a has 5 pods of StatefulSet"
+EVEN = ("a1", "b1", "c1")
+KNOWN = {"StatefulSet/web": WEB, "StatefulSet/api": API}
+COUNTED = "; the labelSelector also counts pods of StatefulSet/api"
+RETURN = ", without which all its own pods could return"
+
+
+class SharedCase(NamedTuple):
+    """
+    Pods of two StatefulSets that one selector counts.
+
+    Attributes:
+        full: The end of the finding about the first; empty without one.
+        instead: How its suggestion begins.
+    """
+
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+    full: str
+    instead: str
+    members: dict[str, Json] = KNOWN
+
+
+SHARED = {
+    "even own pods": SharedCase(
+        EVEN, ("a1", "a1", "b1"),
+        f"zone-a has 3 pods (2 of others), the minimum is 1 (every domain has pods){COUNTED}"
+        f"{RETURN}",
+        ALONE,
+    ),
+    "even own pods beside too many others": SharedCase(
+        EVEN, ("a1",) * 5,
+        f"zone-a has 6 pods (5 of others), the minimum is 1 (every domain has pods){COUNTED}"
+        f"{RETURN}",
+        ALONE,
+    ),
+    "no label of their own": SharedCase(
+        EVEN, ("a1", "a1", "b1"),
+        f"zone-a has 3 pods (2 of others), the minimum is 1 (every domain has pods){COUNTED}"
+        f"{RETURN}",
+        "# give its pods a label that no others have",
+        {"StatefulSet/web": WEB, "StatefulSet/api": {**API, "app": "web"}},
+    ),
+    "uneven own pods": SharedCase(
+        UNEVEN_PODS, ("a1", "b1", "c1"),
+        f"zone-a has 3 pods (1 of others), the minimum is 1 (every domain has pods){COUNTED}",
+        MOVED,
+    ),
+    "uneven own pods beside too many others": SharedCase(
+        UNEVEN_PODS, ("a1",) * 5,
+        f"zone-a has 7 pods (5 of others), the minimum is 0 (a domain has no pod){COUNTED}",
+        ABOUT_OTHERS,
+    ),
+    "others of no known workload": SharedCase(
+        EVEN, ("a1", "a1", "b1"),
+        "zone-a has 3 pods (2 of others), the minimum is 1 (every domain has pods)",
+        MOVED, {"StatefulSet/web": WEB},
+    ),
+    "others that do not run yet": SharedCase(
+        UNEVEN_PODS, (), "zone-a has 2 pods, the minimum is 0 (a domain has no pod)", MOVED
+    ),
+}  # fmt: skip
+
+
+def shared(case: SharedCase) -> tuple[Subject, AdviceContext]:
+    own, others = running(*case.own, labels=WEB), running(*case.others, labels=API)
+    found = stateful(constraint=TEAM, selector={"matchLabels": {"app": "web"}}, labels=WEB)
+    context = audit(THREE, [own, others], case.members, storage_classes=(DISKS,))
+    return replace(found, running=(own,)), context
+
+
+@pytest.mark.parametrize("case", SHARED.values(), ids=SHARED.keys())
+def test_pods_of_other_workloads_that_the_selector_counts(case: SharedCase) -> None:
+    (violation,) = check_rule("TSC119", *shared(case))
+
+    assert violation.problem.endswith(f": {case.full}")
+    assert violation.instead.startswith(case.instead)
+
+
+@pytest.mark.parametrize("case", SHARED.values(), ids=SHARED.keys())
+def test_others_are_no_second_cause(case: SharedCase) -> None:
+    """TSC114 suggests the same, and so does TSC113, which is about all others."""
+    advice = advise(*shared(case))
+
+    found = {one.rule: one.instead for one in (*advice.warned, *advice.audited)}
+    assert "TSC114" not in found
+    assert case.instead != ALONE or found["TSC113"] == found["TSC119"] == ALONE
+
+
+def test_with_the_suggested_selector_a_rollout_finishes() -> None:
+    found, context = shared(SHARED["even own pods"])
+    narrower = replace(found.constraints[0], label_selector=LabelSelector(WEB))
+
+    assert check_rule("TSC119", found.with_constraints((narrower,)), context) == []

@@ -296,6 +296,19 @@ def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
     assert violation.instead == expected
 
 
+@pytest.mark.parametrize("when", ["DoNotSchedule", SOFT])
+def test_data_of_even_pods_is_not_moved_because_of_others(when: str) -> None:
+    constraint = spread(whenUnsatisfiable=when, labelSelector={"matchLabels": {"team": "x"}})
+    labels, others = {"app": "web", "team": "x"}, {"app": "api", "team": "x"}
+    pods = [running("a1", "b1", "c1", labels=labels), running("a1", "a1", labels=others)]
+    found = subject(workload(constraint, kind=STATEFUL_SET, replicas=3, labels=labels, **CLAIMS))
+    context = audit(THREE, pods, {"StatefulSet/web": labels, "StatefulSet/api": others})
+
+    (violation,) = check_rule("TSC114", replace(found, running=(pods[0],)), context)
+
+    assert violation.instead == "labelSelector: {matchLabels: {app: web, team: x}}"
+
+
 def test_beside_a_soft_zone_a_hard_one_may_be_removed() -> None:
     constraints = (spread(minDomains=2), spread(whenUnsatisfiable=SOFT))
     pods = running("a1", "a1", "a1", constraints=constraints)

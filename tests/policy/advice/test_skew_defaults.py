@@ -1,10 +1,12 @@
 """TSC114 about the constraints that a profile gave to running pods."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, default, spread
-from tests.policy.advice.defaulted import HARD, counting, defaulted, giving, know
+from tests.build import NAMESPACE, Json, default, spread
+from tests.policy.advice.defaulted import HARD, HASH, counting, defaulted, giving, know
 from tests.policy.advice.subjects import (
     TAINTED_C,
     THREE,
@@ -20,6 +22,7 @@ from webhook.policy.advice.subject import RunningPods
 from webhook.policy.catalogue import DEFAULT_ACTIONS
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Constraint, Node
+from webhook.policy.placement.census import Census
 from webhook.policy.rule_entry import Action
 
 PATH = "spec.template.spec.topologySpreadConstraints"
@@ -139,3 +142,37 @@ def test_a_soft_default_cannot_be_written_into_a_stateful_set() -> None:
     (violation,) = check_rule("TSC114", judged, know(giving(), pods, THREE))
 
     assert violation.instead.endswith(f", or write whenUnsatisfiable: ScheduleAnyway{PLACE}")
+
+
+# labels of its pods that others lack, what is suggested
+OTHERS_COUNT: dict[str, tuple[Json, str]] = {
+    "a label of its own": ({"part": "x"}, "# change the defaults of profile cluster"),
+    "no label of its own": (
+        {},
+        "# give its pods a label that no others have, and add it to the labelSelector" + PLACE,
+    ),
+}
+
+
+@pytest.mark.parametrize(("added", "expected"), OTHERS_COUNT.values(), ids=OTHERS_COUNT.keys())
+def test_data_is_not_moved_because_of_others_that_a_default_counts(
+    added: Json, expected: str
+) -> None:
+    claims: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
+    labels = {"app": "web", **added}
+    pods = [defaulted("a1", "b1", "c1", kind="StatefulSet", labels=added)]
+    others = running("a1", "a1", labels={"app": "web", HASH: "new"})
+    written = workload(kind=STATEFUL_SET, replicas=3, labels=labels, **claims)
+    context = know(giving(), [*pods, others], THREE)
+    assert context.cluster is not None
+    members = Census()
+    members.add(NAMESPACE, {"app": "web", HASH: "new"}, "StatefulSet/api")
+    cluster = context.cluster.with_pods(context.cluster.census, members)
+
+    (violation,) = check_rule(
+        "TSC114",
+        subject(written, running=tuple(pods)),
+        dataclasses.replace(context, cluster=cluster),
+    )
+
+    assert violation.instead == expected

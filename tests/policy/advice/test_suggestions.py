@@ -11,6 +11,7 @@ from webhook.policy.advice.suggestions import (
     identifying_labels,
     order_by_naming,
     own_selector,
+    suggest_narrower,
     suggest_selector,
 )
 from webhook.policy.kinds import (
@@ -132,6 +133,38 @@ def test_labels_that_distinguish_a_workload(
     assert cluster is not None
 
     assert find_distinction(judged, LabelSelector({"app": "web"}), cluster) == expected
+
+
+# labelSelector and matchLabelKeys of a constraint, labels of others, what to write
+NARROWER: dict[str, tuple[Json, list[str], Json, str]] = {
+    "one label more": (
+        {"matchLabels": {NAME: "redis"}}, [], {**REDIS, INSTANCE: "b"},
+        f"labelSelector: {{matchLabels: {{{INSTANCE}: a, {NAME}: redis}}}}",
+    ),
+    "without a key of matchLabelKeys": (
+        {}, [NAME], {**REDIS, INSTANCE: "b"},
+        f"labelSelector: {{matchLabels: {{{INSTANCE}: a}}}}",
+    ),
+    "no label of its own": (
+        {"matchLabels": {NAME: "redis"}}, [], REDIS,
+        "# give its pods a label that no others have, and add it to the labelSelector",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "keys", "others", "expected"), NARROWER.values(), ids=NARROWER.keys()
+)
+def test_a_selector_that_counts_no_others(
+    written: Json, keys: list[str], others: Json, expected: str
+) -> None:
+    constraint = spread(labelSelector=written, matchLabelKeys=keys)
+    judged = deployed(constraint, labels=REDIS, selector={"matchLabels": REDIS})
+    cluster = audit(members={"Deployment/other": others}).cluster
+    assert cluster is not None
+    counted = LabelSelector({NAME: "redis"})
+
+    assert suggest_narrower(judged, judged.constraints[0], counted, cluster) == expected
 
 
 # labelSelector and matchLabelKeys of a constraint, what to select beside them

@@ -1,8 +1,9 @@
 """
 Rollouts of a StatefulSet whose pods return to the zones of their volumes: part of TSC119.
 
-``judge_volumes`` is the entry point. A constraint that counts each revision apart counts none of
-the old pods, so whether the new ones fit depends on which zone each ordinal returns to.
+``judge_volumes`` is the entry point, ``suggest_returning`` serves TSC114, too. A constraint that
+counts each revision apart counts none of the old pods, so whether the new ones fit depends on which
+zone each ordinal returns to.
 """
 
 from collections import Counter
@@ -14,12 +15,18 @@ from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.counting import list_revision_keys, next_pod
 from webhook.policy.advice.fields import compares_revisions, correct_keys, suggest_keys
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.otherpods import (
+    count_others,
+    name_others,
+    suggest_about_others,
+    suggest_own_selector,
+)
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import ZONES, list_zonal_classes
 from webhook.policy.api.gates import Gates
-from webhook.policy.model import Constraint, Node
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
 from webhook.policy.nextrevision import find_ordinals
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.selectors import selected_keys
@@ -74,16 +81,59 @@ def _judge_sizes(
     key, most = tally.spread.topology_key, tally.minimum + tally.spread.max_skew
     own = {node.labels.get(key) for node in cluster.topology.nodes if _runs_on(subject, node)}
     full = sorted(value for value, pods in tally.pods.items() if pods > most and value in own)
-    counts = join_names([f"{value} has {tally.pods[value]} pods" for value in full])
-    violation = RuleViolation(
-        subject.field(tally.spread.index, "maxSkew"),
-        f"no rollout can finish: {kept} {tally.spread.max_skew} lets no zone take back more than "
-        f"{count_of(most, 'pod')}: {counts}, the minimum is {tally.minimum} "
-        f"({tally.minimum_reason})",
-        suggest_moving(suggest_soft(tally.spread.constraint, subject)),
-        "no rollout can finish: a new pod cannot return to the zone of its volume",
+    if not full:
+        return []
+    return [
+        RuleViolation(
+            subject.field(tally.spread.index, "maxSkew"),
+            f"no rollout can finish: {kept} {tally.spread.max_skew} lets no zone take back more "
+            f"than {count_of(most, 'pod')}: {_describe_zones(full, subject, tally)}, the minimum "
+            f"is {tally.minimum} ({tally.minimum_reason})"
+            f"{_describe_others(subject, tally, cluster)}",
+            suggest_returning(subject, tally, cluster),
+            "no rollout can finish: a new pod cannot return to the zone of its volume",
+        )
+    ]
+
+
+def suggest_returning(subject: Subject, tally: PodTally, cluster: ClusterState) -> str:
+    """
+    Suggest how pods that their volumes keep in their domains become even; YAML or a comment.
+
+    The data is not to be moved because of pods of other workloads that a constraint counts.
+
+    Args:
+        tally: The pods of a constraint that does not hold.
+    """
+    constraint = tally.spread.constraint
+    is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
+    return (
+        suggest_own_selector(subject, tally, cluster)
+        or suggest_about_others(subject, tally, cluster)
+        or suggest_moving(suggest_soft(constraint, subject) if is_hard else "")
     )
-    return [violation] if full else []
+
+
+def _describe_zones(full: list[str], subject: Subject, tally: PodTally) -> str:
+    """Describe how many pods some zones have, and how many of them are of other workloads."""
+    others = count_others(subject, tally)
+    counts = {value: count_of(tally.pods[value], "pod") for value in full}
+    return join_names(
+        [
+            f"{value} has {pods}" + (f" ({others[value]} of others)" if others[value] else "")
+            for value, pods in counts.items()
+        ]
+    )
+
+
+def _describe_others(subject: Subject, tally: PodTally, cluster: ClusterState) -> str:
+    """Name the other workloads that are counted; the end of a problem."""
+    names = name_others(subject, tally, cluster)
+    if not names:
+        return ""
+    fits = suggest_own_selector(subject, tally, cluster) is not None
+    alone = ", without which all its own pods could return" if fits else ""
+    return f"; the labelSelector also counts pods of {names}{alone}"
 
 
 def _judge_order(

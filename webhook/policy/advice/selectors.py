@@ -7,18 +7,13 @@ Whether a selector is valid is decided by the API rules.
 from collections.abc import Iterator
 from itertools import islice
 
-from msgspec.structs import replace
-
-from webhook.policy import render
 from webhook.policy.advice import counting
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import NAMED_EXAMPLES, RuleViolation, clip, join_names
-from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.suggestions import find_distinction, suggest_selector
+from webhook.policy.advice.suggestions import suggest_narrower, suggest_selector
 from webhook.policy.kinds import POD
-from webhook.policy.model import LabelSelector
 from webhook.policy.selectors import render as render_selector
 
 SELECTOR_CHARACTERS = 400  # of a selector in a message; usual ones have 40
@@ -100,18 +95,6 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
         yield RuleViolation(
             subject.field(i, "labelSelector"),
             f"{text} also counts pods of {join_names(counted, len(others))}",
-            _suggest_narrower(subject, i, selector, cluster),
+            suggest_narrower(subject, subject.constraints[i], selector, cluster),
             f"labelSelector also counts pods of {names}",
         )
-
-
-def _suggest_narrower(
-    subject: Subject, index: int, selector: LabelSelector, cluster: ClusterState
-) -> str:
-    """Suggest the selector with labels of the subject's pods that exclude the other workloads."""
-    added = find_distinction(subject, selector, cluster)
-    if not added:
-        return "# give its pods a label that no others have, and add it to the labelSelector"
-    written = subject.constraints[index].label_selector or LabelSelector()
-    narrower = replace(written, match_labels={**written.match_labels, **added})
-    return member("labelSelector", render.selector(narrower))

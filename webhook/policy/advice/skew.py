@@ -17,7 +17,7 @@ from webhook.policy.advice.givendefaults import NOTHING_GIVEN, GivenDefaults, li
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.otherpods import suggest_about_others
-from webhook.policy.advice.repeats import suggest_soft
+from webhook.policy.advice.replacements import suggest_returning
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
@@ -167,16 +167,28 @@ def _suggest(
     raising = suggest_raising(subject, tally, keys, context)
     if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
         return suggest_placing(subject, suffices=_are_enough(subject, tally))
+    if volumes_keep_pods(subject, constraint.topology_key, cluster):
+        return _suggest_kept(subject, tally, revision.find_profile(tally), cluster)
     if about_others := suggest_about_others(subject, tally, cluster):
         return about_others + place
-    if volumes_keep_pods(subject, constraint.topology_key, cluster):
-        is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
-        return suggest_moving(suggest_soft(constraint, subject) + place if is_hard else "")
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
     if raising:
         return raising + place
     return suggest_evening(subject, constraint, full, context.gates)
+
+
+def _suggest_kept(subject: Subject, tally: PodTally, profile: str, cluster: ClusterState) -> str:
+    """Suggest how to end a skew of pods that their volumes keep in their domains."""
+    instead = suggest_returning(subject, tally, cluster)
+    if not profile or instead == suggest_moving():
+        return instead
+    is_comment = instead.startswith("#")
+    return (
+        instead + _describe_place(profile)
+        if is_comment
+        else f"# change the defaults of profile {profile}"
+    )
 
 
 _AWAIT_ROLLOUT = (

@@ -132,6 +132,27 @@ def find_distinction(
     return None
 
 
+def suggest_narrower(
+    subject: Subject, constraint: Constraint, selector: LabelSelector | None, cluster: ClusterState
+) -> str:
+    """
+    Suggest the selector with labels of the subject's pods that exclude the other workloads.
+
+    Args:
+        constraint: The one of its constraints that counts them.
+        selector: That of the constraint with the values of its matchLabelKeys.
+
+    Returns:
+        YAML; a comment if all labels of its pods are also on pods of others.
+    """
+    added = find_distinction(subject, selector or LabelSelector(), cluster)
+    if not added:
+        return "# give its pods a label that no others have, and add it to the labelSelector"
+    written = constraint.label_selector or LabelSelector()
+    narrower = replace(written, match_labels={**written.match_labels, **added})
+    return member("labelSelector", render.selector(narrower))
+
+
 def _list_names(subject: Subject) -> dict[str, str]:
     """List the labels with which the controller of a workload names it; only known ones."""
     labels = common_labels(subject)
