@@ -86,7 +86,8 @@ REMEDY_TEXTS: Mapping[str, RemedyText] = MappingProxyType(
             "if the feature gate of this field is off",
         ),
         "TSC106": RemedyText(
-            "the smallest maxSkew with which all pods that wait have a place in every order, or "
+            "the smallest maxSkew with which all pods that wait have a place in every order, and "
+            "all replicas of a Deployment, a Rollout or a StatefulSet, placed from nothing, or "
             "`ScheduleAnyway`; the fix of TSC107 if that places the first pod of a new revision"
         ),
         "TSC107": RemedyText(

@@ -21,9 +21,10 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited, count_places_of
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.ordersearch import DomainLimit
+from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import STATEFUL_SET
-from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
 OLD = replace(running("a1", "b1"), replaced=True)
 
@@ -78,12 +79,71 @@ CELLS = [(0, 0), (0, 1)]
 
 def test_a_raise_may_be_no_help() -> None:
     awaited = AwaitedPods(TWO, CELLS, 3)
+    few, many = (
+        RecreatedPods.read(replace(deployed(replicas=number), kind=REPLICA_SET), audit())
+        for number in (2, 9)
+    )
 
-    assert awaited.find_raise({0: 2}) is None
-    assert awaited.find_raise({}) is None
-    assert awaited.find_raise({1: 2}, replicas=2) is None
+    assert awaited.find_raise({0: 2}, many) is None
+    assert awaited.find_raise({}, many) is None
+    assert awaited.find_raise({1: 2}, few) is None
     assert not awaited.fit(without=1)
     assert awaited.fit(without=0) is False
+
+
+def test_what_cannot_be_searched_is_not_raised() -> None:
+    limits = {
+        0: DomainLimit(1, (0,) * 3),
+        1: DomainLimit(3, (0,) * 7),
+        2: DomainLimit(2, (0,) * 12),
+    }
+    awaited = AwaitedPods(limits, [(i % 3, i % 7, i) for i in range(12)], 40)
+    judged = replace(deployed(replicas=40), kind=REPLICA_SET)
+
+    assert awaited.fit() is None
+    assert awaited.find_raise({0: 1}, RecreatedPods.read(judged, audit())) is None
+
+
+HOST = spread(topologyKey=HOSTNAME)
+FEW_RACKS = [
+    node("b1", "b", rack="2"), node("c1", "c", rack="1"), node("c2", "c", rack="2"),
+    node("a1", "a", rack="2"),
+]  # fmt: skip
+TWICE = [spread(), spread(nodeTaintsPolicy="Honor")]
+SOFT = "whenUnsatisfiable: ScheduleAnyway"
+
+# a workload, its nodes, the constraint to change and how
+CHANGES: dict[str, tuple[Subject, list[Node], tuple[int, str]]] = {
+    "the constraint that TSC109 raises": (
+        replace(deployed(spread(), HOST), running=(running("a1", "b1", "b1"),)),
+        zones("a1", "b1", "b2"), (1, "maxSkew: 2"),
+    ),
+    "the constraint that TSC109 makes soft": (
+        replace(
+            deployed(spread(), spread(topologyKey="rack")),
+            running=(running("c1", "c1", "a1", "a1", "b1"),),
+        ),
+        FEW_RACKS, (1, SOFT),
+    ),
+    "a constraint that is not enough, if none is": (
+        replace(
+            deployed(*TWICE, HOST, spread(topologyKey=HOSTNAME, nodeTaintsPolicy="Honor")),
+            kind=REPLICA_SET, running=(running("a1", "b1", "b1"),),
+        ),
+        zones("a1", "b1", "b2"), (0, SOFT),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "expected"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_constraint_is_changed(
+    judged: Subject, nodes: list[Node], expected: tuple[int, str]
+) -> None:
+    (violation,) = check_rule("TSC106", judged, audit(nodes, judged.running))
+
+    index, instead = expected
+    assert violation.field.startswith(judged.field(index))
+    assert violation.instead == instead
 
 
 def test_constraints_that_count_other_pods_only_can_be_raised() -> None:
@@ -125,16 +185,15 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     some_constraints(),
     st.lists(st.integers(0, 3), max_size=4),
     st.integers(1, 3),
+    st.sampled_from([REPLICA_SET, DEPLOYMENT, STATEFUL_SET]),
 )
 def test_a_suggested_raise_places_all_awaited_pods(
-    nodes: list[Node], written: list[Json], where: list[int], more: int
+    nodes: list[Node], written: list[Json], where: list[int], more: int, kind: GroupKind
 ) -> None:
     before = [nodes[number % len(nodes)].name for number in where]
     replicas = len(before) + more
     pods = (running(*before),) if before else ()
-    judged = replace(
-        subject(workload(*written, kind=STATEFUL_SET, replicas=replicas)), running=pods
-    )
+    judged = replace(subject(workload(*written, kind=kind, replicas=replicas)), running=pods)
 
     for violation in check_rule("TSC106", judged, audit(nodes, pods)):
         name, _, value = violation.instead.partition(": ")
@@ -143,11 +202,13 @@ def test_a_suggested_raise_places_all_awaited_pods(
         index = int(violation.field.partition("[")[2].partition("]")[0])
         least = judged.constraints[index].max_skew
 
-        def place(max_skew: int, index: int = index) -> set[int]:
+        def is_enough(max_skew: int, index: int = index) -> bool:
             changed = [*judged.constraints]
             changed[index] = replace(changed[index], max_skew=max_skew)
-            return count_placed(judged, nodes, more, constraints=changed, before=before)
+            placed = count_placed(judged, nodes, more, constraints=changed, before=before)
+            anew = count_placed(judged, nodes, replicas, constraints=changed)
+            return placed == {more} and (kind == REPLICA_SET or anew == {replicas})
 
-        assert [place(skew) == {more} for skew in range(least, int(value) + 1)] == [
+        assert [is_enough(skew) for skew in range(least, int(value) + 1)] == [
             *[False] * (int(value) - least), True,
         ]  # fmt: skip

@@ -60,11 +60,11 @@ NO_NODE = "# let its pods go to some nodes by nodeSelector, affinity and tolerat
 PLACES: dict[str, tuple[Subject, list[Node], list[RunningPods], tuple[str, str] | None]] = {
     "zones want one node and nodes another": (
         replace(deployed(spread(), HOST), running=tuple(FULL)), SMALL, FULL,
-        (f"{PATH}[0].maxSkew", "maxSkew: 2"),
+        (f"{PATH}[1].maxSkew", "maxSkew: 2"),
     ),
     "more pods are awaited than a maxSkew for the next one leaves a place": (
         replace(deployed(spread(), HOST, replicas=9), running=tuple(FULL)), SMALL, FULL,
-        (f"{PATH}[0].maxSkew", "maxSkew: 3"),
+        (f"{PATH}[1].maxSkew", "maxSkew: 3"),
     ),
     "a domain that never fills": (
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)], [running("a1", "b1")],

@@ -15,6 +15,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
+from webhook.policy.kinds import REPLICA_SET
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -78,7 +79,8 @@ def test_without_node_policies_another_change_is_suggested() -> None:
     off = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
     nodes = [*zones("a1"), node("c1", "zone-c", GPU)]
 
-    waiting = replace(deployed(spread(), replicas=3), running=(running("a1", "gone"),))
+    three = replace(deployed(spread(), replicas=3), kind=REPLICA_SET)
+    waiting = replace(three, running=(running("a1", "gone"),))
 
     (violation,) = check_rule("TSC106", waiting, audit(nodes, [running("a1")], config=off))
 

@@ -2,7 +2,8 @@
 Pods that a workload still awaits: what lets all of them be placed beside those that run.
 
 ``suggest_change`` is the entry point. What is suggested is shown to be enough in every order of
-placement, as far as the number of orders permits; otherwise a constraint is made soft.
+placement, as far as the number of orders permits; otherwise a constraint is made soft. Where the
+change creates all pods anew, they too must have a place.
 """
 
 import dataclasses
@@ -17,6 +18,7 @@ from webhook.policy.advice.ordersearch import (
     count_places,
     fit_in_every_order,
 )
+from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Node
@@ -46,7 +48,7 @@ def count_places_of(tally: PodTally, nodes: Sequence[Node], most: int) -> int:
 
 
 def suggest_change(
-    subject: Subject,
+    recreated: RecreatedPods,
     tallies: Sequence[PodTally],
     nodes: Sequence[Node],
     avoided: Sequence[PodTally] = (),
@@ -55,6 +57,7 @@ def suggest_change(
     Suggest the smallest raise of one maxSkew, or what makes a constraint soft.
 
     Args:
+        recreated: All pods of the subject, if the change creates them anew.
         tallies: The hard constraints of the next pod.
         nodes: Those that the pod can go to; each is rejected by one of the constraints.
         avoided: The pods that its anti-affinity avoids, as the tallies of constraints.
@@ -62,17 +65,45 @@ def suggest_change(
     Returns:
         A field, and its new value or a comment.
     """
+    subject = recreated.subject
     awaited = AwaitedPods.read((*tallies, *avoided), nodes, count_awaited(subject))
     raised = _find_raises(tallies, nodes)
-    found = awaited.find_raise(raised, subject.replicas)
-    if found is not None:
-        index, skew = found
+    hard = [tally.spread.index for tally in tallies]
+    index, skew = _find_change(awaited, raised, hard, recreated)
+    if skew is not None:
         return subject.field(index, "maxSkew"), member("maxSkew", skew)
-    chosen = sorted(raised, key=lambda index: raised[index])
-    chosen += [tally.spread.index for tally in tallies]
-    index = next((one for one in chosen if awaited.fit(without=one)), chosen[0])
     soft = suggest_soft(subject.constraints[index], subject)
     return subject.field(index, "whenUnsatisfiable"), soft
+
+
+def _find_change(
+    awaited: "AwaitedPods",
+    raised: Mapping[int, int],
+    hard: Sequence[int],
+    recreated: RecreatedPods,
+) -> tuple[int, int | None]:
+    """
+    Find the constraint to change, first among those that TSC109 changes.
+
+    Args:
+        raised: As for ``AwaitedPods.find_raise``.
+        hard: Indexes of the constraints.
+
+    Returns:
+        Its index, and its maxSkew; None to make it soft.
+    """
+    conflicting = recreated.list_conflicting()
+    first = {index: raised[index] for index in conflicting if index in raised}
+    if (found := awaited.find_raise(first, recreated)) is not None:
+        return found
+    soft = (index for index in conflicting if awaited.fit(without=index))
+    if (index := next(filter(recreated.fit_without, soft), None)) is not None:
+        return index, None
+    if (found := awaited.find_raise(raised, recreated)) is not None:
+        return found
+    chosen = [*sorted(raised, key=lambda index: raised[index]), *hard]
+    enough = [index for index in chosen if awaited.fit(without=index)] or chosen
+    return next(filter(recreated.fit_without, enough), enough[0]), None
 
 
 def _find_raises(tallies: Sequence[PodTally], nodes: Sequence[Node]) -> dict[int, int]:
@@ -129,27 +160,32 @@ class AwaitedPods:
         return cls(limits, cells, pods)
 
     def find_raise(
-        self, raised: Mapping[int, int], replicas: int | None = None
+        self, raised: Mapping[int, int], recreated: RecreatedPods
     ) -> tuple[int, int] | None:
         """
         Find the smallest maxSkew of one constraint with which all pods have a place.
 
+        With a maxSkew of all replicas, a constraint would keep none of them from any domain.
+
         Args:
             raised: Index of a constraint -> its smallest maxSkew to try.
-            replicas: All pods of the workload, with a maxSkew of which a constraint would keep none
-                of them from any domain; None if unknown.
+            recreated: All pods of the workload, which must have a place, too.
 
         Returns:
             The index and the maxSkew; None if this can be shown of none.
         """
-        more = range(min(self.pods, FEASIBILITY_REPLICAS))
+        replicas = recreated.subject.most_replicas
+        pods = replicas if replicas and recreated.orders else self.pods
+        more = range(min(pods, FEASIBILITY_REPLICAS))
         for skew, index in sorted((least + i, at) for at, least in raised.items() for i in more):
             if replicas is not None and skew >= replicas:
                 return None
             changed = dataclasses.replace(self.limits[index], max_skew=skew)
             fit = dataclasses.replace(self, limits={**self.limits, index: changed}).fit()
-            if fit or fit is None:
-                return (index, skew) if fit else None
+            if fit is None:
+                return None
+            if fit and recreated.may_fit(index, skew):
+                return index, skew
         return None
 
     def fit(self, *, without: int | None = None) -> bool | None:

@@ -22,6 +22,7 @@ from webhook.policy.advice.counting import adds_revision, build_added_pod, list_
 from webhook.policy.advice.fields import counts_revisions_together, suggest_revision
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES, tally_returned
+from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
@@ -59,7 +60,8 @@ def suggest_placing(
     reached = context.cluster.topology.reachable("", (), subject.demands).values
     nodes = [node for node in context.cluster.topology.nodes if node.name in reached]
     nodes = [node for node in nodes if not affinity.find_rejecting(node)]
-    return suggest_change(subject, tallies, nodes, affinity.avoided)
+    recreated = RecreatedPods.read(subject, context)
+    return suggest_change(recreated, tallies, nodes, affinity.avoided)
 
 
 def accepts_pod(
