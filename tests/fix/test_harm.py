@@ -15,6 +15,7 @@ from webhook.fix.harm import (
     find_worse,
     lowers_min_domains,
 )
+from webhook.policy.advice.keptpods import DELETE_PENDING
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME
 
@@ -52,6 +53,13 @@ def test_findings_that_a_change_must_not_cause(
     assert (found.reason if found else "") == (
         f"the proposed value would cause {rule}: some pods stay Pending" if rule else ""
     )
+
+
+def test_pods_that_waited_before_are_not_caused() -> None:
+    waiting = replace(finding("TSC106"), instead=DELETE_PENDING)
+
+    assert find_worse([finding("TSC103")], [waiting], lambda one: False) is None
+    assert find_worse([finding("TSC103")], [waiting, finding("TSC106")], lambda one: False)
 
 
 def test_advice_about_a_closed_domain_may_lower_min_domains() -> None:

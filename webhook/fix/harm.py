@@ -12,6 +12,7 @@ from webhook.audit.report import AuditFinding
 from webhook.fix.changes import FixObstacle
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.everyorder import read_orders
+from webhook.policy.advice.keptpods import DELETE_PENDING
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
 from webhook.policy.model import DO_NOT_SCHEDULE
@@ -61,6 +62,8 @@ def find_worse(
     """
     Find a finding that a change must not cause.
 
+    Pods that wait with the constraints of an older template have waited before the change.
+
     Args:
         is_fixed: Whether the same run fixes a finding.
     """
@@ -74,6 +77,7 @@ def find_worse(
         forbidden = forbidden - {HIDDEN_RULE}
     for found in after:
         is_caused = found.rule in forbidden and has[found.rule] > had[found.rule]
+        is_caused = is_caused and found.instead != DELETE_PENDING
         if is_caused and not (found.rule in CLOSED_RULES and is_fixed(found)):
             return FixObstacle(f"the proposed value would cause {found.rule}: {found.problem}")
     return None

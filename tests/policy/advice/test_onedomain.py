@@ -44,6 +44,7 @@ IN_ONE = f'by nodeSelector its pods can go to 1 of 3 domains of "{ZONE}" only (z
 BY_TAINTS = (
     f'by taints (gpu=a100:NoSchedule) its pods can go to 1 of 2 domains of "{ZONE}" only (zone-a)'
 )
+BY_BOTH = BY_TAINTS.replace("by taints", "by nodeSelector and taints")
 TAINTED_B = [*zones("a1", "a2"), node("b1", "zone-b", GPU)]
 
 # subject, nodes, problem in an audit
@@ -73,9 +74,15 @@ ALONE: dict[str, tuple[Subject, list[Node], str]] = {
          for name, taints in (("a1", ()), ("b1", (GPU,)))],
         f"{BY_TAINTS}: {SPREADS_NOTHING}",
     ),
+    "a node selector closes a third zone": (
+        judged(HONORING_TAINTS, nodeSelector={"pool": "web"}),
+        [node("a1", "zone-a", pool="web"), node("b1", "zone-b", GPU, pool="web"),
+         node("c1", "zone-c")],
+        f"{BY_BOTH.replace('1 of 2', '1 of 3')}: {SPREADS_NOTHING}",
+    ),
     "either of two suffices": (
         judged(HONORING_TAINTS, **IN_A), TAINTED_B,
-        f"{BY_TAINTS.replace('by taints', 'by nodeSelector and taints')}: {SPREADS_NOTHING}",
+        f"{BY_BOTH}: {SPREADS_NOTHING}",
     ),
     "a cordoned zone is a domain": (
         judged(HARD_ZONE, **IN_A), [*zones("a1", "b1"), Node("c1", {ZONE: "zone-c"}, (), True)],

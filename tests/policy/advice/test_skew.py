@@ -200,25 +200,35 @@ def test_neither_evictions_nor_restarts_are_suggested_where_they_change_nothing(
     assert "matchLabelKeys" not in violation.instead
 
 
-# constraints of the running pods, whether they have the one of the template
-CARRIED: dict[str, tuple[tuple[Json, ...], bool]] = {
-    "the same": ((HOST, spread()), True),
-    "its selector completed by kube-apiserver": (
-        (spread(labelSelector={"matchLabels": {"app": "web", "x": "y"}}),), True
-    ),
-    "none": ((), False),
-    "another maxSkew": ((spread(maxSkew=3),), False),
-    "a soft one": ((spread(whenUnsatisfiable=SOFT),), False),
-    "another key": ((HOST,), False),
+BY_APP = spread(matchLabelKeys=["app"])
+MERGED = spread(
+    matchLabelKeys=["app"],
+    labelSelector={
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}],
+    },
+)
+MISSPELLED: Json = {"matchLabels": {"app": "wbe"}}
+
+# constraint of the template, those of the running pods, whether these have it
+CARRIED: dict[str, tuple[Json, tuple[Json, ...], bool]] = {
+    "the same": (spread(), (HOST, spread()), True),
+    "its selector completed by kube-apiserver": (BY_APP, (MERGED,), True),
+    "a selector of other pods": (spread(), (spread(labelSelector=MISSPELLED),), False),
+    "no selector": (spread(), (spread(labelSelector=None),), False),
+    "none": (spread(), (), False),
+    "another maxSkew": (spread(), (spread(maxSkew=3),), False),
+    "a soft one": (spread(), (spread(whenUnsatisfiable=SOFT),), False),
+    "another key": (spread(), (HOST,), False),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("constraints", "has"), CARRIED.values(), ids=CARRIED.keys())
+@pytest.mark.parametrize(("written", "constraints", "has"), CARRIED.values(), ids=CARRIED.keys())
 def test_pods_that_lack_the_constraint_get_it_by_a_rollout(
-    constraints: tuple[Json, ...], has: bool
+    written: Json, constraints: tuple[Json, ...], has: bool
 ) -> None:
     pods = running("a1", "a1", "b1", constraints=constraints)
-    judged = replace(deployed(spread(), replicas=3), running=(pods,))
+    judged = replace(deployed(written, replicas=3), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 

@@ -21,6 +21,11 @@ from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_S
 from webhook.policy.model import Constraint
 from webhook.policy.placement.tallies import IncomingPod
 
+DELETE_PENDING = (
+    "# delete the Pending pods: those created in their place have the constraints of the template"
+)
+"""What to do about such pods; no change of the template affects them."""
+
 _KEEPING = frozenset({REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET})
 
 
@@ -61,7 +66,6 @@ def _report(number: int, subject: Subject) -> RuleViolation:
     return RuleViolation(
         subject.list_path,
         f"{older}, with which no node accepts {them}, and {stay} Pending until {are} deleted",
-        "# delete the Pending pods: those created in their place have the constraints of the "
-        "template",
+        DELETE_PENDING,
         older,
     )

@@ -132,9 +132,11 @@ def _describe_one_domain(
         return f"{quote_value(key)} has one domain only ({reached})"
     # Without either, the other alone may leave the one domain: then both have a part.
     together = not by_affinity and not by_taints
-    counted = every if together else domains(affinity=True, taints=False)
+    allowed = domains(affinity=True, taints=False)
+    counted = every if together else allowed
     taints = find_taints(counted, found, counted.sizes.keys() - found.sizes.keys())
-    named = demands if by_affinity or together else Demands()
+    closes = by_affinity or together or len(allowed.sizes) < len(every.sizes)
+    named = demands if closes else Demands()
     only = f"1 of {len(every.sizes)} domains of {quote_value(key)} only ({reached})"
     return f"by {name_requirements(named, taints)} its pods can go to {only}"
 

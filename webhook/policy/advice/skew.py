@@ -27,6 +27,7 @@ from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.placement.tallies import PodTally
+from webhook.policy.selectors import merge_match_label_keys
 
 
 class _Revision(NamedTuple):
@@ -197,10 +198,18 @@ _AWAIT_ROLLOUT = (
 
 
 def _carries(group: RunningPods, constraint: Constraint) -> bool:
-    """Whether running pods have a constraint, whose selector kube-apiserver may have completed."""
+    """
+    Whether running pods have a constraint.
+
+    kube-apiserver may have merged its matchLabelKeys, and a profile completes a null selector.
+    """
     wanted = constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew
-    return wanted in (
-        (one.topology_key, one.when_unsatisfiable, one.max_skew) for one in group.pod.constraints
+    (merged,) = merge_match_label_keys((constraint,), group.pod.labels)
+    selectors = (constraint.label_selector, merged.label_selector)
+    return any(
+        (one.topology_key, one.when_unsatisfiable, one.max_skew) == wanted
+        and (constraint.label_selector is None or one.label_selector in selectors)
+        for one in group.pod.constraints
     )
 
 
