@@ -113,8 +113,10 @@ def check(
         if filename and not inputs.policies:
             inputs.report_nothing(describe_selected(POD.kind, selector))
         example = _build_example(policy, facts, inside)
-    inhabited = [inside, *map(namespace_of, chosen)]
-    for note in note_unknown_namespaces(policy.profiles, inhabited, facts.namespace_labels):
+    of_pods = (namespace_of(one) for one in chosen if one.kind == POD.kind)
+    for note in note_unknown_namespaces(
+        policy.profiles, [namespace, *of_pods], facts.namespace_labels
+    ):
         write_stderr(note)
     effect = requested, advise(policy, facts), example
     inputs.report()

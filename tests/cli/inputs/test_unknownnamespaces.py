@@ -6,7 +6,7 @@ import pytest
 
 from tests.build import default, profile, selector
 from tests.cli.conftest import Run
-from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS
+from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS, POD
 from webhook.cli.inputs.unknownnamespaces import find_unfit_profiles, note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import MOST_NOTES
 from webhook.policy.model import NAME_LABEL
@@ -64,7 +64,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "review": (("review", "-f", "web.yaml", "--config", "config.yaml"), NOTE),
     "audit": (("audit", "-f", "web.yaml", "--config", "config.yaml"), NOTE),
     "explain": (("explain", "-f", "web.yaml", "--config", "config.yaml"), CAVEAT),
-    "config check": (("config", "check", "-f", "web.yaml", "--config", "config.yaml"), NOTE),
+    "config check": (("config", "check", "-f", "pod.yaml", "--config", "config.yaml"), NOTE),
     "policy diff": (("policy", "diff", "-f", "config.yaml", "--facts", "web.yaml"), NOTE),
 }
 
@@ -77,6 +77,7 @@ def test_commands_name_a_namespace_that_a_profile_needs(
         ("config.yaml", CONFIG),
         ("web.yaml", DEPLOYMENT_WITHOUT_CONSTRAINTS),
         ("namespace.yaml", NAMESPACE),
+        ("pod.yaml", POD),
     ):
         (folder / name).write_text(text)
 
