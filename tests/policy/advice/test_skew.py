@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
+    NOT_READY,
     NOT_READY_C,
     TAINTED_C,
     THREE,
@@ -22,7 +23,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import DAEMON_SET, REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, ZONE, Node
+from webhook.policy.model import HOSTNAME, ZONE, Node, Taint
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"
@@ -511,3 +512,21 @@ def test_a_domain_without_the_key_of_a_hard_constraint_is_no_empty_one() -> None
     nodes = [*zones("a1", "b1"), Node("c1", {HOSTNAME: "c1"})]
 
     assert check_rule("TSC114", judged, audit(nodes, [pods])) == []
+
+
+@pytest.mark.parametrize(("closed", "waits"), [((NOT_READY,), True), ((), False)])
+def test_a_soft_skew_waits_for_the_nodes_that_a_hard_constraint_needs(
+    closed: tuple[Taint, ...], *, waits: bool
+) -> None:
+    """Until then, a pod that is created anew stays Pending, whatever the soft one prefers."""
+    soft = spread(topologyKey=HOSTNAME, whenUnsatisfiable=SOFT)
+    pods = running("a1", "a1", "a1", "a2", constraints=(spread(), soft))
+    judged = replace(deployed(spread(), soft, replicas=4), running=(pods,))
+    nodes = [*zones("a1", "a2"), node("c1", "zone-c", *closed)]
+
+    _, of_soft = check_rule("TSC114", judged, audit(nodes, [pods]))
+
+    assert of_soft.instead.startswith("# no pod can go to zone-c now") is waits
+    assert (
+        "rollout restart" in of_soft.instead or "matchLabelKeys" in of_soft.instead
+    ) is not waits

@@ -164,8 +164,7 @@ def _suggest(
     constraint, cluster = tally.spread.constraint, context.cluster
     assert cluster is not None, "the rule runs in audits"
     place = _describe_place(revision.find_profile(tally))
-    keys = tuple(one.spread.topology_key for one in revision.hard)
-    raising = suggest_raising(subject, tally, keys, context)
+    raising = _suggest_raising(subject, tally, revision, context)
     if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
         return suggest_placing(subject, suffices=_are_enough(subject, tally))
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
@@ -177,6 +176,20 @@ def _suggest(
     if raising:
         return raising + place
     return suggest_evening(subject, constraint, full, context.gates)
+
+
+def _suggest_raising(
+    subject: Subject, tally: PodTally, revision: _Revision, context: AdviceContext
+) -> str:
+    """Suggest how to raise the minimum of a constraint, or of a hard one that stops new pods."""
+    keys = tuple(one.spread.topology_key for one in revision.hard)
+    stopping = (
+        one
+        for one in revision.hard
+        if one.spread.index != tally.spread.index and one.largest_skew > one.spread.max_skew
+    )
+    found = (suggest_raising(subject, one, keys, context) for one in (tally, *stopping))
+    return next(filter(None, found), "")
 
 
 def _suggest_kept(subject: Subject, tally: PodTally, profile: str, cluster: ClusterState) -> str:
