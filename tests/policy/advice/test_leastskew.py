@@ -83,6 +83,16 @@ def test_the_least_skew_is_that_of_the_best_placement(
     assert found == (LeastSkew(least, key) if least > 1 else None)
 
 
+def test_the_least_skew_may_exceed_the_present_one_while_the_hard_one_does_not_hold() -> None:
+    """Ten pods of the third zone share its only node; three nodes share those of the first one."""
+    pods = {"a1": 4, "a2": 4, "a3": 4, "b1": 6, "b2": 6, "c1": 6}
+    placed = [name for name, number in pods.items() for _ in range(number)]
+
+    found = find([node_of(name) for name in pods], placed, ZONES, SOFT_HOST)
+
+    assert found == LeastSkew(7, ZONE)
+
+
 def test_the_hard_constraint_that_allows_least_is_named() -> None:
     nodes = [node_of(one.name, rack=one.name) for one in UNEVEN]
     racks = spread_over("rack", max_skew=6)

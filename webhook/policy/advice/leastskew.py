@@ -82,7 +82,8 @@ def _find_least(
     nesting = _nest(soft, hard, reached) if hard.by_node == soft.by_node else None
     if nesting is None or not nesting.allows(pods, pods):
         return None
-    skews = range(soft.spread.max_skew, soft.largest_skew + 1)
+    # While the hard constraint does not hold, the skew may be less than it allows.
+    skews = range(soft.spread.max_skew, pods)
     least = skews.start + bisect_left(skews, 1, key=lambda skew: nesting.allows(pods, skew))
     return LeastSkew(least, hard.spread.topology_key) if least > skews.start else None
 
