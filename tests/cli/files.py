@@ -146,3 +146,15 @@ spec: {volumeName: pv-%(ordinal)s}
 ---
 """
 """The claim of an ordinal of the StatefulSet ``shop/db``, bound to ``pv-ORDINAL``."""
+
+LABEL_SELECTING = """\
+apiVersion: evenspread.io/v1alpha1
+kind: SpreadConfiguration
+profiles:
+- name: prod
+  match: {namespaceSelector: {matchLabels: {tier: prod}}}
+  defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+- name: others
+  defaultConstraints: [{maxSkew: 3, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+"""
+"""A configuration whose first profile selects Namespaces by a label, and whose second all pods."""

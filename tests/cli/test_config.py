@@ -5,7 +5,7 @@ import yaml
 
 from tests.build import default, policy, profile
 from tests.cli.conftest import Run
-from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS
+from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS, LABEL_SELECTING
 from webhook.cli.config import ExamplePod, as_document, show
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.terminal import Terminal
@@ -298,20 +298,8 @@ def test_the_rules_of_a_profile_are_shown(folder: Path, capsys: pytest.CaptureFi
     ]
 
 
-SELECTING = """\
-apiVersion: evenspread.io/v1alpha1
-kind: SpreadConfiguration
-profiles:
-- name: prod
-  match: {namespaceSelector: {matchLabels: {tier: prod}}}
-  defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
-- name: others
-  defaultConstraints: [{maxSkew: 3, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
-"""
-
-
 def test_a_check_without_a_pod_names_no_namespace_but_its_own(folder: Path, run: Run) -> None:
-    (folder / "config.yaml").write_text(SELECTING)
+    (folder / "config.yaml").write_text(LABEL_SELECTING)
     (folder / "web.yaml").write_text(DEPLOYMENT_WITHOUT_CONSTRAINTS)
     words = ("config", "check", "-f", "web.yaml", "--config", "config.yaml")
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.cli.files import LABEL_SELECTING
 from tests.cli.inputs.targetcases import ENDING, POD, PODS, WEB, build
 from webhook.cli.inputs.schedulingscope import NODE_RESOURCES
 from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
@@ -72,21 +73,11 @@ def test_a_what_if_of_a_pod_supposes_the_end_of_others(simulates: bool, present:
     assert target.terms.ending.simulated == (("web-3",) if simulates else ())
 
 
-CONFIG = """\
-apiVersion: evenspread.io/v1alpha1
-kind: SpreadConfiguration
-profiles:
-- name: prod
-  match: {namespaceSelector: {matchLabels: {tier: prod}}}
-  defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
-- name: others
-  defaultConstraints: [{maxSkew: 3, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
-"""
 CAVEAT = "profiles that select labels of Namespace shop, which is not known: prod"
 
 
 def test_profiles_that_may_fit_a_new_pod_are_a_caveat(folder: Path, run: Run) -> None:
-    (folder / "config.yaml").write_text(CONFIG)
+    (folder / "config.yaml").write_text(LABEL_SELECTING)
     for uid, is_named in (("", True), ("uid: u, ", False)):
         pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{{uid}name: web-1, namespace: shop}}\n"
         (folder / "pod.yaml").write_text(f"{pod}spec: {{containers: [{{name: c}}]}}\n")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.build import default, profile, selector
 from tests.cli.conftest import Run
-from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS, POD
+from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS, LABEL_SELECTING, POD
 from webhook.cli.inputs.unknownnamespaces import find_unfit_profiles, note_unknown_namespaces
 from webhook.cli.inputs.unknowntemplates import MOST_NOTES
 from webhook.policy.model import NAME_LABEL
@@ -45,16 +45,6 @@ def test_many_namespaces_are_counted() -> None:
     assert last == "note: 3 more namespaces that are not among the facts"
 
 
-CONFIG = """\
-apiVersion: evenspread.io/v1alpha1
-kind: SpreadConfiguration
-profiles:
-- name: prod
-  match: {namespaceSelector: {matchLabels: {tier: prod}}}
-  defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
-- name: others
-  defaultConstraints: [{maxSkew: 3, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
-"""
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {tier: prod}}\n"
 NOTE = "namespace shop: its Namespace is not among the facts"
 CAVEAT = "profiles that select labels of Namespace shop, which is not known: prod"
@@ -74,7 +64,7 @@ def test_commands_name_a_namespace_that_a_profile_needs(
     folder: Path, run: Run, words: tuple[str, ...], sentence: str
 ) -> None:
     for name, text in (
-        ("config.yaml", CONFIG),
+        ("config.yaml", LABEL_SELECTING),
         ("web.yaml", DEPLOYMENT_WITHOUT_CONSTRAINTS),
         ("namespace.yaml", NAMESPACE),
         ("pod.yaml", POD),

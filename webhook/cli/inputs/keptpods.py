@@ -1,10 +1,8 @@
 """
 Pods that stay Pending after a change of their pod template, since their controller keeps them.
 
-``find_kept`` is the entry point. A ReplicaSet and a ReplicationController replace no pod after such
-a change. A StatefulSet waits until each pod is ready before it replaces others, and creates none.
-
-Source: kubernetes pkg/controller/statefulset/stateful_set_control.go ``processReplica``.
+``find_kept`` is the entry point. Which controllers keep pods is decided in
+``webhook.policy.advice.keptpods``.
 """
 
 from collections.abc import Sequence
@@ -14,14 +12,13 @@ from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.scenario import Scenario
-from webhook.policy.kinds import POD, REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET
+from webhook.policy.advice.keptpods import keeps_pods
+from webhook.policy.kinds import POD
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 
 MOST_TRIED_PODS = 20
 """The most pods that are tried; the others of a workload are nearly always like these."""
-
-_KEEPING = frozenset({REPLICA_SET, REPLICATION_CONTROLLER})
 
 
 def find_kept(
@@ -59,11 +56,8 @@ def find_kept(
 
 
 def _keeps(subject: subjects.ExplainSubject) -> bool:
-    """Whether a controller keeps pods that have no node, whatever the template is by now."""
-    if subject.kind == STATEFUL_SET:
-        policy: object = find_value(subject.value, ("spec", "podManagementPolicy"))
-        return policy != "Parallel"
-    return subject.kind in _KEEPING
+    policy: object = find_value(subject.value, ("spec", "podManagementPolicy"))
+    return keeps_pods(subject.kind, is_parallel=policy == "Parallel")
 
 
 def _is_accepted(

@@ -1,9 +1,9 @@
 """
 Pending pods that keep the constraints of an older template, since their controller keeps them.
 
-``report_kept`` is the entry point, a part of TSC106. A ReplicaSet and a ReplicationController
-replace no pod after a change of the template. A StatefulSet waits until a pod is ready before it
-replaces or creates others.
+``report_kept`` is the entry point, a part of TSC106; ``explain`` uses ``keeps_pods``. A ReplicaSet
+and a ReplicationController replace no pod after a change of the template. A StatefulSet waits until
+a pod is ready before it replaces or creates others.
 
 Source: kubernetes pkg/controller/statefulset/stateful_set_control.go ``processReplica``.
 """
@@ -18,7 +18,7 @@ from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.kinds import REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET
-from webhook.policy.model import Constraint
+from webhook.policy.model import Constraint, GroupKind
 from webhook.policy.placement.tallies import IncomingPod
 
 DELETE_PENDING = (
@@ -29,10 +29,20 @@ DELETE_PENDING = (
 _KEEPING = frozenset({REPLICA_SET, REPLICATION_CONTROLLER, STATEFUL_SET})
 
 
+def keeps_pods(kind: GroupKind, *, is_parallel: bool) -> bool:
+    """
+    Whether a controller keeps a pod that has no node, whatever the template is by now.
+
+    Args:
+        is_parallel: Whether a StatefulSet has the podManagementPolicy Parallel.
+    """
+    return kind in _KEEPING and not is_parallel
+
+
 def report_kept(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """Report Pending pods that no node accepts, where one accepts a pod of the template."""
     cluster = context.cluster
-    if cluster is None or subject.kind not in _KEEPING or subject.is_parallel:
+    if cluster is None or not keeps_pods(subject.kind, is_parallel=subject.is_parallel):
         return
     gates = context.gates
     for group in filter(lambda group: _is_older(group, subject), subject.running):

@@ -40,7 +40,8 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     """
     TSC106: every hard constraint may allow some nodes, and yet no node satisfies all.
 
-    Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them.
+    Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them. Pending
+    pods with the constraints of an older template may have none although the next pod has one.
     """
     cluster = context.cluster
     if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
