@@ -36,11 +36,12 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import describe_selected
 from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import require_namespace
+from webhook.cli.inputs.notes import limit_notes
 from webhook.cli.inputs.policy import apply_actions, read_policy
 from webhook.cli.inputs.snapshots import progress_bar, read_snapshot
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
-from webhook.cli.inputs.unknowntemplates import describe_unknown, limit_notes
+from webhook.cli.inputs.unknowntemplates import UNKNOWN_TEMPLATES, describe_unknown
 from webhook.cli.output import TABLE, OutputTarget, write_stderr, write_text
 from webhook.cli.projectoptions import report_unused
 from webhook.cli.ruleoptions import RuleSelection
@@ -149,7 +150,7 @@ def _note_unknown_templates(snapshot: Snapshot, namespace: str) -> Iterator[str]
         for one, key in find_unknown(snapshot)
         if namespace in ("", key.namespace)
     ]
-    return limit_notes(notes)
+    return limit_notes(notes, UNKNOWN_TEMPLATES)
 
 
 def _place_of(reference: TemplateReference) -> str:

@@ -30,11 +30,12 @@ from webhook.cli.inputs.facts import (
 from webhook.cli.inputs.labelselectors import describe_selected, selects
 from webhook.cli.inputs.manifests import Inputs, name_judged
 from webhook.cli.inputs.namespaces import put_into_namespace, require_namespace
+from webhook.cli.inputs.notes import limit_notes
 from webhook.cli.inputs.policy import RequestedPolicy, read_policy
 from webhook.cli.inputs.references import TemplateFinder
 from webhook.cli.inputs.spreadpolicies import add_spread_policies
 from webhook.cli.inputs.unknownnamespaces import note_unknown_namespaces
-from webhook.cli.inputs.unknowntemplates import limit_notes
+from webhook.cli.inputs.unknowntemplates import UNKNOWN_TEMPLATES
 from webhook.cli.output import OutputFormat, write_document, write_stderr
 from webhook.cli.terminal import Terminal
 from webhook.cli.views.diffs import name_subject, show_answer
@@ -301,7 +302,7 @@ def review(
         inputs.report_nothing(describe_selected(name_judged(judged), selector))
     profiles, inhabited = requested.policy.profiles, map(namespace_of, chosen)
     for note in (
-        *limit_notes(reviewer.notes),
+        *limit_notes(reviewer.notes, UNKNOWN_TEMPLATES),
         *note_unknown_namespaces(profiles, inhabited, cluster.namespace_labels),
     ):
         write_stderr(note)

@@ -7,8 +7,8 @@ import pytest
 from tests.build import default, profile, selector
 from tests.cli.conftest import Run
 from tests.cli.files import DEPLOYMENT_WITHOUT_CONSTRAINTS, LABEL_SELECTING, POD
+from webhook.cli.inputs.notes import MOST_NOTES
 from webhook.cli.inputs.unknownnamespaces import find_unfit_profiles, note_unknown_namespaces
-from webhook.cli.inputs.unknowntemplates import MOST_NOTES
 from webhook.policy.model import NAME_LABEL
 
 PROD = profile(name="prod", namespace_selector=selector(tier="prod"), constraints=(default(),))

@@ -5,10 +5,8 @@ import pytest
 from tests.cli.files import REFERRING_ROLLOUT as ROLLOUT
 from tests.cli.inputs.manifestclusters import documents
 from webhook.cli.inputs.unknowntemplates import (
-    MOST_NOTES,
     TemplateKey,
     TemplateReferences,
-    limit_notes,
 )
 from webhook.policy.kinds import DEPLOYMENT
 
@@ -68,9 +66,3 @@ def test_other_namespaces_get_no_notes() -> None:
 
     assert list(found.note_unknown(namespace="other")) == []
     assert len(list(found.note_unknown(namespace="shop"))) == 1
-
-
-def test_many_notes_are_counted() -> None:
-    assert list(limit_notes(["a"] * (MOST_NOTES + 2)))[MOST_NOTES:] == [
-        "note: 2 more references to unknown pod templates"
-    ]

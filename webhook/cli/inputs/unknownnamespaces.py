@@ -7,7 +7,7 @@ the defaults of another one, or none.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from webhook.cli.inputs.unknowntemplates import limit_notes
+from webhook.cli.inputs.notes import limit_notes
 from webhook.policy.defaulting.profiles import Profile
 
 LabelsOf = Callable[[str], Mapping[str, str] | None]

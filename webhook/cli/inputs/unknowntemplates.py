@@ -8,6 +8,7 @@ reports that nothing judges the constraints of such pods.
 from collections.abc import Container, Iterator
 from typing import TypeAlias
 
+from webhook.cli.inputs.notes import limit_notes
 from webhook.manifests import Document
 from webhook.policy.kinds import DEFAULT_NAMESPACE, DEPLOYMENT, POD_TEMPLATE, REPLICA_SET, ROLLOUT
 from webhook.policy.model import GroupKind, group_of
@@ -16,8 +17,7 @@ from webhook.policy.paths import find_value, is_object
 TemplateKey: TypeAlias = tuple[str, GroupKind, str]
 """Namespace, kind and name of an object with a pod template."""
 
-TEMPLATES = "references to unknown pod templates"
-MOST_NOTES = 10  # the rest is counted
+UNKNOWN_TEMPLATES = "references to unknown pod templates"
 
 _REFERRED = frozenset({DEPLOYMENT, REPLICA_SET, POD_TEMPLATE})  # kinds that Argo Rollouts knows
 
@@ -61,7 +61,7 @@ class TemplateReferences:
             for name, key in self._referring
             if key not in self._templates and key not in others and namespace in ("", key[0])
         ]
-        return limit_notes(unknown)
+        return limit_notes(unknown, UNKNOWN_TEMPLATES)
 
 
 def describe_unknown(name: str, key: TemplateKey) -> str:
@@ -71,10 +71,3 @@ def describe_unknown(name: str, key: TemplateKey) -> str:
         f"note: {name}: its pod template is in {kind.kind}/{template}, which is unknown, so that "
         "the constraints of its pods are not judged"
     )
-
-
-def limit_notes(notes: list[str], what: str = TEMPLATES) -> Iterator[str]:
-    """Yield some notes, and the number of the others; ``what`` they are about."""
-    yield from notes[:MOST_NOTES]
-    if len(notes) > MOST_NOTES:
-        yield f"note: {len(notes) - MOST_NOTES} more {what}"
