@@ -188,6 +188,19 @@ class Api:
         inside = f"/namespaces/{namespace}" if namespaced and namespace else ""
         return f"{_root(version)}{inside}/{plural}"
 
+    def is_served(self, path: str) -> bool:
+        """
+        Whether a custom kind can be listed and is discovered, which may come a moment later.
+
+        Args:
+            path: Of the objects of all namespaces, such as ``/apis/example.com/v1/fleets``.
+        """
+        version, _, plural = path.rpartition("/")
+        discovered = self.request("GET", version)
+        resources = discovered.body["resources"] if discovered.status == http.client.OK else ()
+        is_discovered = any(resource["name"] == plural for resource in resources)
+        return is_discovered and self.request("GET", path).status == http.client.OK
+
     def close(self) -> None:
         """Close the connections of all threads."""
         for connection in self._connections:

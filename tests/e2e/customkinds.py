@@ -32,4 +32,4 @@ def define(plane: ControlPlane, made: Json, version: str = "v1alpha1") -> None:
     plane.api.create(made)
     names = made["spec"]["names"]
     path = f"/apis/{made['spec']['group']}/{version}/{names['plural']}"
-    until(lambda: plane.api.request("GET", path).status == 200, f"{names['kind']} to be served")
+    until(lambda: plane.api.is_served(path), f"{names['kind']} to be served")

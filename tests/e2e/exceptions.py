@@ -9,7 +9,7 @@ import yaml
 from tests.controlplane.api import Json
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.waiting import until
-from tests.e2e.spreadpolicies import CRD, VERSION, is_served
+from tests.e2e.spreadpolicies import CRD, VERSION
 
 ALL = f"/apis/{VERSION}/spreadpolicyexceptions"
 
@@ -42,7 +42,7 @@ def defined(plane: ControlPlane, made: Json | None = None) -> Generator[None]:
     """Install a definition as long as the context lasts; with it, its exceptions end."""
     plane.api.create(made or definition())
     try:
-        until(lambda: is_served(plane, ALL), "exceptions to be served")
+        until(lambda: plane.api.is_served(ALL), "exceptions to be served")
         yield
     finally:
         plane.api.delete(definition())

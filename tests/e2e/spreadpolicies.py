@@ -38,22 +38,13 @@ def spread_policy(name: str, **spec: Any) -> Json:
     }
 
 
-def is_served(plane: ControlPlane, path: str) -> bool:
-    """Whether a kind can be listed and is discovered, which may come a moment later."""
-    _, _, plural = path.rpartition("/")
-    discovered = plane.api.request("GET", f"/apis/{VERSION}")
-    resources = discovered.body["resources"] if discovered.status == 200 else ()
-    is_discovered = any(resource["name"] == plural for resource in resources)
-    return is_discovered and plane.api.request("GET", path).status == 200
-
-
 @contextmanager
 def defined(plane: ControlPlane, made: Json | None = None) -> Iterator[None]:
     """Install a definition as long as the context lasts; with it, its policies end."""
     crd = made or definition()
     plane.api.create(crd)
     try:
-        until(lambda: is_served(plane, PATH), "SpreadPolicies to be served")
+        until(lambda: plane.api.is_served(PATH), "SpreadPolicies to be served")
         yield
     finally:
         remove(plane)

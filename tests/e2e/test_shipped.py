@@ -36,7 +36,7 @@ from tests.e2e.installation import (
 )
 from tests.e2e.nodes import RunningPod
 from tests.e2e.objects import constraints, controlled_by, service, workload
-from tests.e2e.spreadpolicies import PATH, is_served, spread_policy
+from tests.e2e.spreadpolicies import PATH, spread_policy
 from tests.e2e.test_mtls import showing
 from webhook.__main__ import main
 
@@ -294,7 +294,7 @@ def test_each_right_that_is_granted_is_used_and_no_other_is(cluster: Cluster, he
     cluster.wait(2)
     confined(cluster.pods[0])
 
-    until(lambda: is_served(plane, PATH), "SpreadPolicies to be served")
+    until(lambda: plane.api.is_served(PATH), "SpreadPolicies to be served")
     plane.api.create(spread_policy("last"))  # the replica with the Lease writes its status
 
     namespace = plane.create_namespace()
