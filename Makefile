@@ -116,7 +116,7 @@ test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the u
 
 $(UNIT_TESTS): unit-%: .venv-%/.setup
 	@echo "Python $*"
-	@HYPOTHESIS_PROFILE=brief .venv-$*/bin/pytest -q -m "not integration"
+	@.venv-$*/bin/pytest -q -m "not integration"
 
 # The tests of e2e-long whose results depend on rules and gates, which a new version may change.
 NEXT_VERSION := 1.37
@@ -140,6 +140,10 @@ faults: $(SETUP)  ## show that each fault case holds, in a table; CASES="1 4" fo
 hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 	@EVENSPREAD_E2E=long PYTEST_TIMEOUT=7200 EVENSPREAD_HOSTILE_SECONDS=$(or $(SECONDS),600) \
 		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py tests/e2e/test_hostile_ranks.py -k generated
+
+.PHONY: search
+search: $(SETUP)  ## try 2000 new random examples of each property of the unit tests: an hour
+	@HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m "hypothesis and not integration" -n auto
 
 .PHONY: fuzz
 fuzz: $(SETUP)  ## search for inputs that a reader mishandles: ten minutes; SECONDS=N

@@ -11,15 +11,14 @@ from hypothesis import HealthCheck, Phase, settings
 pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin"]
 
 # A run repeats itself, and no test is timed: a process may stand still for longer than Hypothesis
-# takes to complain that examples are slow. HYPOTHESIS_PROFILE=search looks further.
+# takes to complain that examples are slow. HYPOTHESIS_PROFILE names another profile.
 _untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeat", _untimed, max_examples=100, derandomize=True)
-settings.register_profile("search", _untimed, max_examples=2000)
-settings.register_profile("brief", _untimed, max_examples=20, derandomize=True)  # other Pythons
-settings.register_profile(  # a defect is to be noticed, not to be minimized
-    "mutate", _untimed, max_examples=100, derandomize=True,
+settings.register_profile("repeat", _untimed, max_examples=30, derandomize=True)
+settings.register_profile(  # for mutants and coverage: a defect is to be noticed, not minimized
+    "thorough", _untimed, max_examples=100, derandomize=True,
     phases=(Phase.explicit, Phase.generate),
 )  # fmt: skip
+settings.register_profile("search", _untimed, max_examples=2000)  # `make search`
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 # A shell starts what runs in the background with this signal ignored, and children inherit that;

@@ -116,6 +116,7 @@ def main(names: Sequence[str], first: int = 1, step: int = 1) -> int:
     there = {source: pair for source, pair in pairs.items() if (ROOT / pair[0]).exists()}
     findings = [f"{pairs[source][0]} is missing" for source in pairs.keys() - there.keys()]
     measured = dict(sorted(there.items())[first - 1 :: step])
+    os.environ["HYPOTHESIS_PROFILE"] = "thorough"  # the processes inherit it
     mirrored = {tests for source in pairs for tests in own_tests(source)}
     findings += [
         f"{tests} tests no module"

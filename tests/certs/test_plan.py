@@ -131,13 +131,11 @@ def play(history: History, decide: Decide = next_step) -> Cluster:
     return cluster
 
 
-@settings(max_examples=400, deadline=None)
 @given(HISTORIES)
 def test_no_lagging_client_ever_encounters_an_unknown_issuer(history: History) -> None:
     assert play(history).broken == []
 
 
-@settings(max_examples=100, deadline=None)
 @given(HISTORIES, st.integers(0, 150))
 def test_not_even_when_the_secret_is_lost(history: History, moment: int) -> None:
     count, ca, leaf_life, events = history
@@ -151,7 +149,6 @@ def test_not_even_when_the_secret_is_lost(history: History, moment: int) -> None
     assert cluster.broken == []
 
 
-@settings(max_examples=100, deadline=None)
 @given(HISTORIES, st.integers(0, 150), st.integers(0, 30))
 def test_not_even_when_an_old_secret_is_restored(history: History, moment: int, age: int) -> None:
     count, ca, leaf_life, events = history
@@ -208,7 +205,6 @@ REVOCATIONS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(REVOCATIONS)
 def test_a_revoked_authority_leaves_in_time_and_no_client_notices(
     revocation: RevocationHistory,

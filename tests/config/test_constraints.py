@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -109,7 +109,6 @@ DEFAULTS = st.fixed_dictionaries(
 
 
 @given(st.lists(DEFAULTS, max_size=3), st.booleans(), st.booleans())
-@settings(max_examples=200)
 def test_an_accepted_constraint_is_valid_in_a_pod_with_a_selector(
     written: list[dict[str, Any]], from_scheduler: bool, merged: bool
 ) -> None:

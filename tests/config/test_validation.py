@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.config.configs import HEAD, check_scheduler, errors_of, read
@@ -162,7 +162,6 @@ def errors_in(text: str, *, scheduler: bool) -> str:
 
 
 @given(MEMBERS, st.one_of(VALUES, PROFILES), st.booleans())
-@settings(max_examples=200)
 def test_any_file_loads_or_its_errors_are_described(
     members: dict[str, Any], profiles: Any, scheduler: bool
 ) -> None:

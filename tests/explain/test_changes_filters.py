@@ -1,7 +1,7 @@
 """The smallest changes over all filters together: each is verified against all of them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.explain.filterscenarios import (
     PORT_80,
@@ -149,7 +149,6 @@ def test_replicas_are_placed_until_the_resources_are_used_up() -> None:
     assert question.cluster.placed.usage("n2").pods == 0
 
 
-@settings(max_examples=200)
 @given(filter_scenarios())
 def test_the_result_is_that_of_the_filters_in_their_order(question: Scenario) -> None:
     expected = filter_nodes(question.pod, question.spreads.hard, question.cluster)
@@ -157,7 +156,6 @@ def test_the_result_is_that_of_the_filters_in_their_order(question: Scenario) ->
     assert question.placement().result == expected
 
 
-@settings(max_examples=200)
 @given(filter_scenarios().filter(lambda question: not question.placement().passing))
 def test_every_change_lets_all_filters_pass_and_has_no_unnecessary_part(question: Scenario) -> None:
     for change in find_changes(question, question.placement()):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explain.filterscenarios import filter_scenarios
@@ -33,7 +33,6 @@ def assert_same(edits: Iterable[Edits], scenario: Scenario) -> None:
         assert trials.find_passing(one) == filter_anew(one, scenario), one
 
 
-@settings(max_examples=300)
 @given(some_scenarios)
 def test_every_candidate_of_a_change_passes_where_all_filters_do(scenario: Scenario) -> None:
     placement = scenario.placement()
@@ -42,7 +41,6 @@ def test_every_candidate_of_a_change_passes_where_all_filters_do(scenario: Scena
         assert_same(candidates(scenario, placement), scenario)
 
 
-@settings(max_examples=100)
 @given(some_scenarios)
 def test_other_changes_of_nodes_are_tried_too(scenario: Scenario) -> None:
     names = [node.name for node in scenario.topology.nodes]

@@ -66,7 +66,7 @@ class TrialError(Exception):
 
 def warm_up(tests: Iterable[Path]) -> None:
     """Import what the tests of all modules need."""
-    os.environ["HYPOTHESIS_PROFILE"] = "mutate"
+    os.environ["HYPOTHESIS_PROFILE"] = "thorough"
     for plugin in entry_points(group="pytest11"):
         plugin.load()
     for name in _CONFTESTS:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.server.election import (
@@ -128,7 +128,6 @@ class Write(NamedTuple):
     spec: LeaseSpec
 
 
-@settings(max_examples=1000)
 @given(TURNS)
 def test_there_are_never_two_that_lead(turns: list[Turn]) -> None:
     """Clocks differ, writes come late or are lost, and the API server takes only fresh ones."""

@@ -1,7 +1,7 @@
 """What places all pods that a workload awaits, compared with kube-scheduler in every order."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -179,7 +179,6 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     ]
 
 
-@settings(max_examples=300)
 @given(
     some_nodes(),
     some_constraints(),

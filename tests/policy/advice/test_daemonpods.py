@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -160,7 +160,6 @@ def _fits(judged: Subject, name: str, topology: Topology, census: Census) -> boo
     return name in place_pod(tallies, topology, reject_others(topology, pinned)).passing
 
 
-@settings(max_examples=150)
 @given(
     some_nodes(),
     st.fixed_dictionaries(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -246,7 +246,6 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     return made
 
 
-@settings(max_examples=300)
 @given(some_nodes(), some_constraints(), st.integers(2, 6))
 def test_orders_are_those_of_placement(
     nodes: list[Node], written: list[Json], replicas: int
@@ -266,7 +265,6 @@ def test_orders_are_those_of_placement(
         assert orders.count_placed() == min(placed)
 
 
-@settings(max_examples=200)
 @given(
     some_nodes(),
     some_constraints(),

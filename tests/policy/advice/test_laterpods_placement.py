@@ -7,7 +7,7 @@ once all nodes are ready, not cordoned and not tainted for now.
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -91,7 +91,6 @@ def can_enter(advised: Subject, nodes: Sequence[Node]) -> bool:
     return any(find_rejection(node, advised.demands) is None for node in nodes)
 
 
-@settings(max_examples=400)
 @given(some_nodes(), some_subject())
 def test_pods_without_a_place_are_reported(nodes: list[Node], advised: Subject) -> None:
     replicas, restored = advised.replicas or 0, list(map(restore, nodes))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.advice.ordersearch import (
@@ -112,7 +112,6 @@ def situations(draw: st.DrawFn) -> tuple[list[DomainLimit], list[Cell]]:
     return limits, draw(st.lists(cell, min_size=1, max_size=4))
 
 
-@settings(max_examples=300)
 @given(situations(), st.integers(1, 5))
 def test_the_search_is_that_of_all_nodes(
     situation: tuple[list[DomainLimit], list[Cell]], number: int

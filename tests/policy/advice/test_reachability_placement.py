@@ -10,7 +10,7 @@ from random import Random
 
 import msgspec
 import yaml
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -179,7 +179,6 @@ def test_one_reached_domain_is_that_of_placement(
         assert (index in found) is (len(reached) == 1 < len(nodes) and not is_reported)
 
 
-@settings(max_examples=100)
 @given(
     some_nodes(),
     some_constraints(most=1),
@@ -287,7 +286,6 @@ def count_pending(advised: Subject, context: AdviceContext) -> int:
     return sum(one.rule in PENDING for one in (*advice.warned, *advice.audited))
 
 
-@settings(max_examples=500)
 @given(some_places())
 def test_a_suggestion_leaves_no_other_finding_in_its_stead(
     place: tuple[Subject, AdviceContext],

@@ -1,6 +1,6 @@
 """TSC109 in random clusters, compared with kube-scheduler's filter for pods in every order."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -39,7 +39,6 @@ def some_constraints(draw: st.DrawFn) -> list[Json]:
     ]
 
 
-@settings(max_examples=150)
 @given(some_nodes(), some_constraints(), st.integers(4, 7))
 def test_replicas_without_a_place_are_those_of_placement(
     nodes: list[Node], written: list[Json], replicas: int
@@ -68,7 +67,6 @@ def some_racks(draw: st.DrawFn) -> list[Node]:
     return [node(zone + rack, zone, rack=rack) for zone, rack in sorted(cells)]
 
 
-@settings(max_examples=100)
 @given(some_racks(), st.sampled_from([(1, 1), (1, 2), (2, 1)]), st.integers(3, 7))
 def test_replicas_without_a_place_in_domains_that_cross(
     nodes: list[Node], skews: tuple[int, int], replicas: int
@@ -86,7 +84,6 @@ def test_replicas_without_a_place_in_domains_that_cross(
         assert_first_that_fits(violation.instead, advised, 1, nodes, range(skews[1], replicas))
 
 
-@settings(max_examples=100)
 @given(some_nodes(), some_constraints(), st.integers(2, 6))
 def test_a_skew_that_can_bind_leaves_every_replica_a_place(
     nodes: list[Node], written: list[Json], replicas: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.build import Json, spread
@@ -51,7 +51,6 @@ def can_finish(
     return forecast.can_finish
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     some_nodes(),
     some_constraints(),
@@ -77,7 +76,6 @@ def test_what_cannot_finish_with_any_choice(
         assert any(found.values()), "no rule reports it"
 
 
-@settings(max_examples=100, deadline=None)
 @given(some_nodes(), some_constraints(), st.integers(2, 4))
 def test_the_remedy_lets_a_rollout_finish(
     nodes: list[Node], written: list[Json], replicas: int

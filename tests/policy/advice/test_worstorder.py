@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.advice.feasibility import SkewLimit
@@ -71,7 +71,6 @@ zone_sizes = st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any)
 limits = st.builds(SkewLimit, st.integers(1, 4), st.sampled_from([True, True, True, False]))
 
 
-@settings(max_examples=300)
 @given(st.integers(1, 9), zone_sizes, limits, limits)
 def test_it_is_the_first_in_all_orders(
     replicas: int, sizes: list[int], outer: SkewLimit, inner: SkewLimit
