@@ -79,7 +79,9 @@ ADVICE_ENTRIES = (
         "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about "
         "to delete or that wait for an agent. While all replicas run, and no autoscaler may add "
         "one, the next pod is the first of a new revision; `evenspread explain --what-if rollout` "
-        "simulates those after it. A Pending pod with the constraints of an older template is "
+        "simulates those after it. The next pod of a StatefulSet is then the one with the last "
+        "ordinal, which a rollout replaces first, and the finding names it. A Pending pod with "
+        "the constraints of an older template is "
         "reported as well if no node accepts it, and its controller does not replace it. Required "
         "podAffinity and podAntiAffinity are judged together with the constraints for a workload "
         "with Pending pods that is not being rolled out, by the pods of its namespace. If they "
@@ -189,7 +191,8 @@ ADVICE_ENTRIES = (
         "of a StatefulSet whose volumes belong to a zone. In a zone that is too full for a hard "
         "constraint, a pod that is deleted without its claim stays Pending. While there are fewer "
         "domains than minDomains, or a counted domain is closed, the minimum does not rise: the "
-        "finding names what raises it.",
+        "finding names what raises it. Where two hard constraints exclude each other (TSC109), "
+        "the finding names the one to relax first: a restart would leave replicas Pending.",
         "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
         "are too full, and evicts them with `--apply`; write `matchLabelKeys: [pod-template-hash]` "
         "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "

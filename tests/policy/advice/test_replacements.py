@@ -89,6 +89,15 @@ def test_rollouts_of_pods_with_volumes(found: Subject, nodes: list[Node], fires:
     assert [violation.instead.startswith(moved) for violation in violations] == [True] * fires
 
 
+def test_data_is_not_moved_to_a_zone_that_is_closed_for_now() -> None:
+    nodes = [replace(one, unschedulable=one.name in ("c1", "c2")) for one in THREE]
+    found = stateful(*UNEVEN_PODS)
+
+    (violation,) = check_rule("TSC119", found, cluster_of(*found.running, nodes=nodes))
+
+    assert violation.instead.startswith("# no pod can go to zone-c now: let a node there take pods")
+
+
 APART_STATEFUL = spread(matchLabelKeys=[REVISION_HASH])
 
 

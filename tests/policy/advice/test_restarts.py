@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
@@ -11,6 +13,7 @@ from tests.policy.advice.subjects import (
     workload,
 )
 from webhook.policy.advice.restarts import (
+    describe_moving,
     suggest_adding,
     suggest_evening,
     suggest_moving,
@@ -169,7 +172,19 @@ EVENINGS: dict[str, tuple[Subject, Gates, str]] = {
 def test_how_to_make_pods_even(judged: Subject, known: Gates, suggestion: str) -> None:
     (constraint,) = judged.constraints
 
-    assert suggest_evening(judged, constraint, ["zone-a", "zone-b"], known) == suggestion
+    full = ["zone-a", "zone-b"]
+
+    assert suggest_evening(judged, constraint, full, known, restart_may_stop=False) == suggestion
+
+
+def test_no_restart_is_suggested_that_may_stop() -> None:
+    for constraint in HASH, spread():
+        judged = deployed(constraint)
+        (found,) = judged.constraints
+
+        suggested = suggest_evening(judged, found, ["zone-a"], gates(), restart_may_stop=True)
+
+        assert suggested == rebalance("deployment/web").removesuffix("; ")
 
 
 def test_volumes_are_moved_rather_than_pods() -> None:
@@ -185,21 +200,21 @@ def test_volumes_are_moved_rather_than_pods() -> None:
 
 
 def test_closed_domains_are_to_be_opened_before_pods_are_moved() -> None:
-    assert suggest_opening(deployed(), ["zone-c", "zone-d"]) == (
+    assert suggest_opening(["zone-c", "zone-d"], describe_moving(deployed())) == (
         "# no pod can go to zone-c, zone-d now: let a node there take pods, which is cordoned, not "
         "ready or tainted, and then run evenspread rebalance deployment/web -n shop"
     )
 
 
 def test_further_domains_are_added_before_pods_are_moved() -> None:
-    lowered = "write minDomains: 2"
+    lowered, then = "write minDomains: 2", describe_moving(deployed())
 
-    assert suggest_adding(deployed(), [], 2, lowered) == (
+    assert suggest_adding([], 2, lowered, then) == (
         "# add nodes that its pods can go to in 2 further domains, and then run evenspread "
         "rebalance deployment/web -n shop; or write minDomains: 2"
     )
-    assert suggest_adding(deployed(), [], 0, lowered) == "# write minDomains: 2"
-    assert suggest_adding(deployed(), ["zone-c"], 0, lowered) == (
+    assert suggest_adding([], 0, lowered, then) == "# write minDomains: 2"
+    assert suggest_adding(["zone-c"], 0, lowered, then) == (
         "# no pod can go to zone-c now: let a node there take pods, which is cordoned, not ready "
         "or tainted, and write minDomains: 2"
     )
@@ -207,12 +222,7 @@ def test_further_domains_are_added_before_pods_are_moved() -> None:
 
 @pytest.mark.parametrize("kind", [JOB, CRON_JOB, JOB_SET])
 def test_no_plan_of_evictions_is_suggested_for_the_pods_of_jobs(kind: GroupKind) -> None:
-    judged, waiting = replace(deployed(), kind=kind), f"and then {WAIT.removeprefix('# ')}"
-
-    assert suggest_opening(judged, ["zone-c"]).endswith(waiting)
-    assert suggest_adding(judged, [], 1, "write minDomains: 2").endswith(
-        f"{waiting}; or write minDomains: 2"
-    )
+    assert describe_moving(replace(deployed(), kind=kind)) == WAIT.removeprefix("# ")
 
 
 def test_pods_that_are_not_placed_are_explained() -> None:
@@ -241,5 +251,6 @@ def test_hard_constraints_may_prevent_what_a_soft_one_prefers(
     preferred, other = found.constraints
 
     text = ", and its hard constraints and PodDisruptionBudgets allow it"
-    assert (text in suggest_evening(found, preferred, ["zone-a"], gates())) is is_limited
-    assert text not in suggest_evening(found, other, ["zone-a"], gates())
+    suggest = partial(suggest_evening, full=["zone-a"], gates=gates(), restart_may_stop=False)
+    assert (text in suggest(found, preferred)) is is_limited
+    assert text not in suggest(found, other)

@@ -307,6 +307,44 @@ def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
     assert violation.instead == expected
 
 
+@pytest.mark.parametrize("placed", [("a1", "a2", "b1"), ("a1", "a2", "b1", "")])
+def test_data_is_not_moved_while_the_emptiest_zone_is_closed(placed: tuple[str, ...]) -> None:
+    pods = running(*placed, constraints=(spread(),))
+    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=len(placed), **CLAIMS))
+    context = audit(cordoned("c"), [pods])
+
+    (violation,) = check_rule("TSC114", replace(found, running=(pods,)), context)
+
+    assert violation.instead.startswith("# no pod can go to zone-c now: let a node there take pods")
+    assert violation.instead.endswith(", and then audit again once its pods run")
+
+
+# replicas, their nodes, the skews
+EXCLUDING: dict[str, tuple[int, tuple[str, ...], list[str]]] = {
+    "uneven zones": (6, ("a1", "a1", "a2", "a2", "b1", "b1"), ["zone"]),
+    "uneven nodes": (6, ("a1", "a1", "a1", "b1", "b1", "b1"), ["hostname"]),
+    "the last one is Pending": (6, ("a1", "a1", "a2", "a2", "b1", ""), ["zone"]),
+    "replicas that can be placed": (3, ("a1", "a2"), []),
+}
+
+
+@pytest.mark.parametrize(("replicas", "placed", "uneven"), EXCLUDING.values(), ids=EXCLUDING)
+def test_what_no_placement_keeps_is_relaxed_first(
+    replicas: int, placed: tuple[str, ...], uneven: list[str]
+) -> None:
+    constraints = (spread(), HOST)
+    pods = running(*placed, constraints=constraints)
+    judged = replace(deployed(*constraints, replicas=replicas), running=(pods,))
+
+    found = check_rule("TSC114", judged, audit(zones("a1", "a2", "b1"), [pods]))
+
+    relaxed = [one.instead for one in found if "relax" in one.instead]
+    assert [one.endswith("; relax the one on kubernetes.io/hostname first") for one in relaxed] == [
+        True
+    ] * len(uneven)
+    assert all("no way to place more than 5 of 6 replicas" in one for one in relaxed)
+
+
 @pytest.mark.parametrize("when", ["DoNotSchedule", SOFT])
 def test_data_of_even_pods_is_not_moved_because_of_others(when: str) -> None:
     constraint = spread(whenUnsatisfiable=when, labelSelector={"matchLabels": {"team": "x"}})

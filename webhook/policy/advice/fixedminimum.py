@@ -18,9 +18,10 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import join_names
-from webhook.policy.advice.restarts import suggest_adding, suggest_opening
+from webhook.policy.advice.restarts import describe_moving, suggest_adding, suggest_opening
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
+from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.placement.allowedvalues import count_allowed_values
@@ -55,7 +56,7 @@ def suggest_raising(
     return (
         _suggest_domains(subject, tally, keys, context)
         if is_short
-        else suggest_opening(subject, closed)
+        else suggest_opening(closed, _describe_next(subject, tally, context))
     )
 
 
@@ -99,10 +100,19 @@ def _suggest_domains(
     returned = context.cluster.lasting_domains(spread.topology_key, keys, demands).sizes
     closed = sorted(returned.keys() - tally.domains.sizes.keys())
     lacking = spread.min_domains - len(tally.domains.sizes) - len(closed)
+    then = _describe_next(subject, tally, context)
     if lacking <= 0:
-        return suggest_opening(subject, closed)
+        return suggest_opening(closed, then)
     written = suggest_min_domains(subject, spread.index, max(len(returned), 1), context)
     lowered = f"write {' and '.join(written.splitlines())}"
     most = count_allowed_values(spread.topology_key, demands) if spread.honors_affinity else None
     can_add = most is None or most >= spread.min_domains
-    return suggest_adding(subject, closed, lacking if can_add else 0, lowered)
+    return suggest_adding(closed, lacking if can_add else 0, lowered, then)
+
+
+def _describe_next(subject: Subject, tally: PodTally, context: AdviceContext) -> str:
+    """Describe what to do once the minimum can rise; data is not to be moved before that."""
+    assert context.cluster is not None, "the rule runs in audits"
+    if volumes_keep_pods(subject, tally.spread.topology_key, context.cluster):
+        return "audit again once its pods run"
+    return describe_moving(subject)

@@ -14,7 +14,7 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import belongs_to_group
-from webhook.policy.advice.counting import build_added_pod
+from webhook.policy.advice.counting import build_added_pod, next_pod
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
 from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.keptpods import report_kept
@@ -23,6 +23,7 @@ from webhook.policy.advice.laterpods import (
     report_unready,
 )
 from webhook.policy.advice.placing import accepts, accepts_pod, suggest_placing
+from webhook.policy.advice.replacedpod import remove_first
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Node
@@ -41,11 +42,22 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
     TSC106: every hard constraint may allow some nodes, and yet no node satisfies all.
 
     Nor has the next pod a node if nodeSelector, affinity and taints exclude all of them. Pending
-    pods with the constraints of an older template may have none although the next pod has one.
+    pods with the constraints of an older template may have none although the next pod has one. The
+    next pod of a StatefulSet whose pods all run is the one that a rollout replaces first.
     """
     cluster = context.cluster
     if cluster is None or subject.is_daemon or _awaits_no_pod(subject):
         return
+    if subject.is_complete:
+        yield from _judge_replaced(subject, context)
+    else:
+        yield from _judge_next(subject, cluster, context)
+
+
+def _judge_next(
+    subject: Subject, cluster: ClusterState, context: AdviceContext
+) -> Iterator[RuleViolation]:
+    """Judge the pod that its controller adds next, beside those that there are."""
     pod = build_added_pod(subject)
     held = find_constraints(subject, pod.labels)
     if held is not None:
@@ -69,17 +81,51 @@ def next_pod_has_a_node(subject: Subject, context: AdviceContext) -> Iterator[Ru
             yield from report_later(subject, tallies, context)
             yield from report_kept(subject, context)
         return
+    violation = _report_rejected(subject, tallies, affinity, context)
+    if held is not None:
+        violation = violation._replace(field=subject.list_path, instead=_LOWER_PARTITION)
+    yield violation
+
+
+def _judge_replaced(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """Report that no node accepts the pod of a StatefulSet which a rollout replaces first."""
+    first = remove_first(subject, context) if subject.constraints else None
+    if first is None or first.context.cluster is None:
+        return
+    cluster, pod = first.context.cluster, next_pod(first.subject)
+    tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
+    reached = cluster.topology.reachable("", (), pod.demands).values
+    affinity = read_affinity(first.subject, reached, cluster)
+    if reached and tallies and not accepts_pod(tallies, pod.demands, cluster, affinity):
+        yield _report_rejected(
+            first.subject,
+            tallies,
+            affinity,
+            first.context,
+            f"{first.name}, once a rollout or an eviction deletes it",
+        )
+
+
+def _report_rejected(
+    subject: Subject,
+    tallies: tuple[PodTally, ...],
+    affinity: RequiredAffinity,
+    context: AdviceContext,
+    name: str = "the next pod",
+) -> RuleViolation:
+    """Report a pod that all nodes reject, by its constraints and its affinity."""
+    cluster = context.cluster
+    assert cluster is not None, "the rule runs in audits"
+    reached = cluster.topology.reachable("", (), subject.demands).values
     nodes = [node for node in cluster.topology.nodes if node.name in reached]
     field, instead = suggest_placing(subject, tallies, affinity, context)
-    if held is not None:
-        field, instead = subject.list_path, _LOWER_PARTITION
     counts = join_names(_count_rejections(nodes, tallies, affinity))
     cordoned = _suggest_uncordon(tallies, subject.demands, cluster, affinity)
-    yield RuleViolation(
+    return RuleViolation(
         field,
-        f"{_describe_rejection(len(nodes), ' that its pods can go to')}: {counts}{cordoned}",
+        f"{_describe_rejection(len(nodes), name, ' that its pods can go to')}: {counts}{cordoned}",
         instead,
-        _describe_rejection(len(nodes)),
+        _describe_rejection(len(nodes), name),
     )
 
 
@@ -147,16 +193,16 @@ def _report_contradiction(subject: Subject) -> RuleViolation:
     )
 
 
-def _describe_rejection(nodes: int, which: str = "") -> str:
+def _describe_rejection(nodes: int, pod: str, which: str = "") -> str:
     if nodes == 1:
-        return f"the one node{which} rejects the next pod"
-    return f"none of the {nodes} nodes{which} accepts the next pod"
+        return f"the one node{which} rejects {pod}"
+    return f"none of the {nodes} nodes{which} accepts {pod}"
 
 
 def _awaits_no_pod(subject: Subject) -> bool:
     """Whether no pod of it is to be placed now, or its next pod is unknown."""
     has_node = bool(subject.pod.spec and subject.pod.spec.node_name)
-    return has_node or subject.replicas == 0 or subject.is_complete
+    return has_node or subject.replicas == 0
 
 
 def _rejects(tally: PodTally, node: Node) -> bool:

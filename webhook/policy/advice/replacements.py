@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from webhook.policy.advice.context import ClusterState
+from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import list_revision_keys, next_pod
 from webhook.policy.advice.fields import compares_revisions, correct_keys, suggest_keys
 from webhook.policy.advice.findings import RuleViolation, count_of, join_names, quote_value
+from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.otherpods import (
     count_others,
     name_others,
@@ -25,7 +26,6 @@ from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.restarts import suggest_moving
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import ZONES, list_zonal_classes
-from webhook.policy.api.gates import Gates
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, Node
 from webhook.policy.nextrevision import find_ordinals
 from webhook.policy.placement.tallies import PodTally
@@ -56,7 +56,9 @@ class RejectedReplacement(msgspec.Struct, frozen=True):
         return self.before + 1 - self.minimum
 
 
-def judge_volumes(subject: Subject, cluster: ClusterState, gates: Gates) -> Iterator[RuleViolation]:
+def judge_volumes(
+    subject: Subject, cluster: ClusterState, context: AdviceContext
+) -> Iterator[RuleViolation]:
     """
     Judge a rollout whose pods return to the zones of their volumes.
 
@@ -64,18 +66,20 @@ def judge_volumes(subject: Subject, cluster: ClusterState, gates: Gates) -> Iter
     ones, whether or not revisions are counted apart: the minimum was no larger before.
     """
     classes = list_zonal_classes(subject, cluster)
-    tallies = cluster.tally_known(next_pod(subject), subject.constraints, gates).hard
+    tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates).hard
+    keys = tuple(tally.spread.topology_key for tally in tallies)
     names = join_names([quote_value(found.name) for found in classes])
     kept = f"the volumes of StorageClass {names} keep the pods in their zones, and maxSkew"
     for tally in tallies if classes else ():
         if tally.spread.topology_key in ZONES and tally.matches_pod:
-            yield from _judge_sizes(subject, tally, cluster, kept) or _judge_order(
+            raising = suggest_raising(subject, tally, keys, context) or ""
+            yield from _judge_sizes(subject, tally, cluster, kept, raising) or _judge_order(
                 subject, tally, cluster, kept
             )
 
 
 def _judge_sizes(
-    subject: Subject, tally: PodTally, cluster: ClusterState, kept: str
+    subject: Subject, tally: PodTally, cluster: ClusterState, kept: str, raising: str
 ) -> list[RuleViolation]:
     """Find the zones that have too many pods when all are back."""
     key, most = tally.spread.topology_key, tally.minimum + tally.spread.max_skew
@@ -90,26 +94,31 @@ def _judge_sizes(
             f"than {count_of(most, 'pod')}: {_describe_zones(full, subject, tally)}, the minimum "
             f"is {tally.minimum} ({tally.minimum_reason})"
             f"{_describe_others(subject, tally, cluster)}",
-            suggest_returning(subject, tally, cluster),
+            suggest_returning(subject, tally, cluster, raising),
             "no rollout can finish: a new pod cannot return to the zone of its volume",
         )
     ]
 
 
-def suggest_returning(subject: Subject, tally: PodTally, cluster: ClusterState) -> str:
+def suggest_returning(
+    subject: Subject, tally: PodTally, cluster: ClusterState, raising: str
+) -> str:
     """
     Suggest how pods that their volumes keep in their domains become even; YAML or a comment.
 
-    The data is not to be moved because of pods of other workloads that a constraint counts.
+    The data is not to be moved because of pods of other workloads that a constraint counts, nor
+    while no pod can go to the domains with the fewest.
 
     Args:
         tally: The pods of a constraint that does not hold.
+        raising: What raises its minimum if that is fixed, as ``suggest_raising`` returns it.
     """
     constraint = tally.spread.constraint
     is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     return (
         suggest_own_selector(subject, tally, cluster)
         or suggest_about_others(subject, tally, cluster)
+        or raising
         or suggest_moving(suggest_soft(constraint, subject) if is_hard else "")
     )
 

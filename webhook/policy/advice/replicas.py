@@ -121,6 +121,24 @@ def find_conflicts(
             yield from _find_conflict(pair, cluster, keys, demands, replicas)
 
 
+def suggest_relaxing(subject: Subject, context: AdviceContext) -> str:
+    """
+    Suggest to relax one of two hard constraints that exclude each other.
+
+    Returns:
+        A YAML comment; empty if all replicas that there are now may keep them.
+    """
+    replicas = subject.replicas or 0
+    conflict = next(find_conflicts(subject, context, replicas), None)
+    if conflict is None:
+        return ""
+    return (
+        "# neither evictions nor a restart can make all pods even: there is no way to place more "
+        f"than {conflict.first - 1} of {replicas} replicas so that {conflict.describe()}; relax "
+        f"the one on {conflict.inner.topology_key} first"
+    )
+
+
 def _find_conflict(
     pair: tuple[SpreadConstraint, SpreadConstraint],
     cluster: ClusterState,

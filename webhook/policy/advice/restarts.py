@@ -92,17 +92,18 @@ def suggest_placing(subject: Subject, *, suffices: bool) -> str:
     )
 
 
-def suggest_opening(subject: Subject, closed: Sequence[str]) -> str:
+def suggest_opening(closed: Sequence[str], then: str) -> str:
     """
     Suggest what to do if no pod can go to some of the emptiest domains now; a YAML comment.
 
     Args:
         closed: These domains, all of whose nodes are cordoned, not ready, or tainted.
+        then: What to do once they take pods.
     """
-    return f"# {_describe_opening(closed)}, and then {_describe_moving(subject)}"
+    return f"# {_describe_opening(closed)}, and then {then}"
 
 
-def suggest_adding(subject: Subject, closed: Sequence[str], lacking: int, lowered: str) -> str:
+def suggest_adding(closed: Sequence[str], lacking: int, lowered: str, then: str) -> str:
     """
     Suggest what to do if there are fewer domains than minDomains; a YAML comment.
 
@@ -110,13 +111,14 @@ def suggest_adding(subject: Subject, closed: Sequence[str], lacking: int, lowere
         closed: Domains to open first, all of whose nodes are closed for now.
         lacking: Number of further domains that are necessary; 0 if none can be added.
         lowered: What to write if none is added.
+        then: What to do once there are as many.
     """
     opening = f"{_describe_opening(closed)}, and " if closed else ""
     if not lacking:
         return f"# {opening}{lowered}"
     return (
         f"# {opening}add nodes that its pods can go to in {count_of(lacking, 'further domain')}, "
-        f"and then {_describe_moving(subject)}; or {lowered}"
+        f"and then {then}; or {lowered}"
     )
 
 
@@ -124,8 +126,8 @@ def _is_evicted(subject: Subject) -> bool:
     return subject.kind not in JOBS and subject.kind not in _NOT_EVICTED
 
 
-def _describe_moving(subject: Subject) -> str:
-    """Describe how its pods reach domains that take pods again."""
+def describe_moving(subject: Subject) -> str:
+    """Describe how the pods of a workload reach domains that take pods again."""
     if _is_evicted(subject):
         return f"run {_format_command(subject, 'rebalance')}"
     return suggest_restart(subject).removeprefix("# ")
@@ -139,7 +141,12 @@ def _describe_opening(closed: Sequence[str]) -> str:
 
 
 def suggest_evening(
-    subject: Subject, constraint: Constraint, full: Sequence[str], gates: Gates
+    subject: Subject,
+    constraint: Constraint,
+    full: Sequence[str],
+    gates: Gates,
+    *,
+    restart_may_stop: bool,
 ) -> str:
     """
     Suggest how to place the pods of a workload anew so that they are even; a YAML comment.
@@ -147,6 +154,7 @@ def suggest_evening(
     Args:
         constraint: The one of its constraints by which they are uneven.
         full: The domains with too many pods; at least one.
+        restart_may_stop: Whether an order of placement leaves one of its replicas Pending.
     """
     if not _is_evicted(subject):
         return suggest_restart(subject)
@@ -154,6 +162,8 @@ def suggest_evening(
     if _is_limited(subject, constraint):
         room = "if nodes have room, and its hard constraints and PodDisruptionBudgets allow it"
     rebalance = f"# {_format_command(subject, 'rebalance')} moves the fewest pods, {room}"
+    if restart_may_stop:
+        return rebalance
     if _restart_evens(subject, constraint):
         return f"{rebalance}; {_suggest_rollout(subject).removeprefix('# ')} replaces all of them"
     if counts_revisions_together(constraint, subject) and Gate.MATCH_LABEL_KEYS in gates:

@@ -19,11 +19,11 @@ from webhook.policy.advice.fields import (
 )
 from webhook.policy.advice.findings import RuleViolation
 from webhook.policy.advice.placing import accepts_pod
+from webhook.policy.advice.replacedpod import replaces_all
 from webhook.policy.advice.replacements import judge_volumes
 from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
-from webhook.policy.kinds import STATEFUL_SET
 
 
 def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -32,8 +32,8 @@ def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[Rul
         return
     if must_add_pods(subject) and subject.replicas:
         yield from _judge_replicas(subject, context, subject.replicas)
-    elif context.cluster is not None and _replaces_all(subject):
-        yield from judge_volumes(subject, context.cluster, context.gates)
+    elif context.cluster is not None and replaces_all(subject):
+        yield from judge_volumes(subject, context.cluster, context)
 
 
 def _judge_replicas(
@@ -73,14 +73,6 @@ def _has_place_now(subject: Subject, context: AdviceContext) -> bool:
     pod = build_added_pod(subject)
     tallies = cluster.tally_known(pod, subject.constraints, context.gates).hard
     return accepts_pod(tallies, pod.demands, cluster)
-
-
-def _replaces_all(subject: Subject) -> bool:
-    """Whether a rollout of a StatefulSet replaces each of its pods, which all run."""
-    is_held = subject.on_delete or subject.partitioned is not None
-    is_rolling = any(group.replaced or group.unordered for group in subject.running)
-    is_running = subject.has_all_pods and not subject.is_alone
-    return subject.kind == STATEFUL_SET and is_running and not (is_held or is_rolling)
 
 
 def _suggest(subject: Subject, index: int, context: AdviceContext) -> str:

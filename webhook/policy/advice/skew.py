@@ -11,6 +11,7 @@ import msgspec
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
+from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.findings import RuleViolation, join_names, quote_value
 from webhook.policy.advice.fixedminimum import suggest_raising
 from webhook.policy.advice.givendefaults import NOTHING_GIVEN, GivenDefaults, list_defaults
@@ -18,6 +19,7 @@ from webhook.policy.advice.heldback import find_constraints
 from webhook.policy.advice.leastskew import LeastSkew, find_least_skew
 from webhook.policy.advice.otherpods import suggest_about_others
 from webhook.policy.advice.replacements import suggest_returning
+from webhook.policy.advice.replicas import suggest_relaxing
 from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
@@ -168,20 +170,27 @@ def _suggest(
     if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
         return suggest_placing(subject, suffices=_are_enough(subject, tally))
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
-        return _suggest_kept(subject, tally, revision.find_profile(tally), cluster)
+        return _suggest_kept(subject, tally, revision.find_profile(tally), cluster, raising)
     if about_others := suggest_about_others(subject, tally, cluster):
         return about_others + place
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
     if raising:
         return raising + place
-    return suggest_evening(subject, constraint, full, context.gates)
+    orders = read_orders(subject, context)
+    may_stop = orders is not None and orders.all_fit() is False
+    return suggest_evening(subject, constraint, full, context.gates, restart_may_stop=may_stop)
 
 
 def _suggest_raising(
     subject: Subject, tally: PodTally, revision: _Revision, context: AdviceContext
 ) -> str:
-    """Suggest how to raise the minimum of a constraint, or of a hard one that stops new pods."""
+    """
+    Suggest what to change before the skew can end.
+
+    That is the minimum of the constraint, or of a hard one that stops new pods, or one of two hard
+    ones that exclude each other.
+    """
     keys = tuple(one.spread.topology_key for one in revision.hard)
     stopping = (
         one
@@ -189,12 +198,14 @@ def _suggest_raising(
         if one.spread.index != tally.spread.index and one.largest_skew > one.spread.max_skew
     )
     found = (suggest_raising(subject, one, keys, context) for one in (tally, *stopping))
-    return next(filter(None, found), "")
+    return next(filter(None, found), "") or suggest_relaxing(subject, context)
 
 
-def _suggest_kept(subject: Subject, tally: PodTally, profile: str, cluster: ClusterState) -> str:
+def _suggest_kept(
+    subject: Subject, tally: PodTally, profile: str, cluster: ClusterState, raising: str
+) -> str:
     """Suggest how to end a skew of pods that their volumes keep in their domains."""
-    instead = suggest_returning(subject, tally, cluster)
+    instead = suggest_returning(subject, tally, cluster, raising)
     if not profile or instead == suggest_moving():
         return instead
     is_comment = instead.startswith("#")
