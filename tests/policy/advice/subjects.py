@@ -27,7 +27,7 @@ from webhook.policy.kinds import (
     SHIPPED_TEMPLATES,
     STATEFUL_SET,
 )
-from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node, ObjectMeta, Taint
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath
 from webhook.policy.placement.census import Census
@@ -151,6 +151,14 @@ def running(*nodes: str, labels: Json | None = None, **spec: Any) -> RunningPods
     constraints = spec.pop("constraints", ())
     like = template(pod(*constraints, labels=labels, **spec))
     return RunningPods(like, {name: nodes.count(name) for name in nodes})
+
+
+def with_ordinal(ordinal: int, where: str, app: str = "web") -> RunningPods:
+    """Make the pod of a StatefulSet with an ordinal, on a node; no other pod has its labels."""
+    labels = {"app": app, "apps.kubernetes.io/pod-index": f"{ordinal}"}
+    group = running(where, labels=labels)
+    metadata = ObjectMeta(name=f"{app}-{ordinal}", labels=labels)
+    return replace(group, pod=replace(group.pod, metadata=metadata))
 
 
 def of_revision(revision: str, *nodes: str, constraints: tuple[Json, ...] = ()) -> RunningPods:

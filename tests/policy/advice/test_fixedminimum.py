@@ -15,10 +15,13 @@ from tests.policy.advice.subjects import (
     partitioned,
     required,
     running,
+    subject,
+    workload,
     zones,
 )
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.fixedminimum import suggest_raising
+from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import ZONE, Node
 
 REBALANCE = "evenspread rebalance deployment/web -n shop"
@@ -99,6 +102,18 @@ def test_what_raises_the_minimum(
     constraint: Json, nodes: list[Node], placed: str, spec: Json, expected: str | None
 ) -> None:
     assert suggest(constraint, nodes, placed, spec) == expected
+
+
+def test_pods_with_volumes_run_before_more_is_suggested() -> None:
+    pods = running("a1", "a1", "b1", constraints=(spread(),))
+    own = subject(workload(spread(), kind=STATEFUL_SET, volumeClaimTemplates=[{"spec": {}}]))
+    judged, context = replace(own, running=(pods,)), audit(NOT_READY_C, [pods])
+    assert context.cluster is not None
+    (tally,) = context.cluster.tallies(next_pod(judged), judged.constraints, context.gates)
+
+    suggested = suggest_raising(judged, tally, (ZONE,), context)
+
+    assert suggested == f"# {OPEN_C}then audit again once its pods run"
 
 
 def test_a_constraint_of_an_older_revision_is_judged_by_itself() -> None:

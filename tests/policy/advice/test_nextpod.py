@@ -21,6 +21,7 @@ from tests.policy.advice.subjects import (
     running,
     subject,
     suggestions,
+    with_ordinal,
     workload,
     zones,
 )
@@ -255,6 +256,24 @@ def test_cordoned_nodes_that_would_accept_the_next_pod_are_named(
     (violation,) = check_rule("TSC106", deployed(spread()), audit(nodes, [running("a1", "b1")]))
 
     assert violation.problem.endswith(expected)
+
+
+@pytest.mark.parametrize(("nodes", "named"), [("a1 b1 a1", ["web-2"]), ("a1 c1 b1", [])])
+def test_a_stateful_set_that_has_all_its_pods_may_not_get_the_last_one_back(
+    nodes: str, named: list[str]
+) -> None:
+    pods = [with_ordinal(ordinal, where) for ordinal, where in enumerate(nodes.split())]
+    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=3))
+    cordoned = [replace(one, unschedulable=one.name == "c1") for one in zones("a1", "b1", "c1")]
+    context = audit(cordoned, pods)
+
+    violations = check_rule("TSC106", replace(found, running=tuple(pods)), context)
+
+    deleted = "once a rollout or an eviction deletes it"
+    problems = [one.problem.partition(":")[0] for one in violations]
+    assert problems == [
+        f"none of the 2 nodes that its pods can go to accepts {name}, {deleted}" for name in named
+    ]
 
 
 def test_too_few_domains_are_one_finding() -> None:

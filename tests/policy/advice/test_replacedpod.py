@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, pod, spread, template
+from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     THREE,
     admission,
@@ -13,6 +13,7 @@ from tests.policy.advice.subjects import (
     check_rule,
     running,
     subject,
+    with_ordinal,
     workload,
     zones,
 )
@@ -22,7 +23,7 @@ from webhook.policy.advice.replacedpod import remove_first
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import ZONE, LabelSelector, Node, ObjectMeta, PodTemplate
+from webhook.policy.model import ZONE, LabelSelector, Node
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.podlabels import REVISION_HASH
 
@@ -30,20 +31,11 @@ PATH = "spec.template.spec.topologySpreadConstraints[0]"
 DISKS = StorageClass(name="disks", provisioner="ebs.csi.aws.com")
 
 
-def own_pod(ordinal: int, where: str, app: str = "web") -> RunningPods:
-    """Make a pod of the StatefulSet, whose labels no other pod has."""
-    name = f"{app}-{ordinal}"
-    labels = {"app": app, "statefulset.kubernetes.io/pod-name": name}
-    made: PodTemplate = replace(template(pod(labels=labels)), metadata=ObjectMeta(name=name))
-    assert made.metadata is not None
-    return RunningPods(replace(made, metadata=replace(made.metadata, labels=labels)), {where: 1})
-
-
 def stateful(*nodes: str, constraint: Json | None = None, **spec: Any) -> Subject:
     """Make a StatefulSet whose pods, by their ordinals, run on some nodes."""
     written = {"replicas": len(nodes), **spec}
     found = subject(workload(constraint or spread(), kind=STATEFUL_SET, **written))
-    pods = tuple(own_pod(ordinal, where) for ordinal, where in enumerate(nodes))
+    pods = tuple(with_ordinal(ordinal, where) for ordinal, where in enumerate(nodes))
     return replace(found, running=pods)
 
 
@@ -57,7 +49,7 @@ def cordon(nodes: list[Node], *names: str) -> list[Node]:
     return [replace(one, unschedulable=one.name in names) for one in nodes]
 
 
-KAFKA = [own_pod(at, where, "kafka") for at, where in enumerate(("a1", "b1", "a1", "b1"))]
+KAFKA = [with_ordinal(at, where, "kafka") for at, where in enumerate(("a1", "b1", "a1", "b1"))]
 OF_KAFKA = spread(minDomains=3, labelSelector={"matchLabels": {"app": "kafka"}})
 EACH = zones("a1", "b1", "c1")
 CLOSED_C = cordon(EACH, "c1")

@@ -16,6 +16,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
+from webhook.policy.advice.replicas import suggest_relaxing
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
@@ -114,6 +115,15 @@ UNIQUE = {"matchLabelKeys": ["statefulset.kubernetes.io/pod-name"]}
 UNEVEN = zones("a1", "b1", "b2", "b3")
 
 IN_ONE_RACK = [node(f"{zone}1", zone, rack="1") for zone in "abc"]
+
+
+@pytest.mark.parametrize(("replicas", "relaxed"), [(2, ""), (9, HOSTNAME)])
+def test_the_constraint_to_relax_is_named(replicas: int, relaxed: str) -> None:
+    suggested = suggest_relaxing(deployed(spread(), HOST, replicas=replicas), audit(UNEVEN))
+
+    assert suggested.endswith(f"; relax the one on {relaxed} first" if relaxed else "")
+    assert bool(suggested) == bool(relaxed)
+
 
 AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
     "a small zone and a large one": (deployed(spread(), HOST), UNEVEN, "maxSkew: 3"),
