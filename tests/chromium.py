@@ -17,7 +17,15 @@ PATIENCE_MS = 120_000  # of a page, for what takes a second
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
 
-needs_browser = pytest.mark.skipif(FOUND is None, reason="no Chromium on this machine")
+needs_browser = pytest.mark.usefixtures("chromium")
+"""Marks tests as integration tests that need a browser."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> None:
+    """Skip tests where there is no Chromium."""
+    if FOUND is None:
+        pytest.skip("no Chromium on this machine")
 
 
 @contextmanager

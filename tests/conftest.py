@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-pytest_plugins = ["tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin"]
+pytest_plugins = [
+    "tests.chromium", "tests.controlplane.fixtures", "tests.deploy.fixtures", "tests.faults.plugin",
+]  # fmt: skip
 
 # A run repeats itself, and no test is timed: a process may stand still for longer than Hypothesis
 # takes to complain that examples are slow. HYPOTHESIS_PROFILE names another profile.
@@ -29,8 +31,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 INTEGRATION_FOLDERS = {"controlplane", "deploy", "docs", "e2e", "release"}
 """Folders in tests/ whose tests run the control plane, Helm, make, git or an installed release."""
 
-INTEGRATION_FIXTURES = {"control_plane_assets", "helm"}
-"""Fixtures that need built programs; whatever uses one, also through another, is no unit test."""
+INTEGRATION_FIXTURES = {"chromium", "control_plane_assets", "helm"}
+"""Fixtures that need other programs; whatever uses one, also through another, is no unit test."""
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
