@@ -10,6 +10,15 @@ STUCK = (
     f"then it {CAN}"
 )
 
+SEVERAL_STUCK = (
+    "is not created before the end of db-0, db-1, which are being deleted on nodes that are "
+    f"not ready; then it {CAN}"
+)
+ONE_STUCK = (
+    "is not created before the end of 1 of db-0, db-1, which are being deleted (db-1 on a node "
+    f"that is not ready); when all have ended, it {CAN}"
+)
+
 # pods, the sentence about the next pod
 DESCRIBED: dict[str, tuple[EndingPods, str]] = {
     "none": (NONE_ENDING, CAN),
@@ -19,6 +28,14 @@ DESCRIBED: dict[str, tuple[EndingPods, str]] = {
         f"is not created before the end of db-1, which is being deleted; then it {CAN}",
     ),
     "one on a node that is not ready": (EndingPods(("db-1",), ("db-1",)), STUCK),
+    "several on nodes that are not ready": (
+        EndingPods(("db-0", "db-1"), ("db-0", "db-1"), enough=2),
+        SEVERAL_STUCK,
+    ),
+    "some of several, of which one may be delayed": (
+        EndingPods(("db-0", "db-1"), ("db-1",), enough=1),
+        ONE_STUCK,
+    ),
 }
 
 

@@ -15,6 +15,8 @@ def condition(name: str, status: str = "True") -> dict[str, Any]:
     return {"conditions": [{"type": "Other", "status": "True"}, {"type": name, "status": status}]}
 
 
+LATE = {"podReplacementPolicy": "Failed"}
+
 # spec, status, pods; demand
 JOBS: dict[str, tuple[dict[str, Any], dict[str, Any], JobPods, JobDemand]] = {
     "nothing written": ({}, {}, JobPods(), JobDemand(1)),
@@ -48,10 +50,23 @@ JOBS: dict[str, tuple[dict[str, Any], dict[str, Any], JobPods, JobDemand]] = {
         {"parallelism": 3}, {}, JobPods(1, 0, 1), JobDemand(3)
     ),
     "terminating pods that are replaced at their end": (
-        {"parallelism": 3, "podReplacementPolicy": "Failed"}, {}, JobPods(1, 0, 1), JobDemand(2)
+        {"parallelism": 3, "podReplacementPolicy": "Failed"}, {}, JobPods(1, 0, 2),
+        JobDemand(3, replaces_late=True, awaited=1),
     ),
     "terminating pods with a policy for failures": (
-        {"parallelism": 3, "podFailurePolicy": {}}, {}, JobPods(1, 0, 1), JobDemand(2)
+        {"parallelism": 3, "podFailurePolicy": {}}, {}, JobPods(2, 0, 2),
+        JobDemand(3, replaces_late=True, awaited=2),
+    ),
+    "a place beside the terminating pods": (
+        {"parallelism": 3, **LATE}, {}, JobPods(1, 0, 1), JobDemand(3, replaces_late=True)
+    ),
+    "more pods than it wants": (
+        {"parallelism": 1, **LATE}, {}, JobPods(2, 0, 2),
+        JobDemand(1, replaces_late=True, awaited=2),
+    ),
+    "a terminating pod with which its index fails for good": (
+        {"parallelism": 3, "completions": 5, **LATE}, {"succeeded": 1, "failedIndexes": "2"},
+        JobPods(1, 0, 1, failing=1), JobDemand(2, replaces_late=True),
     ),
     "complete": (
         {}, condition("Complete"), JobPods(), JobDemand(0, "the Job has ended (Complete)")

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.kindnames import Templates
 from webhook.cli.inputs.labelselectors import selects
 from webhook.cli.inputs.manifestcluster import Json
@@ -164,8 +163,7 @@ class PolicyComparison:
         subject = follow_reference(subject, self._templates, self._cluster.find)
         view = inside.narrow(subject)
         workload = observe_workload(subject, view, _NEXT)
-        demand = find_job_demand(subject, workload.selected, view)
-        if demand is not None and demand.closed:
+        if workload.demand is not None and workload.demand.closed:
             return
         known = self._cluster.facts(subject.namespace)
         pod, facts = create_unadmitted(

@@ -22,22 +22,33 @@ class EndingPods(msgspec.Struct, frozen=True):
         awaited: Pods whose end the controller awaits before it creates others in their place.
         stuck: Those of them on nodes that are not ready.
         simulated: Other pods, which a what-if supposes to have ended.
+        enough: Number of awaited pods that have ended when the next one is created; 0 for all.
     """
 
     awaited: tuple[str, ...] = ()
     stuck: tuple[str, ...] = ()
     simulated: tuple[str, ...] = ()
+    enough: int = 0
 
     def describe(self, sentence: str) -> str:
         """Put the pods that the next one awaits before the sentence about its placement."""
         if not self.awaited:
             return sentence
         names, verb, _ = _refer(self.awaited)
-        where = _STUCK if self.stuck else ""
+        some = 0 < self.enough < len(self.awaited)
+        of, then = (f"{self.enough} of ", "when all have ended, it") if some else ("", "then it")
         return (
-            f"is not created before the end of {names}, which {verb} being deleted{where}; "
-            f"then it {sentence}"
+            f"is not created before the end of {of}{names}, which {verb} being deleted"
+            f"{self._describe_stuck()}; {then} {sentence}"
         )
+
+    def _describe_stuck(self) -> str:
+        if not self.stuck:
+            return ""
+        where = _STUCK if len(self.stuck) == 1 else " on nodes that are not ready"
+        if self.stuck == self.awaited:
+            return where
+        return f" ({join_names(self.stuck, most=MOST_POD_NAMES)}{where})"
 
     @property
     def notes(self) -> Iterator[str]:

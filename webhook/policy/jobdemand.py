@@ -30,11 +30,13 @@ class JobPods(msgspec.Struct, frozen=True):
         active: Pods that have not ended and are not being deleted, also those without a node.
         succeeded: Pods that have succeeded.
         terminating: Pods that are being deleted.
+        failing: Those of them with whose end their index fails for good.
     """
 
     active: int = 0
     succeeded: int = 0
     terminating: int = 0
+    failing: int = 0
 
 
 class JobDemand(msgspec.Struct, frozen=True):
@@ -42,14 +44,19 @@ class JobDemand(msgspec.Struct, frozen=True):
     The pods that a Job wants.
 
     Attributes:
-        pods: Number of pods at a time, with those that run.
+        pods: Number of pods at a time, with those that run. If it replaces late, after the end of
+            the pods that are being deleted.
         closed: Why it never creates another pod, not even for a lost one; empty if it does.
         suspended: Whether it has no pods until it is resumed.
+        replaces_late: Whether it replaces pods that are being deleted only when they have ended.
+        awaited: At least so many of these end before it creates the next pod.
     """
 
     pods: int
     closed: str = ""
     suspended: bool = False
+    replaces_late: bool = False
+    awaited: int = 0
 
 
 def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | None:
@@ -75,10 +82,22 @@ def read_job_demand(kind: GroupKind, job: Any, pods: JobPods) -> JobDemand | Non
     succeeded = max(read_count(job, "status", "succeeded") or 0, pods.succeeded)
     if completions is None and succeeded:
         return JobDemand(pods.active, "a pod of this work queue has succeeded")
-    left = parallelism
-    if completions is not None:
-        left = min(parallelism, completions - succeeded - _count_failed_indexes(job))
-    return JobDemand(max(left - (pods.terminating if replaces_late(job) else 0), 0))
+    left = None if completions is None else completions - succeeded - _count_failed_indexes(job)
+    return _subtract_terminating(parallelism, left, pods, is_late=replaces_late(job))
+
+
+def _subtract_terminating(
+    parallelism: int, left: int | None, pods: JobPods, *, is_late: bool
+) -> JobDemand:
+    """Find the demand; ``left`` are the completions that are left, None for a work queue."""
+    wanted, after = parallelism, parallelism
+    if left is not None:
+        wanted, after = min(parallelism, left), min(parallelism, left - pods.failing)
+    if not is_late:
+        return JobDemand(max(wanted, 0))
+    excess = pods.active + pods.terminating - max(wanted, 0)
+    awaited = min(max(excess + 1, 0), pods.terminating)
+    return JobDemand(max(after, 0), replaces_late=True, awaited=awaited)
 
 
 def _find_end(job: Any) -> str:

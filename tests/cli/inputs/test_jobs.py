@@ -6,7 +6,13 @@ import msgspec
 import pytest
 
 from tests.cli.inputs.manifestclusters import cluster_of
-from webhook.cli.inputs.jobs import find_job_demand, find_settled, list_indexes
+from webhook.cli.inputs.jobs import (
+    FAILURE_COUNT,
+    find_job_demand,
+    find_settled,
+    list_awaited_ends,
+    list_indexes,
+)
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB
@@ -57,7 +63,7 @@ def test_terminating_pods_are_those_that_have_not_ended() -> None:
     late = job(spec={**SPEC, "podReplacementPolicy": "Failed"})
     pods = tuple(pod(phase, deletionTimestamp="x") for phase in ("Running", "Failed"))
 
-    assert find(JOB, late, pods=pods) == JobDemand(2)
+    assert find(JOB, late, pods=pods * 3) == JobDemand(3, replaces_late=True, awaited=1)
 
 
 def test_the_demand_of_a_job_of_a_snapshot_is_not_known() -> None:
@@ -73,21 +79,81 @@ def indexed(number: int, phase: str, **metadata: Any) -> ObservedPod:
     return pod(phase, annotations={COMPLETION_INDEX: str(number)}, **metadata)
 
 
-ENDING = indexed(5, "Running", deletionTimestamp="x")
+ENDING = indexed(5, "Running", name="j-5", deletionTimestamp="x")
 ENDED = (indexed(1, "Succeeded"), indexed(2, "Failed"), indexed(3, "Running"), pod("Succeeded"))
 
 
-@pytest.mark.parametrize(
-    ("late", "settled"),
-    [({}, frozenset({0, 1})), ({"podReplacementPolicy": "Failed"}, frozenset({0, 1, 5}))],
-)
-def test_indexes_that_need_no_new_pod(late: dict[str, str], settled: frozenset[int]) -> None:
+LATE = {"podReplacementPolicy": "Failed"}
+
+
+# fields of the Job, pods whose end is awaited, the indexes
+SETTLED: list[tuple[dict[str, str], frozenset[str], frozenset[int]]] = [
+    ({}, frozenset(), frozenset({0, 1})),
+    (LATE, frozenset(), frozenset({0, 1, 5})),
+    (LATE, frozenset({"j-5"}), frozenset({0, 1})),
+]
+
+
+@pytest.mark.parametrize(("late", "awaited", "settled"), SETTLED)
+def test_indexes_that_need_no_new_pod(
+    late: dict[str, str], awaited: frozenset[str], settled: frozenset[int]
+) -> None:
     manifest = job(spec={**SPEC, "completionMode": "Indexed", **late})
     stored = job(status={"completedIndexes": "0"})
     subject = ExplainSubject(JOB, ("spec", "template"), "shop", manifest, exists=False)
+    cluster = cluster_of(stored, manifest)
 
-    assert find_settled(subject, (*ENDED, ENDING), cluster_of(stored, manifest)) == settled
+    assert find_settled(subject, (*ENDED, ENDING), cluster, awaited) == settled
     assert list_indexes(ENDED) == {1, 2, 3}
+
+
+# backoffLimitPerIndex, further fields, failures before, whether the index fails with the pod
+FAILING: list[tuple[Any, dict[str, Any], str, bool]] = [
+    (0, LATE, "", True),
+    (1, LATE, "", False),
+    (1, LATE, "1", True),
+    (1, LATE, "x", False),
+    (None, LATE, "7", False),
+    (True, LATE, "7", False),
+    (0, {"podFailurePolicy": {"rules": []}}, "", False),
+]
+
+
+@pytest.mark.parametrize(("limit", "fields", "failures", "fails"), FAILING)
+def test_an_index_fails_for_good_with_its_pod(
+    limit: Any, fields: dict[str, Any], failures: str, fails: bool
+) -> None:
+    indexes = {"completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": limit}
+    manifest = job(spec={**SPEC, **indexes, **fields})
+    annotations = {COMPLETION_INDEX: "5", FAILURE_COUNT: failures}
+    ending = pod("Running", name="j-5", deletionTimestamp="x", annotations=annotations)
+    subject = ExplainSubject(JOB, ("spec", "template"), "shop", manifest, exists=False)
+
+    demand = find(JOB, manifest, pods=(ending,))
+
+    assert demand.pods == (2 if fails else 3)
+    assert (5 in (find_settled(subject, (ending,), cluster_of(), {"j-5"}) or ())) == fails
+
+
+# demand, whether it is a what-if, whether the pods that are being deleted are awaited
+AWAITED: list[tuple[JobDemand | None, bool, bool]] = [
+    (None, True, False),
+    (JobDemand(3), True, False),
+    (JobDemand(3, replaces_late=True), False, False),
+    (JobDemand(3, replaces_late=True), True, True),
+    (JobDemand(3, replaces_late=True, awaited=1), False, True),
+]
+
+
+@pytest.mark.parametrize(("demand", "simulates", "awaits"), AWAITED)
+def test_the_ends_that_a_job_awaits(
+    demand: JobDemand | None, simulates: bool, awaits: bool
+) -> None:
+    pods = (*ENDED, ENDING)
+
+    found = list_awaited_ends(demand, pods, simulates=simulates)
+
+    assert found == ({"j-5"} if awaits else set())
 
 
 def test_other_jobs_have_no_indexes() -> None:

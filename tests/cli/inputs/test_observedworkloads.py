@@ -142,3 +142,22 @@ def test_a_stateful_set_awaits_the_end_of_the_pod_of_the_same_name() -> None:
     first = owned.replace("web-1", "web-0").replace("  deletionTimestamp", "  creationTimestamp")
 
     assert observe("sts/web", web + first + owned).awaited == {"web-1"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "awaited", "index"),
+    [("Failed", frozenset({"sum-1-x"}), 1), ("TerminatingOrFailed", frozenset[str](), 1)],
+)
+def test_a_job_awaits_the_end_of_pods_that_it_replaces_late(
+    policy: str, awaited: frozenset[str], index: int
+) -> None:
+    job = JOB.replace("containers: []", "containers: [{name: c}]").replace(
+        "  completions: 5", f"  completions: 5\n  podReplacementPolicy: {policy}"
+    )
+    ending = job.replace("  name: sum-1-x", "  deletionTimestamp: 'x'\n  name: sum-1-x")
+
+    found = observe("job/sum", ending)
+
+    assert (found.awaited, found.ordinal) == (awaited, index)
+    assert found.demand is not None
+    assert found.demand.awaited == len(awaited)

@@ -21,6 +21,7 @@ from webhook.cli.inputs.storagescope import UNKNOWN_CLAIMS
 from webhook.cli.inputs.subjects import find
 from webhook.cli.inputs.targets import TargetBuilder
 from webhook.explain.daemons import DaemonPods
+from webhook.explain.endingpods import EndingPods
 from webhook.explain.nodeedits import AddNodes
 from webhook.explain.removal import RemovalOrder
 from webhook.policy.model import LabelSelector
@@ -245,6 +246,25 @@ def test_new_pods_of_a_job_set_have_the_labels_of_their_jobs() -> None:
     upcoming = target.pods.succession.follow(target.situation)
     named = [(at, one.pod.labels["job-name"]) for at, one in islice(upcoming, 3)]
     assert named == [(1, "js-w-0"), (2, "js-w-1"), (3, "js-w-1")]
+
+
+@pytest.mark.parametrize("simulates", [False, True])
+def test_the_next_pod_of_a_job_awaits_one_of_the_ends(*, simulates: bool) -> None:
+    job = WEB.replace("apps/v1\nkind: Deployment", "batch/v1\nkind: Job").replace(
+        "replicas: 4", "parallelism: 2, podReplacementPolicy: Failed"
+    )
+    pods = (ENDING + ENDING.replace("web-3", "web-4")).replace(
+        "kind: ReplicaSet, name: web-h1", "kind: Job, name: web"
+    )
+
+    target = build(
+        "job/web",
+        job.replace("containers: []", "containers: [{name: c}]") + pods,
+        simulates=simulates,
+    )
+
+    assert target.replicas == 2
+    assert target.terms.ending == EndingPods(("web-3", "web-4"), enough=1)
 
 
 @pytest.mark.parametrize(("simulates", "present"), [(False, 3), (True, 2)])

@@ -89,19 +89,22 @@ def find_ending(
         simulates: Whether this is a what-if. It supposes that pods on ready nodes have ended.
     """
     gone: list[FilterPod] = []
-    names: dict[str, list[str]] = {"awaited": [], "stuck": [], "simulated": []}
+    ended: list[str] = []
+    stuck: list[str] = []
+    simulated: list[str] = []
     for pod in pods:
         is_own = pod.namespace == namespace
         name = pod.name if is_own else f"{pod.namespace}/{pod.name}"
         is_up = _is_up(nodes.get(pod.node_name))
         if is_own and pod.name in awaited:
             gone.append(pod)
-            names["awaited"].append(name)
-            names["stuck"] += [] if is_up else [name]
+            ended.append(name)
+            stuck += [] if is_up else [name]
         elif simulates and is_up:
             gone.append(pod)
-            names["simulated"].append(name)
-    return FoundPods(gone, EndingPods(**{key: tuple(sorted(of)) for key, of in names.items()}))
+            simulated.append(name)
+    ended, stuck, simulated = sorted(ended), sorted(stuck), sorted(simulated)
+    return FoundPods(gone, EndingPods(tuple(ended), tuple(stuck), tuple(simulated)))
 
 
 def _is_up(node: Node | None) -> bool:

@@ -1,14 +1,15 @@
 """
 The pods that a Job to explain wants, from its stored status and its pods.
 
-Entry points: ``find_job_demand``, and ``find_settled`` for the indexes that no new pod gets. What
-the Job controller does with them is the subject of ``policy.jobdemand``.
+Entry points: ``find_job_demand``, ``list_awaited_ends`` for the pods whose end comes before the
+next pod, and ``find_settled`` for the indexes that no new pod gets. What the Job controller does
+with them is the subject of ``policy.jobdemand``.
 
 Source: kubernetes pkg/controller/job indexed_job_utils.go ``firstPendingIndexes``,
-``calculateSucceededIndexes``.
+``calculateSucceededIndexes``, ``isIndexFailed``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Json
@@ -17,10 +18,14 @@ from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.completionindexes import NO_INDEX, is_indexed, list_settled, read_index
 from webhook.policy.jobdemand import JobDemand, JobPods, read_job_demand, replaces_late
+from webhook.policy.jobstatus import read_count
 from webhook.policy.kinds import JOB, JOB_SET
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.templatematch import is_abridged
+
+FAILURE_COUNT = "batch.kubernetes.io/job-index-failure-count"
+"""Annotation: failures of the index before this pod. Source: k8s.io/api batch/v1 types.go."""
 
 
 def find_job_demand(
@@ -36,17 +41,38 @@ def find_job_demand(
         return None
     if subject.kind == JOB and is_abridged(find_value(subject.value, subject.path)):
         return None  # a snapshot has neither its completions nor its status
-    return read_job_demand(subject.kind, _find_job(subject, cluster), _count_pods(pods))
+    job = _find_job(subject, cluster)
+    return read_job_demand(subject.kind, job, _count_pods(pods, job))
+
+
+def list_awaited_ends(
+    demand: JobDemand | None, pods: Iterable[ObservedPod], *, simulates: bool
+) -> frozenset[str]:
+    """
+    List the pods that are being deleted, and that the next pod of a Job is created after.
+
+    Args:
+        demand: Of the Job; None for other workloads.
+        pods: The pods of the Job.
+        simulates: Whether this is a what-if, which places all pods that the Job wants.
+    """
+    if demand is None or not (demand.awaited or (simulates and demand.replaces_late)):
+        return frozenset()
+    return frozenset(pod.metadata.name or "" for pod in pods if pod.is_ending)
 
 
 def find_settled(
-    subject: ExplainSubject, pods: Iterable[ObservedPod], cluster: ClusterReader
+    subject: ExplainSubject,
+    pods: Sequence[ObservedPod],
+    cluster: ClusterReader,
+    awaited: Collection[str] = (),
 ) -> frozenset[int] | None:
     """
     Find the indexes of an Indexed Job that need no new pod, whatever its running pods are.
 
     Args:
         pods: The pods of the Job, also those that have ended.
+        awaited: Names of the pods whose end is awaited.
 
     Returns:
         None for what is no Indexed Job.
@@ -54,9 +80,14 @@ def find_settled(
     if subject.kind != JOB or not is_indexed(subject.value.get("spec")):
         return None
     job = _find_job(subject, cluster)
-    waits = replaces_late(job)
-    ended = (pod for pod in pods if _has_succeeded(pod) or (waits and pod.is_ending))
-    return list_settled(job) | list_indexes(ended)
+    taken = [pod for pod in pods if _has_succeeded(pod)]
+    if replaces_late(job):
+        taken += [
+            pod
+            for pod in pods
+            if pod.is_ending and (pod.metadata.name not in awaited or _fails_index(pod, job))
+        ]
+    return list_settled(job) | list_indexes(taken)
 
 
 def list_indexes(pods: Iterable[ObservedPod]) -> frozenset[int]:
@@ -75,10 +106,25 @@ def _has_succeeded(pod: ObservedPod) -> bool:
     return pod.status is not None and pod.status.phase == "Succeeded"
 
 
-def _count_pods(pods: Iterable[ObservedPod]) -> JobPods:
-    active = succeeded = terminating = 0
+def _fails_index(pod: ObservedPod, job: Json) -> bool:
+    """
+    Whether the index of a pod fails for good if the pod does.
+
+    With a podFailurePolicy, the failure of a pod that is deleted may not count.
+    """
+    limit = read_count(job, "spec", "backoffLimitPerIndex")
+    if limit is None or find_value(job, ("spec", "podFailurePolicy")) is not None:
+        return False
+    written = (pod.metadata.annotations or {}).get(FAILURE_COUNT, "")
+    failures = int(written) if written.isascii() and written.isdigit() else 0
+    return failures >= limit
+
+
+def _count_pods(pods: Iterable[ObservedPod], job: Json) -> JobPods:
+    active = succeeded = terminating = failing = 0
     for pod in pods:
         active += pod.is_active
         succeeded += _has_succeeded(pod)
         terminating += pod.is_ending
-    return JobPods(active, succeeded, terminating)
+        failing += pod.is_ending and _fails_index(pod, job)
+    return JobPods(active, succeeded, terminating, failing)

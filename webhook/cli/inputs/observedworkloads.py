@@ -9,7 +9,12 @@ from webhook.cli.inputs.autoscaled import ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.endingpods import list_awaited
 from webhook.cli.inputs.groupedpods import list_members, read_grouping
-from webhook.cli.inputs.jobs import find_settled, list_indexes
+from webhook.cli.inputs.jobs import (
+    find_job_demand,
+    find_settled,
+    list_awaited_ends,
+    list_indexes,
+)
 from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.replicas import select_replicas
 from webhook.cli.inputs.revisions import NextRevision, find_revision
@@ -17,6 +22,7 @@ from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
 from webhook.cli.inputs.sizedsets import SizedSet, choose_revision, read_sized_sets
 from webhook.explain.removal import find_owner
+from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.nextrevision import find_free_ordinal
 from webhook.policy.placement.census import ObservedPod
@@ -39,6 +45,7 @@ class ObservedWorkload(NamedTuple):
         revision: Of the next pod.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
         awaited: Names of its pods whose end its controller awaits before it creates new ones.
+        demand: Of a Job; None for other workloads.
     """
 
     subject: subjects.ExplainSubject
@@ -55,6 +62,7 @@ class ObservedWorkload(NamedTuple):
     scaled: ScaledReplicas
     sets: tuple[SizedSet, ...] = ()
     awaited: frozenset[str] = frozenset()
+    demand: JobDemand | None = None
 
     @property
     def running(self) -> Mapping[str, int]:
@@ -79,7 +87,9 @@ def observe_workload(
     revisions = SetRevisions(subject, own, cluster) if is_set else None
     names = [other.metadata.name or "" for other in selected]
     used = revisions.find_used(names) if revisions else range(0)
-    settled = find_settled(subject, selected, cluster)
+    demand = find_job_demand(subject, selected, cluster)
+    ending = list_awaited_ends(demand, selected, simulates=options.simulates)
+    settled = find_settled(subject, selected, cluster, ending)
     ordinal = revisions.next_ordinal if revisions else 0
     if settled is not None:
         ordinal = find_free_ordinal(0, settled | list_indexes(own))
@@ -102,7 +112,8 @@ def observe_workload(
         read_set_volumes(subject, scaled.number, options.scale, used),
         scaled,
         sets,
-        list_awaited(subject, selected, ordinal, options),
+        ending or list_awaited(subject, selected, ordinal, options),
+        demand,
     )
 
 

@@ -10,7 +10,6 @@ from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
 from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
-from webhook.cli.inputs.jobs import find_job_demand
 from webhook.cli.inputs.keptpods import find_kept
 from webhook.cli.inputs.observedworkloads import ObservedWorkload, observe_workload
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
@@ -27,7 +26,6 @@ from webhook.explain.removal import WorkloadPods
 from webhook.explain.revisionsizes import RevisionSize
 from webhook.explain.scenario import Scenario
 from webhook.explain.terms import PlacementTerms
-from webhook.policy.jobdemand import JobDemand
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.scaledown.ranks import KEEP_SPREAD, SCALE_DOWN_LABEL
 
@@ -94,8 +92,8 @@ class WorkloadTargetBuilder:
         self, workload: ObservedWorkload, next_pod: _NextPod
     ) -> PlacementTarget:
         subject, part = workload.subject, workload.part
-        demand = find_job_demand(subject, workload.selected, self._cluster)
-        terms = self._find_terms(workload, next_pod, demand)
+        demand = workload.demand
+        terms = self._find_terms(workload, next_pod)
         situation = terms.restrict(next_pod.situation)
 
         def foresee(revision: NextRevision, ordinal: int) -> NewPod:
@@ -119,17 +117,16 @@ class WorkloadTargetBuilder:
             rollout=self._read_plan(workload, next_pod, foresee),
         )
 
-    def _find_terms(
-        self, workload: ObservedWorkload, next_pod: _NextPod, demand: JobDemand | None
-    ) -> PlacementTerms:
-        revision, scaling = workload.revision, workload.scaled.note
+    def _find_terms(self, workload: ObservedWorkload, next_pod: _NextPod) -> PlacementTerms:
+        revision, scaling, demand = workload.revision, workload.scaled.note, workload.demand
         terms = self._reader.find_terms(revision.subject, next_pod.pod)
         kept = find_kept(
             revision.subject, next_pod.situation, workload.selected, self._reader, self._cluster
         )
         terms = replace(terms, ending=next_pod.ending, kept=kept)
         if demand is not None:
-            terms = replace(terms, closed=demand.closed, suspended=demand.suspended)
+            ending = replace(terms.ending, enough=demand.awaited)
+            terms = replace(terms, ending=ending, closed=demand.closed, suspended=demand.suspended)
         if revision.unknown:
             terms = replace(terms, revision=revision.unknown)
         return replace(terms, scaling=scaling) if scaling else terms
