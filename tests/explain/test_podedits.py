@@ -22,9 +22,12 @@ from webhook.explain.podedits import (
     AffinityKind,
     DropHostPort,
     DropPodAffinity,
+    HostPortEdit,
     LowerRequest,
+    ReplaceHostPort,
     find_excess,
     format_amount,
+    free_port,
     leaves_some,
     measure_excess,
 )
@@ -75,6 +78,11 @@ EDITS: dict[str, tuple[PodEdit, str, Callable[[Scenario], Any], Any]] = {
         "take host port 80/UDP of 10.0.0.1 out of the pod",
         lambda found: [one.protocol for one in found.pod.ports], ["TCP"],
     ),
+    "a port of a pod with hostNetwork": (
+        ReplaceHostPort(80, "TCP"),
+        "use a free port in place of 80/TCP, which is a host port by hostNetwork",
+        lambda found: [one.protocol for one in found.pod.ports], ["UDP"],
+    ),
     "affinity": (
         DropPodAffinity(AffinityKind.AFFINITY),
         "take the required podAffinity out of the pod",
@@ -100,9 +108,19 @@ def test_an_edit_changes_the_pod(
     assert look(edit.apply(before)) == after
 
 
+@pytest.mark.parametrize(("host_network", "edit"), [(False, DropHostPort), (True, ReplaceHostPort)])
+def test_host_network_decides_how_a_port_gets_free(
+    edit: type[HostPortEdit], *, host_network: bool
+) -> None:
+    (first, *_) = scenario({}).pod.ports
+
+    assert free_port(first, host_network=host_network) == edit(80, "TCP")
+
+
 LIFTS: dict[PodEdit, str] = {
     LowerRequest("cpu", 2000, 1500): "NodeResourcesFit",
     DropHostPort(80, "TCP"): "NodePorts",
+    ReplaceHostPort(80, "TCP"): "NodePorts",
     DropPodAffinity(AffinityKind.AFFINITY): "InterPodAffinity",
 }
 

@@ -89,6 +89,34 @@ TRIED: dict[str, tuple[Search, Scenario, list[list[str]]]] = {
             ["take host port 80/TCP out of the pod", "take host port 81/TCP out of the pod"],
         ],
     ),
+    "ports of a pod with hostNetwork are replaced": (
+        drop_ports,
+        replace(
+            filter_scenario(
+                HIGH, [taking("x", "n1", cpu("1", ports=PORT_80))], **cpu("1", ports=PORT_80)
+            ),
+            host_network=True,
+        ),
+        [["use a free port in place of 80/TCP, which is a host port by hostNetwork"]],
+    ),
+    "a port of a pod with hostNetwork is replaced beside other changes": (
+        combine_changes,
+        replace(
+            filter_scenario(
+                HIGH[:1],
+                [taking("x", "n1", cpu("1", ports=PORT_80))],
+                nodeSelector={"disk": "ssd"},
+                **cpu("1", ports=PORT_80),
+            ),
+            host_network=True,
+        ),
+        [
+            [
+                "take disk=ssd out of nodeSelector",
+                "use a free port in place of 80/TCP, which is a host port by hostNetwork",
+            ]
+        ],
+    ),
     "ports that no node has taken stay": (
         drop_ports, filter_scenario(HIGH, **cpu("1", ports=PORT_80)), []
     ),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from webhook.explain.keynames import KeyNames
 from webhook.explain.scenario import PodEdit, Scenario
-from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod
+from webhook.policy.placement.filters.filterpods import EVERY_ADDRESS, FilterPod, HostPort
 from webhook.policy.placement.filters.nodefilters import PORTS, RESOURCES
 from webhook.policy.placement.filters.run import LAST
 
@@ -55,19 +55,18 @@ class LowerRequest(PodEdit, frozen=True):
         return scenario.change_pod(requests=replace(requests, **{member: self.after}))
 
 
-class DropHostPort(PodEdit, frozen=True):
-    """Take a host port out of the containers of a pod."""
+class HostPortEdit(PodEdit, frozen=True):
+    """An edit after which a pod does not take a host port."""
 
     port: int
     protocol: str
     address: str = EVERY_ADDRESS
     lifts: ClassVar[frozenset[str]] = frozenset({PORTS.plugin})
 
-    def describe(self, names: KeyNames) -> str:
-        """Describe the edit."""
-        del names
+    def name_port(self) -> str:
+        """Name the port, as ``80/TCP``."""
         host = "" if self.address == EVERY_ADDRESS else f" of {self.address}"
-        return f"take host port {self.port}/{self.protocol}{host} out of the pod"
+        return f"{self.port}/{self.protocol}{host}"
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Apply the edit."""
@@ -76,6 +75,36 @@ class DropHostPort(PodEdit, frozen=True):
             one for one in scenario.pod.ports if (one.address, one.protocol, one.port) != dropped
         )
         return scenario.change_pod(ports=tuple(left))
+
+
+class DropHostPort(HostPortEdit, frozen=True):
+    """Take a host port out of the containers of a pod."""
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return f"take host port {self.name_port()} out of the pod"
+
+
+class ReplaceHostPort(HostPortEdit, frozen=True):
+    """
+    Use another port in a pod with hostNetwork, which takes each of its ports on the node.
+
+    Source: kubernetes pkg/apis/core/v1 defaults.go ``defaultHostNetworkPorts``.
+    """
+
+    def describe(self, names: KeyNames) -> str:
+        """Describe the edit."""
+        del names
+        return (
+            f"use a free port in place of {self.name_port()}, which is a host port by hostNetwork"
+        )
+
+
+def free_port(taken: HostPort, *, host_network: bool) -> HostPortEdit:
+    """Return the edit after which a pod does not take a port on its node."""
+    edit = ReplaceHostPort if host_network else DropHostPort
+    return edit(taken.port, taken.protocol, taken.address)
 
 
 class AffinityKind(StrEnum):

@@ -12,9 +12,9 @@ from webhook.explain.keynames import SHORT_NAMES
 from webhook.explain.nodeedits import LabelNode, Uncordon
 from webhook.explain.podedits import (
     AffinityKind,
-    DropHostPort,
     DropPodAffinity,
     find_excess,
+    free_port,
     leaves_some,
     measure_excess,
 )
@@ -144,11 +144,11 @@ def lower_requests(scenario: Scenario, placement: PodPlacement) -> Iterator[Edit
 
 
 def drop_ports(scenario: Scenario, placement: PodPlacement) -> Iterator[Edits]:
-    """Take one host port out of the pod, then all of them, if ports reject a node."""
+    """Let the pod take one host port less, then none of them, if ports reject a node."""
     if PORTS in placement.refused.values():
         ports = scenario.pod.ports
         yield from alone_and_together(
-            [DropHostPort(one.port, one.protocol, one.address) for one in ports]
+            [free_port(one, host_network=scenario.host_network) for one in ports]
         )
 
 
@@ -258,7 +258,7 @@ def _list_changes(
         edits.append(LabelNode(node.name, missing))
     used = scenario.cluster.usage(node.name).ports
     conflicts = find_conflicts(scenario.pod.ports, used)
-    edits += (DropHostPort(one.port, one.protocol, one.address) for one in conflicts)
+    edits += (free_port(one, host_network=scenario.host_network) for one in conflicts)
     excess = find_excess(scenario, node.name)
     return (*edits, *excess) if leaves_some(excess, scenario.pod) else None
 

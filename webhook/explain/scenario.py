@@ -41,6 +41,7 @@ class Scenario(msgspec.Struct, frozen=True):
         node_policies: Whether this Kubernetes knows the node inclusion policies of constraints.
         names: The names of label keys in sentences.
         class_labels: Labels in the nodeSelector of the pod that its RuntimeClass adds to every pod.
+        host_network: Whether the pod has the network of its node, and so takes its ports there.
     """
 
     pod: FilterPod
@@ -49,6 +50,7 @@ class Scenario(msgspec.Struct, frozen=True):
     node_policies: bool = True
     names: KeyNames = SHORT_NAMES
     class_labels: frozenset[NodeLabel] = frozenset()
+    host_network: bool = False
 
     @property
     def own_labels(self) -> tuple[NodeLabel, ...]:

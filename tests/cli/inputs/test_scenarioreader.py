@@ -63,6 +63,13 @@ def test_a_pod_before_its_admission_has_no_defaults(revision: str, is_foreseen: 
     assert isinstance(facts, ForecastFacts) is is_foreseen
 
 
+@pytest.mark.parametrize("written", ["true", "false", "null"])
+def test_a_scenario_knows_whether_ports_are_host_ports_by_host_network(written: str) -> None:
+    pod = WEB.replace("containers: []", f"hostNetwork: {written}, containers: []")
+
+    assert build("deploy/web", pod).situation.host_network == (written == "true")
+
+
 @pytest.fixture
 def configured(folder: Path) -> RequestedPolicy:
     """The policy of CONFIG."""

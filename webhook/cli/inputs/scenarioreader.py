@@ -109,6 +109,7 @@ class ScenarioReader:
             Gate.NODE_INCLUSION_POLICY in self.policy.gates,
             find_key_names(nodes, list_used_keys(incoming.demands, spreads)),
             scope.class_labels,
+            bool(pod.spec and pod.spec.host_network),
         )
 
     def find_terms(
