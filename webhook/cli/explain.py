@@ -83,16 +83,14 @@ class ExplainResult(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     @property
     def is_bad(self) -> bool:
-        """Whether a pod finds no node, or a rollout may stop."""
-        if self.kept:
-            return True
+        """Whether a pod finds no node, or a rollout may stop; a what-if has no kept pods."""
         if self.rollout is not None:
             return self.rollout.can_stop
         if self.what_if is not None:
             return bool(self.what_if.pending)
         explanation = self.explanation
         needs_no_node = explanation.runs_on or explanation.phase or explanation.closed
-        return not (explanation.placeable or needs_no_node)
+        return bool(self.kept) or not (explanation.placeable or needs_no_node)
 
 
 @takes_sources

@@ -49,6 +49,8 @@ SENTENCE = (
     "Pending until it is deleted"
 )
 
+OF_DEPLOYMENT = "{apiVersion: apps/v1, kind: Deployment, name: db, uid: u, controller: true}"
+
 PARALLEL = "podManagementPolicy: Parallel"
 
 # kind, a field of the workload, topology keys of the pod and of the template: is the pod kept?
@@ -81,8 +83,31 @@ def test_pods_that_a_controller_keeps(
 
     assert (SENTENCE in placed.out) is kept
     assert (f"{SENTENCE}, which is supposed here" in what_if.out) is kept
-    is_bad = kept or made[-1] == "zonal"
-    assert (placed.code, what_if.code) == (is_bad, is_bad)
+    is_pending = made[-1] == "zonal"
+    assert (placed.code, what_if.code) == (kept or is_pending, is_pending)
+
+
+@pytest.mark.parametrize(("owner", "kept"), [("new", True), ("old", False)])
+def test_a_deployment_keeps_no_pod_of_an_older_replica_set(
+    folder: Path, run: Run, owner: str, *, kept: bool
+) -> None:
+    deployment = WORKLOAD.replace("KIND", "Deployment").replace("MORE", "paused: false")
+    sets = "".join(
+        WORKLOAD.replace("KIND", "ReplicaSet")
+        .replace("MORE", "minReadySeconds: 0")
+        .replace("name: db,", f"name: {name},")
+        .replace("uid: u}", f"uid: {name}, ownerReferences: [{OF_DEPLOYMENT}]}}")
+        .replace("topologyKey: zone", f"topologyKey: {key}")
+        for name, key in (("old", "zones"), ("new", "zone"))
+    )
+    pod = POD.replace(
+        "kind: KIND, name: db, uid: u", f"kind: ReplicaSet, name: {owner}, uid: {owner}"
+    )
+    (folder / "all.yaml").write_text(NODES + deployment + sets + pod.replace("KEY", "zones"))
+
+    ran = run("explain", "deploy/db", "-n", "shop", "--facts", "all.yaml")
+
+    assert (SENTENCE in ran.out, ran.code) == (kept, int(kept))
 
 
 def test_programs_get_the_names(folder: Path, run: Run) -> None:

@@ -31,16 +31,20 @@ def find_kept(
     """
     Find pods with other constraints than the template, which no node accepts for now.
 
-    A node accepts the next pod, so that it helps to delete them.
+    A node accepts the next pod, so that it helps to delete them. Pods of another ReplicaSet are
+    left out: it creates them anew with its own template, and a Deployment scales it down.
 
     Args:
+        subject: The controller of the next pod; for a Deployment its ReplicaSet, if there is one.
         situation: That of the next pod.
         pods: The pods of the workload, also those that have ended.
 
     Returns:
         Their names, in order; empty for a workload whose controller replaces such pods.
+
+    Source: kubernetes pkg/controller/deployment/rolling.go ``cleanupUnhealthyReplicas``.
     """
-    pending = [one.metadata.name or "" for one in pods if not one.spec.node_name and one.is_active]
+    pending = [one.metadata.name or "" for one in pods if _is_pending(one, subject)]
     if not pending or not _keeps(subject) or not situation.placement().passing:
         return ()
     written = subjects.decode_template(subject).constraints
@@ -53,6 +57,12 @@ def find_kept(
         if by_name[name].constraints != written
         and not _is_accepted(by_name[name], subject.namespace, reader, cluster)
     )
+
+
+def _is_pending(pod: ObservedPod, subject: subjects.ExplainSubject) -> bool:
+    """Whether a pod has no node, and the subject, or no other object, is its controller."""
+    has_other = pod.controller is not None and pod.controller.name != subject.name
+    return not pod.spec.node_name and pod.is_active and not has_other
 
 
 def _keeps(subject: subjects.ExplainSubject) -> bool:
