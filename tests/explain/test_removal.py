@@ -19,12 +19,9 @@ from webhook.explain.removal import (
     Surplus,
     WorkloadPods,
     find_owner,
-    remove_pods,
-    take_pod,
 )
 from webhook.explain.revisionsizes import RevisionSize
 from webhook.explain.runningupdate import RunningUpdate
-from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.podlabels import COMPLETION_INDEX
 from webhook.policy.rolloutlimits import RolloutLimits
@@ -165,21 +162,44 @@ def test_each_replica_set_of_a_rollout_that_waits_keeps_its_size() -> None:
     assert (web.count_desired(1), workload(*pods).count_desired(1)) == (3, 1)
 
 
+# nodes of the pods of web-1, which are removed, and of web-2; size of web-2, the last pod that is
+# removed, and whose choice is not determined
+RACES: dict[str, tuple[tuple[str, ...], tuple[str, ...], int, str, list[str]]] = {
+    "a pod that the other one removes shares a node": (("n1",), ("n1", "n2"), 1, "2n1", ["web-2"]),
+    "it does not": (("n3",), ("n1", "n2"), 1, "2n2", []),
+    "one of two pods": (("n1", "n2"), ("n1", "n2", "n3"), 2, "2n2", ["web-2"]),
+    "nothing is left to choose": (("n1",), ("n1",), 0, "2n1", []),
+    "another order": (("n1",), ("n1", "n2"), 0, "2n2", []),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "size", "last", "noted"), RACES.values(), ids=RACES.keys())
+def test_replica_sets_that_remove_pods_at_the_same_time(
+    old: tuple[str, ...], new: tuple[str, ...], size: int, last: str, noted: list[str]
+) -> None:
+    next_pod = NewPod(EMPTY.pod, EMPTY.spreads)
+    sets = (RevisionSize("web-1", 0, next_pod), RevisionSize("web-2", size, next_pod))
+    pods = (
+        *(pod(f"1{node}", node, owner="web-1") for node in old),
+        *(pod(f"2{node}", node, owner="web-2", restarts=int(node == "n2")) for node in new),
+    )
+
+    surplus = workload(*pods, sets=sets).find_surplus(size)
+
+    assert names(surplus)[-1] == last
+    assert list(surplus.notes) == [
+        f"which pods of {name} are removed is not determined: the ReplicaSets remove pods "
+        "independently, and each counts those of the others on a node until they are deleted"
+        for name in noted
+    ]
+
+
 def test_pods_beyond_the_replicas_may_be_those_of_a_rolling_update() -> None:
     pods = tuple(pod(name) for name in "abcd")
     web = workload(*pods, update=RunningUpdate(3, RolloutLimits(1, 0)))
 
     assert [web.is_updating(replicas) for replicas in (1, 2, 3, 4)] == [False, False, True, False]
     assert not workload(*pods).is_updating(3)
-
-
-def test_removed_pods_leave_their_nodes() -> None:
-    labels = LabelSelector({"app": "web"})
-    before = scenario((node("n1", "a"),), spread_over(), pods={"n1": 2})
-
-    assert remove_pods(before, [pod("a", "")], {}) is before
-    assert remove_pods(before, [pod("a")], {}).census.count("shop", labels) == {"n1": 1}
-    assert take_pod(pod("a"), {"a": EMPTY.pod}) is EMPTY.pod
 
 
 def test_a_pod_without_a_replica_set_has_no_owner() -> None:

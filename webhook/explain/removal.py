@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import islice
 
 import msgspec
 from msgspec.structs import replace
@@ -27,7 +28,6 @@ from webhook.explain.removalorder import (
 )
 from webhook.explain.revisionsizes import RevisionSize, list_missing
 from webhook.explain.runningupdate import RunningUpdate
-from webhook.explain.scenario import Scenario
 from webhook.policy.advice.findings import join_names
 from webhook.policy.completionindexes import read_index
 from webhook.policy.kinds import REPLICA_SET
@@ -40,6 +40,14 @@ Most pods that the controller removes before it orders the others anew.
 
 Source: pkg/controller/replicaset/replica_set.go ``BurstReplicas``.
 """
+
+_RACE = (
+    "which pods of %s are removed is not determined: the ReplicaSets remove pods independently, "
+    "and each counts those of the others on a node until they are deleted"
+)
+
+MOST_RACES = 20
+"""Most nodes on which the removal of a pod by another ReplicaSet is tried."""
 
 _ordinal = re.compile(r"(?P<set>.*)-(?P<ordinal>[0-9]+)", re.ASCII).fullmatch
 """Name of a StatefulSet's pod. Source: stateful_set_utils.go ``statefulPodRegex``."""
@@ -65,6 +73,11 @@ class Surplus(msgspec.Struct, frozen=True):
 
     pods: tuple[ObservedPod, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> tuple[frozenset[str | None], tuple[str, ...]]:
+        """The names of the pods, in no order, and the notes."""
+        return frozenset(pod.metadata.name for pod in self.pods), self.notes
 
 
 class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,19 +153,24 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
 
     def _find_surplus_of_sets(self) -> Surplus:
         """Find the pods that each ReplicaSet removes of its own."""
-        found = [
-            replace(
-                self,
-                pods=tuple(pod for pod in self.pods if find_owner(pod) == one.name),
-                newest="",
-                sets=(),
-            ).find_surplus(one.size)
-            for one in self.sets
-        ]
-        return Surplus(
-            tuple(pod for surplus in found for pod in surplus.pods),
-            tuple(dict.fromkeys(note for surplus in found for note in surplus.notes)),
+        owned = [(one, self._select_set(one.name)) for one in self.sets]
+        found = [pods.find_surplus(one.size) for one, pods in owned]
+        removed = tuple(pod for surplus in found for pod in surplus.pods)
+        notes = [note for surplus in found for note in surplus.notes]
+        notes += (
+            _RACE % one.name
+            for (one, pods), surplus in zip(owned, found, strict=True)
+            if any(
+                other.find_surplus(one.size).outcome != surplus.outcome
+                for other in _lose_others(pods, removed)
+            )
         )
+        return Surplus(removed, tuple(dict.fromkeys(notes)))
+
+    def _select_set(self, name: str) -> "WorkloadPods":
+        """Return the pods of one ReplicaSet."""
+        own = tuple(pod for pod in self.pods if find_owner(pod) == name)
+        return replace(self, pods=own, newest="", sets=())
 
     def _find_highest_ordinals(self, replicas: int) -> Surplus:
         """Find the pods whose ordinals are out of range, the highest first."""
@@ -234,40 +252,21 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
             number -= len(group.pods)
 
 
+def _lose_others(pods: WorkloadPods, removed: Sequence[ObservedPod]) -> Iterator[WorkloadPods]:
+    """Yield the pods of a ReplicaSet after others have removed some, on one node or on all."""
+    own = {pod.metadata.name for pod in pods.pods}
+    others = [pod for pod in removed if pod.metadata.name not in own]
+    by_node = {pod.spec.node_name: pod for pod in others}
+    if others:
+        yield pods.follow({}, others)
+    for pod in islice(by_node.values(), MOST_RACES):
+        yield pods.follow({}, [pod])
+
+
 def find_owner(pod: ObservedPod) -> str:
     """Find the name of the ReplicaSet that a pod belongs to; empty without one."""
     controller = pod.controller
     return controller.name if controller and controller.kind == REPLICA_SET.kind else ""
-
-
-def remove_pods(
-    scenario: Scenario, pods: Sequence[ObservedPod], placed: Mapping[str, FilterPod]
-) -> Scenario:
-    """
-    Remove pods of a workload from the cluster of a scenario; pending ones are not in it.
-
-    Args:
-        placed: As for ``take_pod``.
-    """
-    bound = [pod for pod in pods if pod.counts]
-    if not bound:
-        return scenario
-    changed = scenario.copy_pods()
-    for pod in bound:
-        changed.cluster.placed.remove(take_pod(pod, placed), pod.spec.node_name or "")
-    return changed
-
-
-def take_pod(pod: ObservedPod, placed: Mapping[str, FilterPod]) -> FilterPod:
-    """
-    Return what a pod takes of its node.
-
-    Args:
-        placed: The name of a pod -> what it takes of its node; one that is absent takes nothing.
-    """
-    metadata = pod.metadata
-    known = placed.get(metadata.name or "")
-    return known or FilterPod(metadata.namespace or "", metadata.labels or {})
 
 
 def _describe_choice(group: RemovalGroup, number: int) -> str:

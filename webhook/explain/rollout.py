@@ -20,7 +20,8 @@ from webhook.explain.newpods import (
     describe_succession,
     place_pods,
 )
-from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
+from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.removedpods import remove_pods
 from webhook.explain.replicaskew import SkewChange, add_replicas, describe_skews
 from webhook.explain.revisionsizes import describe_sizes
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all

@@ -16,8 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import ALIKE, NewPodPlacement, describe_choice, place_pods
-from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
+from webhook.explain.removal import Surplus, WorkloadPods
 from webhook.explain.removalorder import find_readiness, is_older
+from webhook.explain.removedpods import remove_pods
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scenario
 from webhook.policy.placement.census import ObservedPod

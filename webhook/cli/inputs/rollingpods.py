@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from webhook.cli.inputs.placementtargets import PlacementTarget
 from webhook.cli.inputs.rollouts import RolloutPlan
 from webhook.errors import ConfigError
-from webhook.explain.removal import Surplus, WorkloadPods, remove_pods
+from webhook.explain.removal import Surplus, WorkloadPods
+from webhook.explain.removedpods import remove_pods
 from webhook.explain.rollingupdate.setup import (
     prepare_ordinals,
     prepare_sets,

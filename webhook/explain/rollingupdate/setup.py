@@ -13,8 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import NewPod
-from webhook.explain.removal import WorkloadPods, remove_pods, take_pod
+from webhook.explain.removal import WorkloadPods
 from webhook.explain.removalorder import find_readiness, order_pods, removal_key
+from webhook.explain.removedpods import remove_pods, take_pod
 from webhook.explain.rollingupdate.replicasets import ReplicaSetController
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.sizes import RolloutStrategy, SetSizes
