@@ -105,10 +105,10 @@ manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart
 # With PYTHONS, a list of versions, only the unit tests run, on one Python after the other.
 UNIT_TESTS := $(PYTHONS:%=unit-%)
 
-# Two processes run the integration tests, each with a control plane of its own: these tests mostly
+# Three processes run the integration tests, each with a control plane of its own: these tests mostly
 # wait. The tests of a module share what they start, so that one process runs them.
 ALL_TESTS = failed=0; $(BIN)/pytest -q -m "not integration" -n auto || failed=1; \
-	$(BIN)/pytest -q -m integration -n 2 --dist loadfile --durations=20 || failed=1; exit $$failed
+	$(BIN)/pytest -q -m integration -n 3 --dist loadfile --durations=20 || failed=1; exit $$failed
 
 .PHONY: test $(UNIT_TESTS)
 test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the unit tests on these

@@ -231,7 +231,7 @@ async def test_no_session_is_resumed(tmp_path: Path, version: ssl.TLSVersion) ->
         session = half.session
 
 
-async def test_a_thousand_swaps_never_admit_a_stranger(tmp_path: Path) -> None:
+async def test_hundreds_of_swaps_never_admit_a_stranger(tmp_path: Path) -> None:
     live = LiveContext(Clients(authorities=CALLERS.chain))
     pairs = [leaf(CA) for _ in range(10)]
     live.swap(pairs[0])
@@ -241,13 +241,13 @@ async def test_a_thousand_swaps_never_admit_a_stranger(tmp_path: Path) -> None:
     swapped = 0
 
     async def knock(port: int, client: ssl.SSLContext, *, expected: bool) -> None:
-        while swapped < 1000:
+        while swapped < 300:
             answers[expected].append(await is_served(port, client))
 
     async with listening(live) as port, asyncio.TaskGroup() as group:
         group.create_task(knock(port, good, expected=True))
         group.create_task(knock(port, strict_client(CA.chain), expected=False))
-        while swapped < 1000:
+        while swapped < 300:
             live.swap(pairs[swapped % 10])
             swapped += 1
             await asyncio.sleep(0)
