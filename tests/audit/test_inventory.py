@@ -10,6 +10,7 @@ from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.gangs import group_name
 from webhook.policy.model import LabelSelector, LabelSelectorRequirement, OwnerReference
+from webhook.policy.placement.nodes import Demands
 
 SELECTOR = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Exists"),))
 
@@ -33,6 +34,47 @@ def test_pods_belong_to_the_outermost_controller_that_is_known() -> None:
 
     assert names(found) == ["Deployment/web", "StatefulSet/db"]
     assert [dict(group.nodes) for group in web.running] == [{"node-a": 3, "node-b": 1}]
+
+
+TIERS = "".join(
+    f"""---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: {tier}, namespace: shop}}
+spec:
+  selector: {{matchLabels: {{app: x}}}}
+  template: {{metadata: {{labels: {{app: x}}}}, spec: {{nodeSelector: {{tier: {tier}}}}}}}
+"""
+    for tier in ("hot", "warm")
+)
+
+
+@pytest.mark.parametrize("neighbours", ["", TIERS])
+def test_the_pools_of_workloads_are_known(neighbours: str) -> None:
+    found = audited("" if neighbours else TIERS, neighbours)
+    hot = Demands(pairs=(("tier", "hot"),), tolerations=None)
+
+    assert dict(found.state.count_members("shop", SELECTOR, hot)) == {"StatefulSet/hot": 1}
+
+
+def _job(pool: str) -> str:
+    template = f"{{metadata: {{labels: {{app: x}}}}, spec: {{nodeSelector: {{tier: {pool}}}}}}}"
+    return f"  - {{name: {pool}, template: {{spec: {{template: {template}}}}}}}\n"
+
+
+JOB_SET = f"""---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {{name: train, namespace: shop}}
+spec:
+  replicatedJobs:
+{_job("hot")}{_job("warm")}"""
+
+
+def test_templates_of_several_pools_may_be_anywhere() -> None:
+    cold = Demands(pairs=(("tier", "cold"),), tolerations=None)
+
+    assert "JobSet/train" in audited(JOB_SET).state.count_members("shop", SELECTOR, cold)
 
 
 GONE = {

@@ -39,6 +39,7 @@ from webhook.policy.gangs import group_name
 from webhook.policy.kinds import DEFAULT_NAMESPACE, JOB_SET
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
 
 NODE = GroupKind("", "Node")  # controls static pods, which cannot be spread
 
@@ -134,10 +135,11 @@ class Inventory:
         whole: "Inventory | None",
     ) -> ClusterState:
         census, members = _count_pods(workloads, running, is_live=whole is not None)
+        demands = _map_demands(workloads)
         if whole is not None:
-            return whole.state.with_pods(census, members)
+            return whole.state.with_pods(census, members, demands)
         nodes, classes = self.cluster.node_store, snapshot.storage_classes
-        return ClusterState(nodes, census, members, classes)
+        return ClusterState(nodes, census, members, classes, demands)
 
     def _add_revision(self, audited: AuditSubject) -> AuditSubject:
         """Add the revision of the newest ReplicaSet of a subject, or that of its next ordinal."""
@@ -310,6 +312,16 @@ def _count_pods(
             replicas = 0 if may_have_ended else _count_replicas(subject)
             members.add(subject.namespace, common_labels(subject), str(subject), replicas)
     return census, members
+
+
+def _map_demands(workloads: Iterable[SnapshotWorkload]) -> dict[tuple[str, str], Demands]:
+    """Map workloads to what their pods require of a node, if all of their templates agree."""
+    found: dict[tuple[str, str], Demands | None] = {}
+    for workload in workloads:
+        subject = workload.subject
+        key, demands = (subject.namespace, str(subject)), subject.demands
+        found[key] = demands if found.get(key, demands) == demands else None
+    return {key: demands for key, demands in found.items() if demands is not None}
 
 
 def _count_replicas(subject: Subject) -> int:

@@ -28,7 +28,7 @@ from webhook.fix.finding import ABSENT, FindingContext
 from webhook.fix.harm import changes_request
 from webhook.manifests.yaml import load
 from webhook.policy.advice.capacity import must_add_pods
-from webhook.policy.advice.counting import known_selectors, other_workloads
+from webhook.policy.advice.counting import find_counting, known_selectors, other_workloads
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.nearestkey import nearest_key
 from webhook.policy.advice.repeats import find_actions, suggest_soft
@@ -125,7 +125,8 @@ def _separate_revisions(context: FindingContext) -> Solution:
     subject, constraint, cluster = context.subject, context.constraint, context.grounds.cluster
     known = known_selectors(subject, context.grounds.gates)[context.entry_index]
     selector = known or constraint.label_selector
-    if cluster and (counted := other_workloads(subject, selector, cluster)):
+    counting = find_counting(subject, context.entry_index, context.grounds.gates)
+    if cluster and (counted := other_workloads(subject, selector, cluster, counting)):
         return FixObstacle(f"it would no longer count the pods of {join_names([*counted])}")
     return _write_instead(context)
 

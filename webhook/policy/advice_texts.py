@@ -65,7 +65,8 @@ ADVICE_ENTRIES = (
         "a control plane node where nodes are the domains, then counts as one that stays empty: "
         "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
         "stays Pending. It does not matter whether the nodes are cordoned as well. If all replicas "
-        "have a place, also during a rollout, the rule is satisfied.",
+        "have a place, also during a rollout and beside pods of other workloads that the "
+        "constraint counts, the rule is satisfied.",
         "write `nodeTaintsPolicy: Honor`, so that these nodes do not count; if fewer domains than "
         "minDomains are left then, also lower minDomains to their number, or tolerate the taints",
         action=Action.WARN,
@@ -81,16 +82,16 @@ ADVICE_ENTRIES = (
         "one, the next pod is the first of a new revision; `evenspread explain --what-if rollout` "
         "simulates those after it. The next pod of a StatefulSet is then the one with the last "
         "ordinal, which a rollout replaces first, and the finding names it. A Pending pod with "
-        "the constraints of an older template is "
-        "reported as well if no node accepts it, and its controller does not replace it. Required "
-        "podAffinity and podAntiAffinity are judged together with the constraints for a workload "
-        "with Pending pods that is not being rolled out, by the pods of its namespace. If they "
-        "alone reject every node, the rule is silent about them: no constraint keeps the pods "
-        "Pending. `evenspread explain --what-if` judges them for all replicas, and by all pods. A "
-        "domain of nodes that are closed for now counts as well, and may leave the pods that wait "
-        "after the next one no place. With `nodeTaintsPolicy: Honor` it does not count, and there "
-        "may be fewer domains than minDomains, with the same effect. A domain that taints or "
-        "affinity close as well is the subject of TSC105 and TSC116.",
+        "the constraints of an older template is reported as well if no node accepts it, and its "
+        "controller does not replace it. Required podAffinity and podAntiAffinity are judged "
+        "together with the constraints for a workload with Pending pods that is not being rolled "
+        "out, by the pods of its namespace. If they alone reject every node, the rule is silent "
+        "about them: no constraint keeps the pods Pending. `evenspread explain --what-if` judges "
+        "them for all replicas, and by all pods. A domain of nodes that are closed for now counts "
+        "as well, and may leave the pods that wait after the next one no place. With "
+        "`nodeTaintsPolicy: Honor` it does not count, and there may be fewer domains than "
+        "minDomains, with the same effect. A domain that taints or affinity close as well is the "
+        "subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, and all replicas of a Deployment, a Rollout or a StatefulSet, whose pods the "
         "change creates anew; or make one of the constraints `ScheduleAnyway`; wait for nodes that "
@@ -175,7 +176,8 @@ ADVICE_ENTRIES = (
         "TSC113",
         "labelSelector counts the pods of one workload only",
         "Pods of other workloads fill domains that this workload's pods then avoid, though none of "
-        "its own run there; the workloads are even only together.",
+        "its own run there; the workloads are even only together. Workloads of another node pool "
+        "do not count: kube-scheduler leaves out their nodes by the node inclusion policies.",
         "add a label to the selector that only this workload's pods carry",
         scope=RuleScope.AUDIT,
     ),
@@ -275,8 +277,7 @@ ADVICE_ENTRIES = (
         "host ports or required anti-affinity stop, or that hang because of which old pods a "
         "ReplicaSet deletes. `evenspread explain --what-if rollout` runs all filters, deletes old "
         "pods as their controller does, and shows these and what else can happen. TSC104, TSC105 "
-        "and TSC116 "
-        "report a single constraint that allows no additional pod.",
+        "and TSC116 report a single constraint that allows no additional pod.",
         "count each revision separately, by `matchLabelKeys: [pod-template-hash]` in all hard "
         "constraints, or let one replica be missing, by `maxUnavailable: 1`. With volumes in a "
         "zone, leave `controller-revision-hash` out of matchLabelKeys, count no pods of other "

@@ -20,6 +20,7 @@ from webhook.policy.advice.counting import (
     counts_itself,
     counts_no_pod,
     counts_own_revision,
+    find_counting,
     hard_constraints,
     is_outdated,
     known_selectors,
@@ -29,11 +30,13 @@ from webhook.policy.advice.counting import (
     unmet_requirements,
     values_of,
 )
+from webhook.policy.advice.sharednodes import EVERYWHERE
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, JOB, JOB_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind, ObjectMeta
 from webhook.policy.placement.census import Census
+from webhook.policy.placement.nodes import Demands
 
 HASH = "pod-template-hash"
 PARTS = ("spec", "template")
@@ -386,3 +389,16 @@ def test_a_written_hash_is_that_of_every_revision() -> None:
     pods = running("a1", labels=labels)
 
     assert build_added_pod(replace(judged, running=(pods,))).labels == labels
+
+
+@pytest.mark.parametrize(("max_skew", "counting"), [(1, Demands((), None, None)), (0, EVERYWHERE)])
+def test_nodes_count_for_a_valid_constraint_by_its_policies(
+    max_skew: int, counting: Demands
+) -> None:
+    assert find_counting(deployed(spread(maxSkew=max_skew)), 0, gates()) == counting
+
+
+def test_affinity_restricts_the_nodes_that_count() -> None:
+    judged = deployed(spread(), template_spec={"nodeSelector": {"pool": "web"}})
+
+    assert find_counting(judged, 0, gates()).pairs == (("pool", "web"),)

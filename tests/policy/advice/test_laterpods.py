@@ -35,12 +35,26 @@ def cordon(one: Node, *, tainted: bool = True) -> Node:
 
 
 DRAINED = [*zones("a1", "a2", "b1", "b2"), *map(cordon, zones("c1", "c2"))]
+UNEVEN = [*zones("a1", "a2", "a3", "a4", "b1", "b2"), *map(cordon, zones("c1", "c2"))]
+NEAR_CACHE = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "cache"}}}
+        ]
+    }
+}
 OFF = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
 
 # subject, nodes, what to do
 LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
     "a drained zone": (deployed(spread()), DRAINED, [HONOR]),
     "a drained zone, and nodes": (deployed(spread(), HOST), DRAINED, [HONOR, HONOR]),
+    "a drained zone, and nodes that zones of two sizes exclude": (
+        deployed(spread(nodeTaintsPolicy="Honor"), HOST, replicas=9), UNEVEN, [WAIT_FOR_NODES]
+    ),
+    "a drained zone, and pods to be near": (
+        deployed(spread(), template_spec={"affinity": NEAR_CACHE}), DRAINED, []
+    ),
     "a zone that is not ready": (
         deployed(spread()), [*zones("a1", "b1"), node("c1", "zone-c", NOT_READY)], [HONOR]
     ),

@@ -140,7 +140,11 @@ def test_domains_of_tainted_nodes(
 
 @pytest.mark.parametrize(
     ("constraint", "problems"),
-    [(spread(), ["every other domain takes 1 pod at most"]), (HASHED, [])],
+    [
+        (spread(), ["every other domain takes 1 pod at most"]),
+        (spread(maxSkew=2), []),  # also while a rollout doubles the other pod
+        (HASHED, []),
+    ],
 )
 def test_a_place_may_be_taken_by_another_workload(constraint: Json, problems: list[str]) -> None:
     members = {"Deployment/cache": {"app": "web"}}

@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from webhook.policy.advice.suggestions import ADD_LABELS
 from webhook.policy.defaulting.profiles import Mode, Policy
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
 from webhook.policy.model import GroupKind
+from webhook.policy.placement.nodes import Demands
 
 HASH = "pod-template-hash"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -270,6 +272,37 @@ def test_a_selector_that_counts_others(judged: Subject, instead: str | None) -> 
     violations = check_rule("TSC113", judged, audit(members=OTHERS))
 
     assert [violation.instead for violation in violations] == ([instead] if instead else [])
+
+
+FLEET = GroupKind("agones.dev", "GameServer")
+
+
+@pytest.mark.parametrize(("nodes", "reported"), [(["a1"], False), (["a1", "b1"], True)])
+def test_the_only_pod_of_an_unknown_controller_is_spread_with_others(
+    nodes: list[str], *, reported: bool
+) -> None:
+    running_pods = running(*nodes, labels=SERVER)
+    judged = subject(pod(spread(), labels=SERVER), kind=FLEET, running=(running_pods,))
+
+    assert bool(check_rule("TSC113", judged, audit(members=OTHERS))) is reported
+
+
+@pytest.mark.parametrize(("policy_of", "reported"), [(None, False), ("Ignore", True)])
+def test_others_on_nodes_that_are_left_out_do_not_count(
+    policy_of: str | None, *, reported: bool
+) -> None:
+    own = {"nodeSelector": {"pool": "web"}}
+    judged = deployed(spread(nodeAffinityPolicy=policy_of), labels=SERVER, template_spec=own)
+    elsewhere = {("shop", "Deployment/cache"): Demands(pairs=(("pool", "cache"),))}
+    context = audit(members=OTHERS)
+    assert context.cluster is not None
+    known = context.cluster.with_pods(
+        context.cluster.census, context.cluster.members.copy(), elsewhere
+    )
+
+    found = check_rule("TSC113", judged, dataclasses.replace(context, cluster=known))
+
+    assert bool(found) is reported
 
 
 def test_others_are_named() -> None:

@@ -19,6 +19,7 @@ from webhook.policy.model import (
     LabelSelector,
     LabelSelectorRequirement,
 )
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import (
     DefaultConstraints,
     SpreadConstraint,
@@ -205,3 +206,17 @@ def test_running_pods_count_if_a_selector_that_is_not_empty_matches(
     spread = spread_of(spread_over(label_selector=selector))
 
     assert spread.counts({"app": "web", "tier": "x"}) is expected
+
+
+# policies; what a node must satisfy to count
+COUNTING: dict[str, tuple[Constraint, Demands]] = {
+    "the defaults": (spread_over(), Demands(pairs=(("pool", "web"),), tolerations=None)),
+    "other policies": (
+        spread_over(node_affinity_policy="Ignore", node_taints_policy="Honor"), Demands()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "counting"), COUNTING.values(), ids=COUNTING)
+def test_nodes_count_by_the_policies(constraint: Constraint, counting: Demands) -> None:
+    assert spread_of(constraint).counting(Demands(pairs=(("pool", "web"),))) == counting

@@ -62,7 +62,7 @@ def _list_counting(
     """Yield what decides which nodes count for constraints."""
     for pod in pods:
         for _, spread in spreads:
-            yield pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+            yield spread.counting(pod.demands)
 
 
 def _find_rejection(node: Node, result: FilterResult) -> str | None:

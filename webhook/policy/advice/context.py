@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.policy.advice.crossing import CrossingDomains, cross_domains
+from webhook.policy.advice.sharednodes import EVERYWHERE, SharedNodes
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
@@ -76,7 +77,9 @@ class ClusterState:
             their node; a workload is named like ``str(Subject)``, as ``Deployment/web``, and has 0
             pods if it is known and runs none.
         storage_classes: Every StorageClass that is known, by name.
-        members_of: The cached counts of ``count_members``, by namespace and selector in JSON.
+        shared: The nodes that pods of the workloads can go to.
+        members_of: The cached counts of ``count_members``, by namespace, selector in JSON, and
+            what a node must satisfy to count.
     """
 
     def __init__(
@@ -85,8 +88,13 @@ class ClusterState:
         census: Census,
         members: Census,
         storage_classes: Iterable[StorageClass] = (),
+        demands: Mapping[tuple[str, str], Demands] | None = None,
     ) -> None:
-        """Take the nodes, whose names are unique, the two counts of the pods, and classes."""
+        """
+        Take the nodes, whose names are unique, the two counts of the pods, and classes.
+
+        ``demands`` are those of ``SharedNodes``.
+        """
         self.topology = Topology(nodes)
         self.census = census
         self.members = members
@@ -94,26 +102,39 @@ class ClusterState:
         self.nest_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._nest_domains)
         self.cross_domains = lru_cache(maxsize=CACHED_DOMAINS)(self._cross_domains)
         self._recent: deque[tuple[_Query, ConstraintTallies]] = deque(maxlen=CACHED_TALLIES)
-        self.members_of = _cache_members(members)
+        self.shared = SharedNodes(self.topology, demands)
+        self.members_of = _cache_members(members, self.shared)
 
-    def with_pods(self, census: Census, members: Census) -> "ClusterState":
+    def with_pods(
+        self,
+        census: Census,
+        members: Census,
+        demands: Mapping[tuple[str, str], Demands] | None = None,
+    ) -> "ClusterState":
         """Return the state with other pods on the same nodes; it shares the caches of the nodes."""
         twin = copy(self)
         if members is not self.members:
-            twin.members_of = _cache_members(members)
+            twin.shared = SharedNodes(self.topology, demands)
+            twin.members_of = _cache_members(members, twin.shared)
         twin.census, twin.members = census, members
         return twin
 
-    def count_members(self, namespace: str, selector: LabelSelector | None) -> Mapping[str, int]:
+    def count_members(
+        self, namespace: str, selector: LabelSelector | None, counting: Demands = EVERYWHERE
+    ) -> Mapping[str, int]:
         """
         Count the pods of a namespace that a selector selects, by their workload.
 
         The result is cached: many workloads may have the same selector.
 
+        Args:
+            counting: What a node must satisfy to count; workloads that can go to no such node are
+                left out.
+
         Returns:
             Workload -> pods, at least 1, sorted by workload.
         """
-        return self.members_of(namespace, msgspec.json.encode(selector))
+        return self.members_of(namespace, msgspec.json.encode(selector), counting)
 
     def list_members(self, namespace: str, selector: LabelSelector | None) -> list[str]:
         """List the workloads whose pods a selector selects, also if they have none; sorted."""
@@ -239,14 +260,20 @@ _NOTHING_COUNTED = ConstraintTallies(
 )
 
 
-def _cache_members(members: Census) -> Callable[[str, bytes], Mapping[str, int]]:
+def _cache_members(
+    members: Census, shared: SharedNodes
+) -> Callable[[str, bytes, Demands], Mapping[str, int]]:
     """Cache the counts of selectors, which are given as JSON since they cannot be hashed."""
 
     @lru_cache(CACHED_SELECTORS)
-    def count(namespace: str, selector: bytes) -> Mapping[str, int]:
+    def count(namespace: str, selector: bytes, counting: Demands) -> Mapping[str, int]:
         decoded = msgspec.json.decode(selector, type=LabelSelector | None)
         counted = members.count(namespace, decoded)
-        return {workload: pods for workload, pods in sorted(counted.items()) if pods}
+        return {
+            workload: pods
+            for workload, pods in sorted(counted.items())
+            if pods and shared.may_count(namespace, workload, counting)
+        }
 
     return count
 

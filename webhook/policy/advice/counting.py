@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
+from webhook.policy.advice.sharednodes import EVERYWHERE
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.kinds import CRON_JOB
@@ -20,6 +21,7 @@ from webhook.policy.model import (
     LabelSelector,
     LabelSelectorRequirement,
 )
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import (
@@ -200,10 +202,27 @@ class OtherWorkloads(Mapping[str, int]):
 
 
 def other_workloads(
-    subject: Subject, selector: LabelSelector | None, cluster: ClusterState
+    subject: Subject,
+    selector: LabelSelector | None,
+    cluster: ClusterState,
+    counting: Demands = EVERYWHERE,
 ) -> OtherWorkloads:
-    """Find the other workloads in the namespace that a selector counts, and their pods."""
-    return OtherWorkloads(cluster.count_members(subject.namespace, selector), str(subject))
+    """
+    Find the other workloads in the namespace that a selector counts, and their pods.
+
+    Args:
+        counting: What a node must satisfy to count.
+    """
+    counted = cluster.count_members(subject.namespace, selector, counting)
+    return OtherWorkloads(counted, str(subject))
+
+
+def find_counting(subject: Subject, index: int, gates: Gates) -> Demands:
+    """Find what a node must satisfy to count for one of the constraints of a subject."""
+    spreads = resolve_valid(subject.constraints, subject.next_labels, gates)
+    found = (one for one in (*spreads.hard, *spreads.soft) if one.index == index)
+    spread = next(found, None)
+    return EVERYWHERE if spread is None else spread.counting(subject.demands)
 
 
 def next_pod(subject: Subject, labels: Mapping[str, str] | None = None) -> IncomingPod:

@@ -71,7 +71,7 @@ def list_counted(subject: Subject, context: AdviceContext) -> Iterator[CountedPo
         others = (
             cluster is not None
             and not counts_own_revision(constraint, subject, context.gates)
-            and bool(other_workloads(subject, selector, cluster))
+            and bool(other_workloads(subject, selector, cluster, spread.counting(subject.demands)))
         )
         yield CountedPods(spread, own and not alone, others)
 
@@ -175,7 +175,7 @@ class ReplicaOrders:
 
 def count_key(spread: SpreadConstraint, demands: Demands) -> CountedKey:
     """Return the topology key of a constraint with what a node must satisfy to count for it."""
-    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    counting = spread.counting(demands)
     return CountedKey(spread.topology_key, counting)
 
 

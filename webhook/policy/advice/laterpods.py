@@ -7,7 +7,7 @@ If it does not count, there may be fewer zones than minDomains, with the same ef
 constraint allows by itself is counted, so that the pods stay Pending in every order of placement.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from webhook.policy.advice.findings import (
     quote_value,
 )
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import HONOR, TAINTS_POLICY, Node
@@ -50,6 +51,8 @@ def report_later(
     cluster, awaited = context.cluster, count_awaited(subject)
     if cluster is None or not tallies or awaited == 1:
         return  # most workloads
+    if subject.companions:
+        return  # their places depend on where the pods are that they have to be near
     demands = subject.demands
     now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))
     if len(now) == len(later):
@@ -58,13 +61,14 @@ def report_later(
     if all(number == awaited for number in places.values()):
         return
     returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
+    short = [index for index, number in places.items() if number < awaited]
+    is_enough = _is_honoring_enough(subject, short, now, context)
     for tally in tallies:
         if counts_apart(tally.spread.constraint, subject):
             continue
         index = tally.spread.index
         if count_places_of(returned[index], later, awaited) <= places[index]:
             continue
-        is_enough = _is_honoring_enough(subject, tally, now, context)
         # Several constraints together may allow fewer; TSC109 may name that number.
         number = f"{'at most ' if len(tallies) > 1 else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
@@ -113,14 +117,18 @@ def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node
 
 
 def _is_honoring_enough(
-    subject: Subject, tally: PodTally, now: list[Node], context: AdviceContext
+    subject: Subject, short: Collection[int], now: list[Node], context: AdviceContext
 ) -> bool:
-    """Whether all have a place if nodes with taints, as those of a cordon, do not count."""
+    """Whether all may have a place if some constraints do not count nodes with taints."""
     if context.cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
         return False
-    index, constraints = tally.spread.index, list(subject.constraints)
-    constraints[index] = honor_policies(constraints[index], (TAINTS_POLICY,))
+    constraints = tuple(
+        honor_policies(one, (TAINTS_POLICY,)) if index in short else one
+        for index, one in enumerate(subject.constraints)
+    )
     pod, awaited = build_added_pod(subject), count_awaited(subject)
-    changed = context.cluster.tally_known(pod, tuple(constraints), context.gates).hard
-    honoring = next(one for one in changed if one.spread.index == index)
-    return count_places_of(honoring, now, awaited) == awaited
+    changed = context.cluster.tally_known(pod, constraints, context.gates).hard
+    if any(count_places_of(one, now, awaited) < awaited for one in changed):
+        return False
+    replicas = max(subject.most_replicas or 0, awaited)
+    return not any(find_conflicts(subject.with_constraints(constraints), context, replicas))

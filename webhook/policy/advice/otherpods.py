@@ -31,7 +31,8 @@ def name_others(subject: Subject, tally: PodTally, cluster: ClusterState) -> str
     """
     if not count_others(subject, tally):
         return ""
-    named = other_workloads(subject, tally.spread.selector, cluster)
+    counting = tally.spread.counting(subject.demands)
+    named = other_workloads(subject, tally.spread.selector, cluster, counting)
     return join_names(list(islice(named, NAMED_EXAMPLES)), len(named))
 
 

@@ -43,6 +43,9 @@ from webhook.policy.placement.spreads import SpreadConstraint
 
 _CLOSED = "no further pod can go there"
 
+_MOST_OF_OTHERS = 2
+"""Most pods of another workload per replica: a rollout with maxSurge 100% doubles them."""
+
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC105: a domain of tainted nodes stays empty and keeps the global minimum at 0."""
@@ -180,13 +183,14 @@ def _demands_of(subject: Subject) -> Demands:
 def _all_fit(
     subject: Subject, spread: SpreadConstraint, closed: ClosedDomains, context: AdviceContext
 ) -> bool:
-    """Whether every pod has a place in the other domains, which the subject has for itself."""
-    if name_waiting(subject, spread.constraint, closed.reached * spread.max_skew):
-        return False
-    cluster = context.cluster
-    if cluster is None or counts_own_revision(spread.constraint, subject, context.gates):
-        return True
-    return not other_workloads(subject, spread.constraint.label_selector, cluster)
+    """Whether every pod has a place in the other domains, beside counted pods of others."""
+    places, cluster = closed.reached * spread.max_skew, context.cluster
+    if cluster is not None and not counts_own_revision(spread.constraint, subject, context.gates):
+        counting = spread.counting(subject.demands)
+        selector = spread.constraint.label_selector
+        others = other_workloads(subject, selector, cluster, counting)
+        places -= _MOST_OF_OTHERS * sum(others.values())
+    return not name_waiting(subject, spread.constraint, places)
 
 
 def _is_known(key: str, demands: Demands, context: AdviceContext) -> bool:

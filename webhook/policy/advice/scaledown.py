@@ -58,7 +58,8 @@ def scale_down_keeps_skew(subject: Subject, context: AdviceContext) -> Iterator[
     for spread in constraints:
         if not counts_itself(spread.constraint, subject, context.gates):
             continue
-        if other_workloads(subject, selectors[spread.index], cluster):
+        counting = spread.counting(subject.demands)
+        if other_workloads(subject, selectors[spread.index], cluster, counting):
             continue
         domains = _count_domains(spread, subject, context)
         if domains < spread.min_domains or find_worst_skew(scaling, domains) <= spread.max_skew:

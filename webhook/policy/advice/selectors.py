@@ -13,7 +13,6 @@ from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import NAMED_EXAMPLES, RuleViolation, clip, join_names
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_narrower, suggest_selector
-from webhook.policy.kinds import POD
 from webhook.policy.selectors import render as render_selector
 
 SELECTOR_CHARACTERS = 400  # of a selector in a message; usual ones have 40
@@ -79,14 +78,18 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
     """
     TSC113: pods of other workloads fill domains, which the subject's own pods then avoid.
 
-    A single pod can only be spread together with others, so for pods this is intended.
+    A single pod can only be spread together with others, so for pods this is intended, and for one
+    that stands for its controller. Pods on nodes that a constraint leaves out do not count.
     """
     cluster = context.cluster
-    if cluster is None or subject.is_alone or subject.kind == POD:
+    if cluster is None or subject.is_alone or _is_single_pod(subject):
         return
     for i, selector in enumerate(counting.known_selectors(subject, context.gates)):
-        others = counting.other_workloads(subject, selector, cluster)
-        if selector is None or not others:
+        if selector is None:
+            continue
+        counted_on = counting.find_counting(subject, i, context.gates)
+        others = counting.other_workloads(subject, selector, cluster, counted_on)
+        if not others:
             continue
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         first = list(islice(others.items(), NAMED_EXAMPLES))
@@ -98,3 +101,8 @@ def selector_counts_no_others(subject: Subject, context: AdviceContext) -> Itera
             suggest_narrower(subject, subject.constraints[i], selector, cluster),
             f"labelSelector also counts pods of {names}",
         )
+
+
+def _is_single_pod(subject: Subject) -> bool:
+    """Whether it is a pod, or the only one of a controller that is known by its pods."""
+    return not subject.path and sum(group.number for group in subject.running) <= 1

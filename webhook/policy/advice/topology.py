@@ -267,6 +267,6 @@ def _count_counted(
     """
     return _count_reachable(
         spread.topology_key,
-        demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints),
+        spread.counting(demands),
         context,
     )

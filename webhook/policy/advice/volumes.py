@@ -111,7 +111,7 @@ def _judge(
 
 def _find_zones(spread: SpreadConstraint, subject: Subject, cluster: ClusterState) -> _Zones:
     key, demands = spread.topology_key, subject.demands
-    counting = demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+    counting = spread.counting(demands)
     counted = cluster.topology.domains(key, (key,), counting).sizes
     reached = cluster.lasting_domains(key, (key,), demands).sizes
     return _Zones(frozenset(counted), frozenset(counted) & frozenset(reached))

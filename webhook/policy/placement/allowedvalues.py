@@ -47,10 +47,14 @@ def _list_possible(demands: Demands) -> list[NodeSelectorTerm]:
     return [
         term
         for term in terms
-        if all(
-            _find_values(one.key, term, demands) != set() for one in term.match_expressions or ()
-        )
+        if all(_find_values(key, term, demands) != set() for key in _list_keys(term, demands))
     ]
+
+
+def _list_keys(term: NodeSelectorTerm, demands: Demands) -> set[str]:
+    """List the labels that requirements are about; joined demands may require two values of one."""
+    written = {one.key for one in term.match_expressions or ()}
+    return written.union(key for key, _ in demands.pairs)
 
 
 def _find_values(key: str, term: NodeSelectorTerm, demands: Demands) -> set[str] | None:

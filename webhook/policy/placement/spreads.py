@@ -21,6 +21,7 @@ from webhook.policy.model import (
     Constraint,
     LabelSelector,
 )
+from webhook.policy.placement.nodes import Demands
 from webhook.policy.selectors import matches, merge_match_label_keys
 
 
@@ -56,6 +57,10 @@ class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Source: common.go ``countPodsMatchSelector``, which skips empty selectors.
         """
         return self.selector != LabelSelector() and matches(self.selector, labels)
+
+    def counting(self, demands: Demands) -> Demands:
+        """Return what a node must satisfy to count, for a pod that requires this of nodes."""
+        return demands.honoring(affinity=self.honors_affinity, taints=self.honors_taints)
 
 
 class DefaultConstraints(msgspec.Struct, frozen=True):

@@ -132,7 +132,7 @@ def tally_pods(
             counts[selector] = census.count(pod.namespace, spread.selector)
         # nodeAffinityPolicy and nodeTaintsPolicy decide which of the pod's demands a node must
         # satisfy to count. By default affinity is honored and taints are ignored.
-        demands = pod.demands.honoring(affinity=spread.honors_affinity, taints=spread.honors_taints)
+        demands = spread.counting(pod.demands)
         domains = topology.domains(spread.topology_key, keys, demands)
         tallies.append(_tally(pod, spread, domains, counts[selector]))
     return tuple(tallies)
