@@ -184,6 +184,50 @@ def test_a_constraint_that_is_made_soft_has_no_min_domains() -> None:
     assert violation.instead == "whenUnsatisfiable: ScheduleAnyway\nminDomains: null"
 
 
+ZONES_AB = replace(LATE, name="ab", zones=("zone-a", "zone-b"))
+UNEVEN = "; since {} replicas over {} zones put more than maxSkew 1 into one, also "
+WRITE = "write whenUnsatisfiable: ScheduleAnyway"
+AFFINITY = "# require the zones of the StorageClass by node affinity, so that only they count"
+
+# StatefulSet, nodes, the end of what is suggested
+BOTH: dict[str, tuple[Subject, list[Node], str]] = {
+    "zones that fill unevenly": (
+        stateful("early", replicas=5), THREE,
+        f"where the pod is placed{UNEVEN.format(5, 3)}{WRITE}",
+    ),
+    "as many replicas in each zone": (stateful("early", replicas=6), THREE, "the pod is placed"),
+    "zones that are unknown": (stateful("early", replicas=5), [], "the pod is placed"),
+    "minDomains": (
+        stateful("early", constraint=spread(minDomains=3), replicas=4), THREE,
+        f"{UNEVEN.format(4, 3)}{WRITE} and minDomains: null",
+    ),
+    "some zones that fill unevenly": (
+        stateful("ab", replicas=3), THREE, f"{AFFINITY}{UNEVEN.format(3, 2)}{WRITE}",
+    ),
+    "as many replicas in some zones": (stateful("ab", replicas=4), THREE, AFFINITY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "expected"), BOTH.values(), ids=BOTH.keys())
+def test_a_class_and_what_would_be_reported_with_it_are_suggested_at_once(
+    judged: Subject, nodes: list[Node], expected: str
+) -> None:
+    context = audit(nodes, storage_classes=(*CLASSES, ZONES_AB))
+
+    (violation,) = check_rule("TSC108", judged, context)
+
+    assert violation.instead.startswith("# ")
+    assert violation.instead.endswith(expected)
+
+
+def test_a_constraint_that_another_one_replaces_is_removed_beside_another_class() -> None:
+    obj = workload(spread(), SOFT, kind=STATEFUL_SET, replicas=4, volumeClaimTemplates=[{}])
+
+    (violation,) = check_rule("TSC108", subject(obj), audit(THREE, storage_classes=CLASSES))
+
+    assert "into one, also remove this constraint: topologySpreadCon" in violation.instead
+
+
 def test_claims_of_an_old_snapshot_have_an_unknown_class() -> None:
     old = replace(stateful("early"), claim_classes=())
 

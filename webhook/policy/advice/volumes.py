@@ -100,7 +100,7 @@ def _judge(
         return  # shared storage, or a cluster without several zones
     early = next((found for found in known if found.binding_mode == IMMEDIATE), None)
     if early is not None:
-        yield _report_early_volume(early, spread, subject)
+        yield _report_early_volume(early, spread, subject, zones)
         return
     narrow = (found for found in known if _is_narrow(found, spread, subject, zones))
     if (found := next(narrow, None)) is not None:
@@ -136,7 +136,7 @@ def _list_classes(
 
 
 def _report_early_volume(
-    found: StorageClass, spread: SpreadConstraint, subject: Subject
+    found: StorageClass, spread: SpreadConstraint, subject: Subject, zones: _Zones
 ) -> RuleViolation:
     return RuleViolation(
         subject.field(spread.index, "whenUnsatisfiable"),
@@ -145,7 +145,7 @@ def _report_early_volume(
         f"must run there; where {DO_NOT_SCHEDULE} on {spread.topology_key} requires another zone, "
         "the pod stays Pending",
         "# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
-        "volume where the pod is placed",
+        f"volume where the pod is placed{_add_evenness(spread, subject, len(zones.reached))}",
         f"volumes of StorageClass {found.name} choose a zone before {DO_NOT_SCHEDULE} does",
     )
 
@@ -169,8 +169,22 @@ def _report_narrow_class(
         f"StorageClass {quote_value(found.name)} has volumes only in {join_names(allowed)} "
         f"(allowedTopologies), but {join_names(empty)} count as well and stay empty: every other "
         f"zone takes {spread.max_skew} at most, and the other pods stay Pending",
-        "# require the zones of the StorageClass by node affinity, so that only they count",
+        "# require the zones of the StorageClass by node affinity, so that only they count"
+        f"{_add_evenness(spread, subject, len(zones.reached.intersection(allowed)))}",
         f"StorageClass {found.name} has no volumes in {join_names(empty)}, counted as empty",
+    )
+
+
+def _add_evenness(spread: SpreadConstraint, subject: Subject, zones: int) -> str:
+    """Add to a suggestion what else to change if zones then still fill unevenly; else empty."""
+    replicas = _find_uneven(spread, subject, zones)
+    if not replicas:
+        return ""
+    soft = suggest_soft(spread.constraint, subject)
+    remedy = soft.removeprefix("# ").replace("\n", " and ")
+    return (
+        f"; since {replicas} replicas over {zones} zones put more than maxSkew {spread.max_skew} "
+        f"into one, also {'' if soft.startswith('#') else 'write '}{remedy}"
     )
 
 
