@@ -87,6 +87,25 @@ def test_other_labels_of_the_pod_stay_in_its_selector(before: str, after: str) -
     assert run_fix(LABELLED % before, options("TSC101")).texts["web.yaml"] == LABELLED % after
 
 
+UNNAMED = LABELLED.replace("{app: web, tier: front}", "{id: web, game: arena, role: server}")
+# labels of a selector, after the fix
+CORRECTED = {
+    "another value": ("game: arean", "game: arena"),
+    "another value beside one that is met": (
+        "game: arean, role: server",
+        "game: arena, role: server",
+    ),
+    "a label that the pod lacks": ("game: arean, run: web", "game: arean, run: web"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CORRECTED.values(), ids=CORRECTED.keys())
+def test_the_selector_of_a_pod_without_an_application_gets_its_values(
+    before: str, after: str
+) -> None:
+    assert run_fix(UNNAMED % before, options("TSC101")).texts["web.yaml"] == UNNAMED % after
+
+
 _KEYS: st.SearchStrategy[str] = st.sampled_from(
     ["app", "app.kubernetes.io/name", "app.kubernetes.io/component", "tier"]
 )

@@ -13,10 +13,10 @@ from webhook.policy.advice.counting import common_labels, may_add
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.podselectors import NAMING_LABELS, correct_requirements
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
-    NAMING_LABELS,
     constraint_selector,
     own_selector,
 )
@@ -80,6 +80,8 @@ def correct_selector(context: FindingContext) -> Solution:
         return NO_LABELS
     if selector is None or selector.match_expressions:
         return FixObstacle("which pods it should select cannot be known")
+    if own.match_labels.keys().isdisjoint(NAMING_LABELS):
+        own = correct_requirements(context.subject, context.constraint) or own
     pairs, naming = selector.match_labels, own.match_labels
     if names := _list_names(context.subject, pairs):
         naming = {key: naming[key] for key in naming if key in pairs} | names

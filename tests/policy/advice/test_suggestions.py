@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import audit, deployed, subject, workload
-from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.subject import Subject, SubjectPod
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
     constraint_selector,
@@ -188,6 +188,42 @@ def test_a_selector_in_yaml() -> None:
 
     suggested = suggest_selector(judged, judged.constraints[0], None)
     assert suggested == "labelSelector: {matchLabels: {app: web}}"
+
+
+SERVER: Json = {"agones.dev/gameserver": "web", "game": "arena", "role": "server"}
+
+# labels of a Pod named web, selector of its constraint, what is suggested
+CORRECTED: dict[str, tuple[Json, Json, str]] = {
+    "a value": (SERVER, {"game": "arean"}, "labelSelector: {matchLabels: {game: arena}}"),
+    "nothing of it": (
+        SERVER, {"tier": "x"}, "labelSelector: {matchLabels: {game: arena, role: server}}"
+    ),
+    "no labels but its own": ({"run": "web"}, {"run": "wbe"}, ADD_LABELS),
+    "another label than its application": (
+        {"app": "web", "tier": "front"}, {"tier": "fornt"},
+        "labelSelector: {matchLabels: {tier: front}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("labels", "written", "expected"), CORRECTED.values(), ids=CORRECTED)
+def test_the_selector_of_a_pod_is_corrected(labels: Json, written: Json, expected: str) -> None:
+    made = pod(spread(labelSelector={"matchLabels": written}), labels=labels)
+    made["metadata"]["name"] = "web"
+    judged = subject(made)
+
+    assert suggest_selector(judged, judged.constraints[0], None) == expected
+
+
+def test_pods_of_unknown_controllers_are_not_distinguished_by_their_names() -> None:
+    made = pod(labels=SERVER)
+    made["metadata"]["name"] = "web"
+    judged = replace(subject(made), kind=GroupKind("agones.dev", "GameServer"))
+    cluster = audit(members={"GameServer/other": {**SERVER, "agones.dev/gameserver": "x"}}).cluster
+
+    assert own_selector(judged, cluster).match_labels == {"game": "arena", "role": "server"}
+    bare = replace(judged, pod=SubjectPod())
+    assert own_selector(bare, cluster) == LabelSelector()
 
 
 MOVED: dict[str, tuple[list[str], str]] = {

@@ -13,14 +13,16 @@ from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
 from webhook.policy.advice.counting import common_labels, list_revision_keys, other_workloads
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.podselectors import (
+    NAMING_LABELS,
+    correct_requirements,
+    list_shared_labels,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
 from webhook.policy.model import Constraint, LabelSelector
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
 from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
-
-NAMING_LABELS = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app", "k8s-app", "name")
-"""Label keys that identify workloads, the most common first."""
 
 
 def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
@@ -37,10 +39,12 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     """
     Format a selector of the subject's own pods for a constraint as YAML, or a comment.
 
+    For a pod that stands for itself, it is the selector of the constraint, corrected if possible.
     If the selector needs keys of matchLabelKeys, these are written anew without them:
     kube-apiserver refuses pods with a key in both.
     """
-    own = constraint_selector(subject, constraint, cluster)
+    corrected = correct_requirements(subject, constraint)
+    own = corrected or constraint_selector(subject, constraint, cluster)
     if own == SELECT_ALL:
         return ADD_LABELS
     written = member("labelSelector", render.selector(own))
@@ -73,8 +77,11 @@ def own_selector(subject: Subject, cluster: ClusterState | None) -> LabelSelecto
 
     It selects by the labels of the workload's own selector, else by labels that identify it, else
     by all labels. Without any, it selects by those with which a controller names the workload, as
-    a Job does; it is empty if there are none. A single pod can only be spread together with others.
+    a Job does; it is empty if there are none. A single pod can only be spread together with others,
+    so no label is used that only this pod has.
     """
+    if not subject.path:
+        subject = _without_own_labels(subject)
     naming = {key: subject.labels[key] for key in NAMING_LABELS if key in subject.labels}
     own = (
         identifying_labels(subject)
@@ -85,6 +92,15 @@ def own_selector(subject: Subject, cluster: ClusterState | None) -> LabelSelecto
     if cluster is None or subject.is_alone or subject.kind == POD:
         return LabelSelector(own)
     return LabelSelector(own | (find_distinction(subject, LabelSelector(own), cluster) or {}))
+
+
+def _without_own_labels(subject: Subject) -> Subject:
+    """Return a pod that stands for itself with the labels alone that others may have as well."""
+    metadata = subject.pod.metadata
+    if metadata is None:
+        return subject
+    shared = replace(metadata, labels=list_shared_labels(subject))
+    return replace(subject, pod=replace(subject.pod, metadata=shared))
 
 
 def identifying_labels(subject: Subject) -> dict[str, str]:
