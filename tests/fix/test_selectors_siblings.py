@@ -78,6 +78,7 @@ spec:
 NARROW = {
     "another application of the same tier": ("app: wbe, tier: front", "app: web, tier: front"),
     "another tier": ("app: web, tier: back", "app: web, tier: back"),
+    "a value that is no misspelling": ("game: arena, role: client", "game: arena, role: client"),
     "a label that the pod lacks": ("app: wbe, run: web", "app: wbe, run: web"),
 }
 
@@ -95,6 +96,7 @@ CORRECTED = {
         "game: arean, role: server",
         "game: arena, role: server",
     ),
+    "a value that is no misspelling": ("game: arena, role: client", "game: arena, role: client"),
     "a label that the pod lacks": ("game: arean, run: web", "game: arean, run: web"),
 }
 

@@ -5,7 +5,8 @@ Every selector that these remedies write selects the object's own pods.
 """
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Set as AbstractSet
+from difflib import SequenceMatcher, get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
@@ -13,6 +14,7 @@ from webhook.policy.advice.counting import common_labels, may_add
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.nearestkey import KEY_SIMILARITY
 from webhook.policy.advice.podselectors import NAMING_LABELS, correct_requirements
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
@@ -75,17 +77,19 @@ def _put_pairs(context: FindingContext, pairs: dict[str, str]) -> Put:
 def correct_selector(context: FindingContext) -> Solution:
     """Replace the selector's values by those of the pods' labels (TSC101)."""
     selector, survey = context.constraint.label_selector, context.grounds.cluster
-    own = constraint_selector(context.subject, context.constraint, survey)
-    if own == LabelSelector():
+    own = constraint_selector(context.subject, context.constraint, survey).match_labels
+    if not own:
         return NO_LABELS
     if selector is None or selector.match_expressions:
         return FixObstacle("which pods it should select cannot be known")
-    if own.match_labels.keys().isdisjoint(NAMING_LABELS):
-        own = correct_requirements(context.subject, context.constraint) or own
-    pairs, naming = selector.match_labels, own.match_labels
-    if names := _list_names(context.subject, pairs):
-        naming = {key: naming[key] for key in naming if key in pairs} | names
-    required = naming.keys() & set(NAMING_LABELS) or naming.keys()
+    pairs = selector.match_labels
+    required: AbstractSet[str]
+    if not context.subject.path and own.keys().isdisjoint(NAMING_LABELS):
+        naming, required = _correct_misspellings(context, pairs), pairs.keys()
+    else:
+        names = _list_names(context.subject, pairs)
+        naming = {key: own[key] for key in own if key in pairs} | names if names else own
+        required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     others = {key: value for key, value in pairs.items() if key not in naming}
     if not required <= pairs.keys() or not has_pairs(common_labels(context.subject), others):
         return FixObstacle(_compare_keys(context.subject, pairs, required))
@@ -93,6 +97,16 @@ def correct_selector(context: FindingContext) -> Solution:
     if others_selected := [name for name in selected if name != str(context.subject)]:
         return FixObstacle(f"it selects the pods of {others_selected[0]}, which may be intended")
     return (_put_pairs(context, {**pairs, **naming}),)
+
+
+def _correct_misspellings(context: FindingContext, pairs: Mapping[str, str]) -> dict[str, str]:
+    """Correct the values of a pod that stands for itself which resemble its own."""
+    corrected = correct_requirements(context.subject, context.constraint) or LabelSelector()
+    return {
+        key: value
+        for key, value in corrected.match_labels.items()
+        if key in pairs and SequenceMatcher(None, pairs[key], value).ratio() >= KEY_SIMILARITY
+    }
 
 
 def _list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
