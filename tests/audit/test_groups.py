@@ -11,7 +11,7 @@ from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotWorkload
 from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPod, SnapshotPodMetadata
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import ROLLOUT
+from webhook.policy.kinds import LEADER_WORKER_SET, POD, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference
 
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
@@ -188,3 +188,68 @@ def test_pods_that_constraints_keep_pending_have_a_group_of_their_own() -> None:
         (False, {"": 1, "node-1": 1}),
         (True, {"": 2}),
     ]
+
+
+def owned_by(api_version: str, kind: str, name: str) -> OwnerReference:
+    return OwnerReference(api_version=api_version, kind=kind, name=name, controller=True)
+
+
+OF_SET = owned_by("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm")
+LEADER_SETS = workload("StatefulSet", "llm", OF_SET)
+WORKERS = workload("StatefulSet", "llm-0", owned_by("v1", "Pod", "llm-0"))
+GROUPED = (
+    SnapshotWorkload(
+        api_version="leaderworkerset.x-k8s.io/v1",
+        subject=Subject(
+            kind=LEADER_WORKER_SET,
+            metadata=ObjectMeta(name="llm", namespace="shop"),
+            namespace="shop",
+            pod=SubjectPod(),
+        ),
+    ),
+    LEADER_SETS,
+    WORKERS,
+)
+
+
+def member(name: str, controller: str, phase: str = "Running") -> SnapshotPod:
+    owners = [
+        {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": controller, "controller": True}
+    ]
+    metadata = {"name": name, "namespace": "shop", "ownerReferences": owners if controller else []}
+    return msgspec.convert({"metadata": metadata, "status": {"phase": phase}}, SnapshotPod)
+
+
+LED = {
+    "to the workload of its leader": (
+        GROUPED, member("llm-0", "llm"), [ObjectKey("shop", LEADER_WORKER_SET, "llm")]
+    ),
+    "to that of a leader that has ended": (
+        GROUPED, member("llm-0", "llm", "Failed"), [ObjectKey("shop", LEADER_WORKER_SET, "llm")]
+    ),
+    "to the StatefulSet of the leaders": (
+        GROUPED[1:], member("llm-0", "llm"), [ObjectKey("shop", STATEFUL_SET, "llm")]
+    ),
+    "to that of the workers, below an unknown one": (
+        GROUPED[2:],
+        member("llm-0", "llm"),
+        [ObjectKey("shop", STATEFUL_SET, "llm-0"), ObjectKey("shop", STATEFUL_SET, "llm")],
+    ),
+    "to that of the workers, below a bare pod": (
+        GROUPED,
+        member("llm-0", ""),
+        [ObjectKey("shop", STATEFUL_SET, "llm-0"), ObjectKey("shop", POD, "llm-0")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "leader", "owners"), LED.values(), ids=LED)
+def test_a_pod_whose_controller_a_pod_controls_belongs(
+    known: tuple[SnapshotWorkload, ...], leader: SnapshotPod, owners: list[ObjectKey]
+) -> None:
+    groups = PodGroups(known)
+
+    groups.add([member("llm-0-1", "llm-0"), leader])
+
+    assert list(groups.found) == owners
+    assert groups.is_within(WORKERS.subject) == (len(owners) == 1)

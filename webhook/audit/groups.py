@@ -3,11 +3,15 @@ Groups of similar pods, by the workload that owns them.
 
 A pod belongs to the outermost of its known controllers, such as the Deployment of its ReplicaSet,
 which the name of the ReplicaSet shows if that is not known. A Rollout that refers to the template
-of a known workload is such a controller too.
-Memory grows with the number of groups and of their nodes, not with the number of pods.
+of a known workload is such a controller too. A pod may control a workload, and belongs to the
+controller of that pod itself then: the leader of a LeaderWorkerSet controls its workers.
+Memory grows with the number of groups, of their nodes and of pods that control workloads, not with
+the number of pods.
+
+Source: sigs.k8s.io/lws pkg/controllers/pod_controller.go ``setControllerReferenceWithStatefulSet``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -62,9 +66,22 @@ class PodGroups:
         self.found: dict[ObjectKey, dict[bytes, RunningPods]] = {}
         self.versions: dict[ObjectKey, str] = {}
         self._roots: dict[tuple[str, OwnerReference], ObjectKey] = {}
+        self._leaders = {
+            owner
+            for key, workload in self.known.items()
+            if (owner := controller_of(key.namespace, workload.subject.metadata)) is not None
+            and owner.kind == POD
+        }
+        self._above_leaders: dict[ObjectKey, OwnerReference] = {}
 
-    def add(self, pods: Iterable[SnapshotPod]) -> None:
-        """Add the pods of a cluster to their groups, not manifests of pods; O(pods)."""
+    def add(self, pods: Collection[SnapshotPod]) -> None:
+        """
+        Add the pods of a cluster to their groups, not manifests of pods; O(pods).
+
+        A pod that controls a workload is added before, or with, the pods of that.
+        """
+        if self._leaders:
+            self._above_leaders.update(self._find_controllers(pods))
         for pod in pods:
             if pod.is_gone or not pod.is_created:
                 continue
@@ -83,6 +100,15 @@ class PodGroups:
             assert isinstance(nodes, dict), "this method creates it"
             nodes[spec.node_name] = nodes.get(spec.node_name, 0) + 1
 
+    def _find_controllers(
+        self, pods: Iterable[SnapshotPod]
+    ) -> Iterator[tuple[ObjectKey, OwnerReference]]:
+        """Find the controllers of the pods that control known workloads."""
+        for metadata in filter(None, (pod.metadata for pod in pods)):
+            key = ObjectKey(metadata.namespace or DEFAULT_NAMESPACE, POD, metadata.name)
+            if key in self._leaders and metadata.controller is not None:
+                yield key, metadata.controller
+
     def is_within(self, subject: Subject) -> bool:
         """Whether a known workload controls a subject."""
         return subject.controlled and self._is_known(
@@ -97,11 +123,18 @@ class PodGroups:
         controller = metadata.controller
         if controller is None:
             return ObjectKey(namespace, POD, metadata.name)
+        controller = self._pass_leader(namespace, controller)
         root = self._roots.get((namespace, controller))
         if root is None:
             owner = self._name_owner(namespace, controller, metadata.labels)
             root = self._roots[namespace, controller] = self._follow_controllers(namespace, owner)
         return root
+
+    def _pass_leader(self, namespace: str, controller: OwnerReference) -> OwnerReference:
+        """Return the controller of a pod that is a controller, if known, else the argument."""
+        if controller.kind != POD.kind:
+            return controller
+        return self._above_leaders.get(_key_of_owner(namespace, controller), controller)
 
     def _name_owner(
         self, namespace: str, controller: OwnerReference, labels: Mapping[str, str]
@@ -121,7 +154,10 @@ class PodGroups:
         for _ in range(LONGEST_CHAIN):
             workload = self.known.get(reached)
             above = workload.subject.metadata.controller if workload else None
-            if above is None or not self._is_known(key := _key_of_owner(namespace, above)):
+            if above is None:
+                return reached
+            key = _key_of_owner(namespace, self._pass_leader(namespace, above))
+            if not self._is_known(key):
                 return reached
             reached = key
         return first

@@ -96,12 +96,14 @@ _JOB_SET = frozenset(
         COMPLETION_INDEX,
     }
 )
-_WORKER_SET_NAME = "leaderworkerset.sigs.k8s.io/name"
+WORKER_SET_NAME = "leaderworkerset.sigs.k8s.io/name"
+"""Label of all pods of a LeaderWorkerSet."""
+
 _WORKER_SET = frozenset(
     {
         "leaderworkerset.sigs.k8s.io/group-index",
         "leaderworkerset.sigs.k8s.io/group-key",
-        _WORKER_SET_NAME,
+        WORKER_SET_NAME,
         "leaderworkerset.sigs.k8s.io/worker-index",
     }
 )
@@ -159,7 +161,7 @@ ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
             _SET | _WORKER_SET | {_WORKER_SET_HASH},
             ("leaderworkerset.sigs.k8s.io",),
             _WORKER_SET_HASH,
-            naming=(_WORKER_SET_NAME,),
+            naming=(WORKER_SET_NAME,),
             grouped=_WORKER_GROUPS,
             members=_WORKER_INDEX,
         ),

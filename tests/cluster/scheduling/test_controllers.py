@@ -42,6 +42,17 @@ def test_the_root_of_a_pod() -> None:
     assert find_owner(UniqueMeta()) is None
 
 
+def test_the_pods_of_a_leader_worker_set() -> None:
+    named = {"leaderworkerset.sigs.k8s.io/name": "llm"}
+    worker = pod("llm-0-1", "StatefulSet", "llm-0", **named)
+
+    owners = Owners({"StatefulSet": [controller("llm-0", spec={"replicas": 2})]})
+
+    assert owners.name_workload(worker) == "LeaderWorkerSet/llm"
+    assert owners.name_workload(pod("x", "Foo", "x", **named)) == "Foo/x"
+    assert owners.count_replicas([worker]) == 2  # that of the StatefulSet, for its budgets
+
+
 def test_the_replicas_of_controllers() -> None:
     pods = [pod(f"db-{number}", "StatefulSet", "db") for number in range(2)]
 

@@ -25,13 +25,13 @@ from webhook.policy.defaulting.forecast import POD_CONTROLLERS
 from webhook.policy.model import GroupKind, OwnerReference
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.podlabels import find_owner_by_hash, revision_key
+from webhook.policy.podlabels import WORKER_SET_NAME, find_owner_by_hash, revision_key
 from webhook.policy.selectors import has_pairs, matches
 
 _NAME_LABELS: Mapping[GroupKind, str] = MappingProxyType(
     {
         kinds.JOB_SET: "jobset.sigs.k8s.io/jobset-name",
-        kinds.LEADER_WORKER_SET: "leaderworkerset.sigs.k8s.io/name",
+        kinds.LEADER_WORKER_SET: WORKER_SET_NAME,
         kinds.KNATIVE_SERVICE: "serving.knative.dev/service",
         kinds.DEPLOYMENT_CONFIG: "deploymentconfig",
     }

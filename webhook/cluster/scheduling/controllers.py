@@ -2,11 +2,12 @@
 The controllers of pods, the templates of the pods that they create, and rollouts: ``Owners``.
 
 ``WorkloadObject`` decodes its input from JSON. A pod belongs to its controller, and one of a
-ReplicaSet to the controller of that.
+ReplicaSet to the controller of that. The StatefulSets of a LeaderWorkerSet are parts of it, also
+those of workers, which the pods of leaders control; a label of their pods names it.
 
 Source: kubernetes pkg/controller/disruption disruption.go; pkg/controller/statefulset
 stateful_set_utils.go ``newVersionedStatefulSetPod``; kubectl pkg/polymorphichelpers
-rollout_status.go.
+rollout_status.go; sigs.k8s.io/lws api/leaderworkerset/v1 ``SetNameLabelKey``.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ import msgspec
 
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.replacements import ControllerTemplate
-from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import DEPLOYMENT, LEADER_WORKER_SET, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import ObjectMeta
 from webhook.policy.nextrevision import (
     find_ordinals,
@@ -25,7 +26,7 @@ from webhook.policy.nextrevision import (
     read_partitioned,
     read_start,
 )
-from webhook.policy.podlabels import REVISION_HASH, TEMPLATE_HASH
+from webhook.policy.podlabels import REVISION_HASH, TEMPLATE_HASH, WORKER_SET_NAME
 
 _ROLLING_UPDATE = "RollingUpdate"  # apps/v1; the default of a StatefulSet
 
@@ -230,10 +231,17 @@ class Owners:
                 missing[keeper] = max(least, replicas - number)
         return missing
 
+    def find_workload(self, pod: ApiPod) -> ControllerName | None:
+        """Find the LeaderWorkerSet of a pod, else its root; None if it has none."""
+        root, name = self.find_root(pod), pod.labels.get(WORKER_SET_NAME)
+        if root is None or root.kind != STATEFUL_SET.kind or not name:
+            return root
+        return ControllerName(root.namespace, LEADER_WORKER_SET.kind, name)
+
     def name_workload(self, pod: ApiPod) -> str:
         """Name the workload of a pod as KIND/NAME; empty without a controller."""
-        root = self.find_root(pod)
-        return "" if root is None else f"{root.kind}/{root.name}"
+        found = self.find_workload(pod)
+        return "" if found is None else f"{found.kind}/{found.name}"
 
     def count_replicas(self, pods: Iterable[ApiPod]) -> int:
         """
