@@ -12,10 +12,12 @@ from webhook.audit.snapshot import (
     SnapshotOwner,
     is_snapshot,
     load_snapshot,
+    reduce_metadata,
     write_snapshot,
 )
 from webhook.cluster import wire
 from webhook.errors import SourceError
+from webhook.policy.model import ObjectMeta
 from webhook.policy.policyexceptions import PolicyException
 
 TYPE_ERROR = world.BARE.replace("replicas: 3", "replicas: 3\n  template: []").replace(
@@ -191,3 +193,9 @@ def test_other_files_are_no_snapshots(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(EVERYTHING)
 
     assert not any(is_snapshot(str(tmp_path / name)) for name in ("pod.yaml", "none", "."))
+
+
+def test_annotations_that_no_rule_reads_are_removed() -> None:
+    kept = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "zone", "evenspread.io/exempt": "x"}
+
+    assert reduce_metadata(ObjectMeta(annotations={**kept, "a": "b"})).annotations == kept

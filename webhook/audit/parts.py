@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
+from webhook.policy.podlabels import LEADER_INDEX, WORKER_INDEX
 
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 """Source: sigs.k8s.io/jobset api/jobset/v1alpha2 ``ReplicatedJobNameKey``."""
-
-WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
-"""0 for the leader. Source: sigs.k8s.io/lws api/leaderworkerset/v1 ``WorkerIndexLabelKey``."""
 
 
 def share_pods(
@@ -44,6 +42,6 @@ def _score_match(subject: Subject, labels: Mapping[str, str]) -> int:
     if subject.kind == JOB_SET and REPLICATED_JOB in labels:
         return int(labels[REPLICATED_JOB] == subject.part)
     if subject.kind == LEADER_WORKER_SET and WORKER_INDEX in labels:
-        leads = labels[WORKER_INDEX] == "0"
+        leads = labels[WORKER_INDEX] == LEADER_INDEX
         return int(leads == (subject.path[-1] == "leaderTemplate"))
     return len(subject.labels) if subject.labels.items() <= labels.items() else -1

@@ -23,6 +23,7 @@ from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import Autoscaler
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.unspread import EXCLUSIVE_ANNOTATIONS
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.defaulting.inject import MIRROR_ANNOTATION
 from webhook.policy.model import LabelSelector, ObjectMeta
@@ -40,7 +41,9 @@ _OUR_PREFIX = "evenspread.io/"  # annotations that rules read
 REVISION_ANNOTATIONS = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
 """Annotations of ReplicaSets that number the revisions of their controller."""
 
-_READ_ANNOTATIONS = frozenset({MIRROR_ANNOTATION, DELETION_COST, *REVISION_ANNOTATIONS})
+_READ_ANNOTATIONS = EXCLUSIVE_ANNOTATIONS.union(
+    {MIRROR_ANNOTATION, DELETION_COST, *REVISION_ANNOTATIONS}
+)
 _GZIP = b"\x1f\x8b"
 _START = f'{{"apiVersion":"{SNAPSHOT_API_VERSION}","kind":"{SNAPSHOT_KIND}"'.encode()
 

@@ -145,7 +145,9 @@ ADVICE_ENTRIES = (
         "is violated if no defaults apply, if each has a maxSkew of at least the number of "
         "replicas, which may then all be on one node without a skew that exceeds it, or if all "
         "running pods are in one domain. With a configuration file of kube-scheduler or a "
-        "profile, its defaults count instead. The rule does not apply to pods that "
+        "profile, its defaults count instead. For a worker of a LeaderWorkerSet, the System "
+        "defaults count only the pods of its group, so that nothing spreads the workers of small "
+        "groups. The rule does not apply to pods that "
         "use the same host port, which never share a node, nor to pods whose affinity places them "
         "beside those of another workload.",
         "write a constraint on kubernetes.io/hostname, and one on topology.kubernetes.io/zone if "

@@ -99,12 +99,21 @@ _JOB_SET = frozenset(
 WORKER_SET_NAME = "leaderworkerset.sigs.k8s.io/name"
 """Label of all pods of a LeaderWorkerSet."""
 
+GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+"""Label of a pod of a LeaderWorkerSet: the number of its group."""
+
+WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
+"""Label of a pod of a LeaderWorkerSet: its number in the group; 0 for the leader."""
+
+LEADER_INDEX = "0"
+"""The ``WORKER_INDEX`` of a leader."""
+
 _WORKER_SET = frozenset(
     {
-        "leaderworkerset.sigs.k8s.io/group-index",
+        GROUP_INDEX,
         "leaderworkerset.sigs.k8s.io/group-key",
         WORKER_SET_NAME,
-        "leaderworkerset.sigs.k8s.io/worker-index",
+        WORKER_INDEX,
     }
 )
 _KNATIVE_NAME = "serving.knative.dev/service"
@@ -117,10 +126,8 @@ _JOBS_OF_SET = frozenset(
         "jobset.sigs.k8s.io/job-key",
     }
 )
-_WORKER_GROUPS = frozenset(
-    {"leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/group-key"}
-)
-_WORKER_INDEX = frozenset({"leaderworkerset.sigs.k8s.io/worker-index"})
+_WORKER_GROUPS = frozenset({GROUP_INDEX, "leaderworkerset.sigs.k8s.io/group-key"})
+_WORKER_INDEX = frozenset({WORKER_INDEX})
 
 ADDED_LABELS: Mapping[GroupKind, AddedLabels] = MappingProxyType(
     {

@@ -135,6 +135,22 @@ def test_the_controller_of_the_pod_selects_it(
     assert foresee_selector(subject, pod) == LabelSelector(pairs)
 
 
+def test_the_stateful_sets_of_a_leader_worker_set_select_the_leaders_or_a_group() -> None:
+    group = {"size": 2, "workerTemplate": TEMPLATE}
+    value = {"metadata": {"name": "lws"}, "spec": {"replicas": 3, "leaderWorkerTemplate": group}}
+    path = ("spec", "leaderWorkerTemplate", "workerTemplate")
+    subject = ExplainSubject(kinds.LEADER_WORKER_SET, path, "shop", value, exists=False)
+    leader, worker = (build_next_pod(NextRevision(subject), ordinal=at) for at in (2, 3))
+
+    domain = "leaderworkerset.sigs.k8s.io"
+    named = {f"{domain}/name": "lws"}
+    leaders = LabelSelector({**named, f"{domain}/worker-index": "0"})
+    assert foresee_selector(subject, leader) == leaders
+    assert foresee_selector(subject, worker) == LabelSelector(
+        {**named, f"{domain}/group-index": "1"}
+    )
+
+
 def test_a_claim_template_replaces_a_volume_of_the_template() -> None:
     volumes = [{"name": "data"}, {"name": "own"}]
     template = {"metadata": {"labels": APP}, "spec": {"volumes": volumes}}

@@ -381,3 +381,68 @@ def test_no_constraints_are_suggested_for_pods_without_labels() -> None:
     (violation,) = check_rule("TSC110", set_of_pods, admission(config=NONE))
 
     assert violation.instead == ADD_LABELS
+
+
+SYSTEM_SPREAD = (
+    "(ScheduleAnyway over kubernetes.io/hostname with maxSkew 3 and ScheduleAnyway over "
+    "topology.kubernetes.io/zone with maxSkew 5, which prefer emptier domains and keep no pod from "
+    "any)"
+)
+
+
+def grouped(groups: int, size: int, part: str = "workerTemplate", **members: Any) -> Subject:
+    """Read a LeaderWorkerSet without constraints."""
+    metadata = {"name": "lws", "annotations": members.pop("annotations", {})}
+    template = {"size": size, "workerTemplate": pod(), **members}
+    obj: Json = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": metadata,
+        "spec": {"replicas": groups, "leaderWorkerTemplate": template},
+    }
+    return subject(obj, ("spec", "leaderWorkerTemplate", part))
+
+
+UNSPREAD_GROUPS = {
+    "leaders and workers": (grouped(10, 2), "20 replicas", 2),
+    "workers": (grouped(10, 3, leaderTemplate=pod()), "20 replicas", 3),
+}
+
+
+@pytest.mark.parametrize(
+    ("lws", "number", "together"), UNSPREAD_GROUPS.values(), ids=UNSPREAD_GROUPS
+)
+def test_the_system_defaults_spread_no_groups_of_workers(
+    lws: Subject, number: str, together: int
+) -> None:
+    (found,) = check_rule("TSC110", lws, admission(config=STOCK))
+
+    assert found.problem == (
+        f"nothing spreads the groups of its {number}: for a worker, kube-scheduler's System "
+        f"defaults count only the pods of its group {SYSTEM_SPREAD}; {together} pods, all on one "
+        "node, are within all of them"
+    )
+
+
+SPREAD_GROUPS = {
+    "large groups": grouped(10, 4),
+    "workers of large groups": grouped(10, 4, leaderTemplate=pod()),
+    "leaders": grouped(10, 2, "leaderTemplate", leaderTemplate=pod()),
+    "leaders alone": grouped(10, 1),
+    "one large group": grouped(1, 8),
+    "groups that are kept apart": grouped(
+        10, 2, annotations={"leaderworkerset.sigs.k8s.io/exclusive-topology": ZONE}
+    ),
+    "large groups without labels": grouped(10, 4, workerTemplate=pod(labels={})),
+}
+
+
+@pytest.mark.parametrize("lws", SPREAD_GROUPS.values(), ids=SPREAD_GROUPS)
+def test_the_system_defaults_spread_large_groups(lws: Subject) -> None:
+    assert not check_rule("TSC110", lws, admission(config=STOCK))
+
+
+def test_a_small_number_of_leaders_is_spread_by_no_default() -> None:
+    (found,) = check_rule("TSC110", grouped(3, 1), admission(config=STOCK))
+
+    assert found.problem.startswith("only kube-scheduler's System defaults spread its 3 replicas: ")

@@ -24,15 +24,18 @@ from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import find_value, is_object
 from webhook.policy.placement.census import ObservedPod
-from webhook.policy.podlabels import COMPLETION_INDEX, grouped_keys, member_keys
+from webhook.policy.podlabels import (
+    COMPLETION_INDEX,
+    GROUP_INDEX,
+    WORKER_INDEX,
+    grouped_keys,
+    member_keys,
+)
 
 _PLACES: Mapping[GroupKind, tuple[str, str]] = MappingProxyType(
     {
         JOB_SET: ("jobset.sigs.k8s.io/job-index", COMPLETION_INDEX),
-        LEADER_WORKER_SET: (
-            "leaderworkerset.sigs.k8s.io/group-index",
-            "leaderworkerset.sigs.k8s.io/worker-index",
-        ),
+        LEADER_WORKER_SET: (GROUP_INDEX, WORKER_INDEX),
     }
 )
 """Kind -> the labels with the number of a pod's group, and with its number there."""

@@ -17,13 +17,17 @@ from webhook.cli.inputs.setvolumes import drop_claimed
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import PodOwner, label_first_pod, name_controller, number_uid
-from webhook.policy.kinds import DEPLOYMENT, JOB, ROLLOUT
+from webhook.policy.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, ROLLOUT
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.nodes import SchedulingPod
 from webhook.policy.podlabels import (
+    GROUP_INDEX,
+    LEADER_INDEX,
     REVISION_KEYS,
+    WORKER_INDEX,
+    WORKER_SET_NAME,
     differing_keys,
     may_carry,
     revision_key,
@@ -79,6 +83,8 @@ def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> La
 
     Source: kubernetes pkg/controller/deployment/sync.go ``getNewReplicaSet``.
     """
+    if subject.kind == LEADER_WORKER_SET:
+        return _select_group(pod.labels)
     selector = subjects.selector_of(subject)
     if selector in (None, LabelSelector()):
         selector = LabelSelector(subjects.decode_template(subject).labels)
@@ -87,6 +93,21 @@ def foresee_selector(subject: subjects.ExplainSubject, pod: SchedulingPod) -> La
         return selector
     key = revision_key(subject.kind)
     return replace(selector, match_labels={**selector.match_labels, key: pod.labels[key]})
+
+
+def _select_group(labels: Mapping[str, str]) -> LabelSelector:
+    """
+    Select as the StatefulSet of the leaders of a LeaderWorkerSet, or that of a group's workers.
+
+    The hash of a group, by which the latter selects as well, follows from its index.
+
+    Source: sigs.k8s.io/lws pkg/controllers/pod_controller.go
+    ``constructWorkerStatefulSetApplyConfiguration``, leaderworkerset_controller.go
+    ``constructLeaderStatefulSetApplyConfiguration``.
+    """
+    leads = labels.get(WORKER_INDEX) == LEADER_INDEX
+    keys = (WORKER_SET_NAME, WORKER_INDEX if leads else GROUP_INDEX)
+    return LabelSelector({key: labels[key] for key in keys})
 
 
 def _find_owner(subject: subjects.ExplainSubject, part: str, ordinal: int) -> PodOwner:

@@ -3,9 +3,11 @@ Rule TSC110: something spreads a workload.
 
 A constraint, a pod anti-affinity and defaults spread pods. kube-scheduler has defaults of its own,
 which prefer emptier nodes and zones, and keep no pod from any. This module judges whether they are
-enough; that they apply to a pod at all is decided as in ``policy.defaulting``.
+enough; that they apply to a pod at all is decided as in ``policy.defaulting``. They count the pods
+that the pod's controller selects: for a worker of a LeaderWorkerSet those of its group alone.
 
-Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstraints``.
+Source: kube-scheduler plugins/podtopologyspread/common.go ``buildDefaultConstraints``;
+sigs.k8s.io/lws pkg/controllers/pod_controller.go ``constructWorkerStatefulSetApplyConfiguration``.
 """
 
 from collections.abc import Iterator
@@ -36,9 +38,24 @@ from webhook.policy.model import (
     LabelSelector,
 )
 from webhook.policy.placement.allowedvalues import count_allowed_values
+from webhook.policy.podlabels import naming_keys
 from webhook.policy.selectors import SELECT_ALL
 
 SUGGESTED = (ZONE, HOSTNAME)  # topology keys for a workload that nothing spreads
+
+EXCLUSIVE_ANNOTATIONS = frozenset(
+    {
+        "alpha.jobset.sigs.k8s.io/exclusive-topology",
+        "leaderworkerset.sigs.k8s.io/exclusive-topology",
+        "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+    }
+)
+"""
+Annotations by which the webhooks of LeaderWorkerSets and JobSets keep groups apart by affinity.
+
+Source: sigs.k8s.io/lws pkg/webhooks/pod_webhook.go ``SetExclusiveAffinities``; jobset
+pkg/webhooks/pod_mutating_webhook.go ``setExclusiveAffinities``.
+"""
 
 
 class DefaultSpread(msgspec.Struct, frozen=True):
@@ -65,9 +82,10 @@ def something_spreads(subject: Subject, context: AdviceContext) -> Iterator[Rule
     if gang_field(subject.pod):
         return  # a gang works together: its PodGroup decides where
     defaults = find_defaults(subject, context)
-    replicas = count_to_spread(subject)
+    together = None if defaults.injected else _count_group(subject)
+    counted = together or count_to_spread(subject)
     crowded = "" if defaults.injected else _find_crowd(subject, context.cluster)
-    if not crowded and any(default.max_skew < replicas for default in defaults.constraints):
+    if not crowded and any(default.max_skew < counted for default in defaults.constraints):
         return
     problem, brief = _describe_problem(subject, defaults, crowded)
     yield RuleViolation(subject.list_path, problem, _suggest_constraints(subject, context), brief)
@@ -77,6 +95,9 @@ def _describe_problem(subject: Subject, defaults: DefaultSpread, crowded: str) -
     """Describe the violation at length and in brief; ``crowded`` is from ``_find_crowd``."""
     replicas = count_to_spread(subject)
     number = subject.scaling or f"{replicas} replicas"
+    together = None if defaults.injected else _count_group(subject)
+    if defaults.constraints and together is not None:
+        return _describe_groups(f"groups of its {number}", together, defaults, crowded)
     if defaults.constraints:
         reason = crowded or f"a skew of {replicas}, all on one node, is within all of them"
         return (
@@ -88,6 +109,21 @@ def _describe_problem(subject: Subject, defaults: DefaultSpread, crowded: str) -
         f"counts its own pods, and no default constraint applies, since {defaults.source}"
     )
     return problem, f"nothing spreads its {replicas} replicas"
+
+
+def _describe_groups(
+    groups: str, together: int, defaults: DefaultSpread, crowded: str
+) -> tuple[str, str]:
+    """Describe that groups of pods, whose workers count only their own one, are not spread."""
+    reason = crowded or f"{together} pods, all on one node, are within all of them"
+    problem = (
+        f"nothing spreads the {groups}: for a worker, {defaults.source} count only the pods of its "
+        f"group ({_describe(defaults)}); {reason}"
+    )
+    return (
+        problem,
+        f"nothing spreads the workers of its groups; {crowded or 'one node may have all'}",
+    )
 
 
 def _suggest_constraints(subject: Subject, context: AdviceContext) -> str:
@@ -113,6 +149,15 @@ def count_to_spread(subject: Subject) -> int:
     return scaling.least if scaling and scaling.least > 1 else most
 
 
+def _count_group(subject: Subject) -> int | None:
+    """Count the pods of a group, of which a LeaderWorkerSet has several; None without workers."""
+    groups = subject.groups or 0
+    if subject.members is None or groups <= 1:
+        return None
+    number = (subject.replicas or 0) // groups + subject.members.start
+    return number if number > 1 else None
+
+
 def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
     """Find the defaults that a profile or kube-scheduler applies to a workload's pods."""
     policy, facts, namespace = context.policy, context.facts, subject.namespace
@@ -132,10 +177,7 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
         return DefaultSpread(f"those of scheduler {quote_value(scheduler)} are unknown")
     if not constraints:
         return DefaultSpread(f"scheduler {quote_value(scheduler)} has none")
-    if (
-        derive_scheduler_selector(pod, namespace, ForecastFacts(facts, LabelSelector(pod.labels)))
-        is None
-    ):
+    if derive_scheduler_selector(pod, namespace, _foresee_controller(subject, facts)) is None:
         return DefaultSpread(
             "kube-scheduler's are only for pods of a Service, ReplicaSet, ReplicationController or "
             "StatefulSet"
@@ -145,6 +187,12 @@ def find_defaults(subject: Subject, context: AdviceContext) -> DefaultSpread:
     present = tuple(one for one in constraints if _is_on_nodes(one.topology_key, facts))
     source = f"kube-scheduler's {name}" if is_system else f"the {name}"
     return DefaultSpread(source if present else "no node has a key of kube-scheduler's", present)
+
+
+def _foresee_controller(subject: Subject, facts: Facts) -> Facts:
+    """Return the facts with the controller of its pods; one that names them selects by that."""
+    added = dict.fromkeys(naming_keys(subject.kind), subject.metadata.name)
+    return ForecastFacts(facts, LabelSelector({**subject.labels, **added}))
 
 
 def _is_on_all_nodes(key: str, facts: Facts) -> bool:
@@ -210,4 +258,5 @@ def _is_spread(subject: Subject) -> bool:
         or subject.alone_on_node
         or any(group.pod.constraints for group in subject.running)
         or any(matches_itself(term, subject) for term in subject.anti_affinity)
+        or not EXCLUSIVE_ANNOTATIONS.isdisjoint(subject.metadata.annotations)
     )
