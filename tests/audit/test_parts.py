@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from webhook.audit.parts import REPLICATED_JOB, share_pods
+from webhook.audit.parts import share_pods
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
 from webhook.policy.model import GroupKind, ObjectMeta, PodTemplate
-from webhook.policy.podlabels import WORKER_INDEX
+from webhook.policy.podlabels import REPLICATED_JOB, WORKER_INDEX
 
 RAY = GroupKind("ray.io", "RayCluster")
 

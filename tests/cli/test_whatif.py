@@ -14,7 +14,7 @@ from webhook.errors import ConfigError
 from webhook.explain.keynames import KeyNames
 from webhook.explain.nodeedits import AddNodes, Cordon, RemoveNodes
 from webhook.explain.scenario import Scale, ScenarioEdit
-from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, POD
+from webhook.policy.kinds import CRON_JOB, DAEMON_SET, DEPLOYMENT, LEADER_WORKER_SET, POD
 from webhook.policy.model import HOSTNAME, GroupKind, LabelSelectorRequirement, Node
 from webhook.policy.placement.nodeaffinity import NodeSelectorTerm
 from webhook.policy.placement.nodes import UNSCHEDULABLE, Demands
@@ -219,6 +219,7 @@ def test_of_many_names_the_similar_ones_come_first() -> None:
 UNSCALABLE = {
     GroupKind("apps.kruise.io", "DaemonSet"): "a DaemonSet has no replicas",
     GroupKind("jobset.x-k8s.io", "JobSet"): "a JobSet cannot be scaled: change the number of its",
+    LEADER_WORKER_SET: "the replicas of a LeaderWorkerSet are groups of pods, whose scaling is not",
     DAEMON_SET: "a DaemonSet has no replicas, but one pod on each node",
     CRON_JOB: "a CronJob cannot be scaled: change spec.parallelism",
     POD: "a pod alone cannot be scaled down: name its workload",

@@ -9,10 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET
-from webhook.policy.podlabels import LEADER_INDEX, WORKER_INDEX
-
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
-"""Source: sigs.k8s.io/jobset api/jobset/v1alpha2 ``ReplicatedJobNameKey``."""
+from webhook.policy.podlabels import LEADER_INDEX, REPLICATED_JOB, WORKER_INDEX
 
 
 def share_pods(

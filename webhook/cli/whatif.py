@@ -25,7 +25,7 @@ from webhook.explain.volumelabels import list_volume_labels
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.api.labels import key_problems, value_problems
-from webhook.policy.kinds import DAEMON_SET, POD
+from webhook.policy.kinds import DAEMON_SET, LEADER_WORKER_SET, POD
 from webhook.policy.model import HOSTNAME
 
 NAMED = 12  # values or names in a message; more zones than most clusters have
@@ -194,6 +194,12 @@ def _check_scale(target: PlacementTarget, scale: int) -> None:
         field = "spec.parallelism" if target.kind in JOBS else "the number of its pods"
         problem = f"a {target.kind.kind} cannot be scaled: change {field} in its manifest"
         raise ConfigError(problem, "--scale")
+    if target.kind == LEADER_WORKER_SET:
+        raise ConfigError(
+            "the replicas of a LeaderWorkerSet are groups of pods, whose scaling is not modelled: "
+            "leave the option out",
+            "--scale",
+        )
     if target.kind == POD and scale < target.replicas:
         raise ConfigError(
             "a pod alone cannot be scaled down: name its workload, as in deploy/web", "--scale"

@@ -87,7 +87,10 @@ JOB_KEYS = frozenset(
 
 _SET = _SET_KEYS | {REVISION_HASH}
 _INDEX = frozenset({COMPLETION_INDEX})
-_JOB_SET_NAMES = ("jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name")
+REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+"""Label of a pod of a JobSet: the name of its pod template."""
+
+_JOB_SET_NAMES = ("jobset.sigs.k8s.io/jobset-name", REPLICATED_JOB)
 _JOB_SET = frozenset(
     {
         "jobset.sigs.k8s.io/job-index",

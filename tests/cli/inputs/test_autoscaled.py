@@ -8,7 +8,7 @@ from tests.cli.inputs.shopcluster import SERVER, manifest_cluster
 from webhook.cli.inputs.autoscaled import NO_AUTOSCALERS, ScaledReplicas, read_replicas
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.subjects import ExplainSubject
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB
+from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, LEADER_WORKER_SET
 from webhook.policy.model import GroupKind
 
 HPA = """\
@@ -56,7 +56,7 @@ def test_replicas(text: str, replicas: int, scale: int | None, found: ScaledRepl
     cluster = manifest_cluster(text)[0]
 
     assert read_replicas(workload(DEPLOYMENT), replicas, cluster, scale) == found
-    for kind in (JOB, DAEMON_SET):
+    for kind in (JOB, DAEMON_SET, LEADER_WORKER_SET):
         assert read_replicas(workload(kind), replicas, cluster, scale) == ScaledReplicas(replicas)
 
 

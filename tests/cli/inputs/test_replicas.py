@@ -11,9 +11,11 @@ from webhook.cli.inputs.replicas import is_like, select_replicas
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.policy import kinds
 from webhook.policy.model import GroupKind
+from webhook.policy.paths import FieldPath
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.nodes import SchedulingPod
 
+TEMPLATE: dict[str, Any] = {"spec": {}}
 OPEN_SHIFT = kinds.DEPLOYMENT_CONFIG
 CLONE_SET = GroupKind("apps.kruise.io", "CloneSet")
 
@@ -177,3 +179,56 @@ def test_pods_with_all_labels_of_a_pod_are_like_it(
     other = msgspec.convert({"metadata": {"labels": others}}, ObservedPod)
 
     assert is_like(pod, other) is expected
+
+
+JOB_SET_NAME = {"jobset.sigs.k8s.io/jobset-name": "web"}
+WORKER_SET = {"leaderworkerset.sigs.k8s.io/name": "web"}
+OF_JOB = ("spec", "replicatedJobs", 1, "template", "spec", "template")
+JOBS = {"replicatedJobs": [{}, {"name": "b", "template": {"spec": {"template": TEMPLATE}}}]}
+LEADERS = ("spec", "leaderWorkerTemplate", "leaderTemplate")
+WORKERS = ("spec", "leaderWorkerTemplate", "workerTemplate")
+ONE = {"leaderWorkerTemplate": {"workerTemplate": TEMPLATE}}
+TWO = {"leaderWorkerTemplate": {"workerTemplate": TEMPLATE, "leaderTemplate": TEMPLATE}}
+
+# kind, path of the template, specification, labels of the pods, which of them belong to it
+PARTS: dict[str, tuple[GroupKind, FieldPath, Any, list[dict[str, str]], list[bool]]] = {
+    "a replicated job": (
+        kinds.JOB_SET, OF_JOB, JOBS,
+        [
+            JOB_SET_NAME,
+            JOB_SET_NAME | {"jobset.sigs.k8s.io/replicatedjob-name": "a"},
+            JOB_SET_NAME | {"jobset.sigs.k8s.io/replicatedjob-name": "b"},
+        ],
+        [True, False, True],
+    ),
+    **{
+        name: (
+            kinds.LEADER_WORKER_SET, path, spec,
+            [
+                WORKER_SET | {"leaderworkerset.sigs.k8s.io/worker-index": "0"},
+                WORKER_SET | {"leaderworkerset.sigs.k8s.io/worker-index": "10"},
+            ],
+            belong,
+        )
+        for name, path, spec, belong in (
+            ("leaders", LEADERS, TWO, [True, False]),
+            ("workers", WORKERS, TWO, [False, True]),
+            ("leaders and workers", WORKERS, ONE, [True, True]),
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "spec", "labels", "belong"), PARTS.values(), ids=PARTS.keys()
+)
+def test_the_pods_of_several_templates_are_told_apart(
+    kind: GroupKind, path: FieldPath, spec: Any, labels: list[dict[str, str]], belong: list[bool]
+) -> None:
+    value = {"metadata": {"name": "web"}, "spec": spec}
+    subject = ExplainSubject(kind, path, "shop", value, exists=True)
+    pods = [msgspec.convert({"metadata": {"labels": one}}, ObservedPod) for one in labels]
+
+    found = select_replicas(subject, pods, cluster_of_text(""))
+
+    assert [pod in found for pod in pods] == belong

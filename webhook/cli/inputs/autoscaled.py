@@ -13,9 +13,17 @@ from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.cluster.autoscalers import ScalerObject, to_autoscaler
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.scaling import Autoscaler, ReplicaRange, find_range
-from webhook.policy.kinds import DAEMON_SET, HORIZONTAL_POD_AUTOSCALER, SCALED_OBJECT
+from webhook.policy.kinds import (
+    DAEMON_SET,
+    HORIZONTAL_POD_AUTOSCALER,
+    LEADER_WORKER_SET,
+    SCALED_OBJECT,
+)
 
 NO_AUTOSCALERS = "HorizontalPodAutoscalers, which may not be listed"
+
+_UNSCALED = JOBS | {LEADER_WORKER_SET}
+"""Kinds that no autoscaler scales by pods; the replicas of a LeaderWorkerSet are groups."""
 
 
 class ScaledReplicas(NamedTuple):
@@ -43,7 +51,7 @@ def read_replicas(
         replicas: The number that the workload has.
         scale: The number to set in a what-if, which stays; None to keep that of the workload.
     """
-    if subject.kind in JOBS or subject.kind.kind == DAEMON_SET.kind:
+    if subject.kind in _UNSCALED or subject.kind.kind == DAEMON_SET.kind:
         return ScaledReplicas(replicas)
     found = cluster.decode_objects(HORIZONTAL_POD_AUTOSCALER, ScalerObject, subject.namespace)
     if found is None:

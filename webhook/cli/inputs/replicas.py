@@ -23,9 +23,17 @@ from webhook.policy import kinds
 from webhook.policy.advice.subject import SELECTOR_REQUIRED
 from webhook.policy.defaulting.forecast import POD_CONTROLLERS
 from webhook.policy.model import GroupKind, OwnerReference
+from webhook.policy.paths import find_value, is_object
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.nodes import SchedulingPod
-from webhook.policy.podlabels import WORKER_SET_NAME, find_owner_by_hash, revision_key
+from webhook.policy.podlabels import (
+    LEADER_INDEX,
+    REPLICATED_JOB,
+    WORKER_INDEX,
+    WORKER_SET_NAME,
+    find_owner_by_hash,
+    revision_key,
+)
 from webhook.policy.selectors import has_pairs, matches
 
 _NAME_LABELS: Mapping[GroupKind, str] = MappingProxyType(
@@ -72,12 +80,27 @@ class _Replicas:
             return False
         name_label = _NAME_LABELS.get(self._subject.kind)
         if name_label is not None:
-            return labels.get(name_label) == self._subject.name
+            return labels.get(name_label) == self._subject.name and self._is_of_part(labels)
         if self._sets:
             return any(self._claims(one, pod) for one in self._sets)
         if pod.controller is not None:
             return self._is_controlled(pod.controller, labels)
         return self._adopts(pod.metadata.name or "", labels)
+
+    def _is_of_part(self, labels: Mapping[str, str]) -> bool:
+        """Whether a pod has the labels of the subject's template, among those of one object."""
+        subject = self._subject
+        if subject.kind == kinds.JOB_SET and REPLICATED_JOB in labels:
+            return labels[REPLICATED_JOB] == self._part
+        if subject.kind == kinds.LEADER_WORKER_SET and WORKER_INDEX in labels:
+            leader = find_value(subject.value, (*subject.path[:-1], "leaderTemplate"))
+            leads = labels[WORKER_INDEX] == LEADER_INDEX
+            return not is_object(leader) or leads == (subject.path[-1] == "leaderTemplate")
+        return True
+
+    @cached_property
+    def _part(self) -> str:
+        return subjects.read_workload(self._subject).part
 
     @cached_property
     def _sets(self) -> list[subjects.ExplainSubject]:
