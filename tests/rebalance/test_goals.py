@@ -105,6 +105,7 @@ def test_constraints_that_are_no_goals() -> None:
         (EvictionObstacle.NO_CONTROLLER, True),
         (EvictionObstacle.JOB, True),
         (EvictionObstacle.DAEMON_SET, True),
+        (EvictionObstacle.GROUP, True),
         (EvictionObstacle.STATIC, False),
         (EvictionObstacle.TERMINATING, False),
     ],

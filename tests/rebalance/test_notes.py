@@ -69,6 +69,10 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
         Situation(revisions("x", "y", obstacle=EvictionObstacle.TERMINATING)),
         {},
     ),
+    "groups, each with revisions of its own": (
+        Situation(revisions("x", "y", obstacle=EvictionObstacle.GROUP)),
+        {},
+    ),
     "templates": (
         Situation(
             [

@@ -200,8 +200,9 @@ ADVICE_ENTRIES = (
         "run `evenspread rebalance`, which plans the fewest evictions of pods in the domains that "
         "are too full, and evicts them with `--apply`; write `matchLabelKeys: [pod-template-hash]` "
         "for a Deployment, or restart one that has it; let a Job end, since a deleted pod counts "
-        "as failed; move pods with volumes of a zone by deleting them one after "
-        "another with their claims, if the application can rebuild its data",
+        "as failed; delete the leaders of a LeaderWorkerSet, whose groups follow them; move pods "
+        "with volumes of a zone by deleting them one after another with their claims, if the "
+        "application can rebuild its data",
         scope=RuleScope.AUDIT,
     ),
     advice_entry(

@@ -168,7 +168,12 @@ def find_fixed_goals(
     return tuple(goal for key, goal in fixed.items() if goal.is_hard and key not in planned)
 
 
-_FIXED = (EvictionObstacle.NO_CONTROLLER, EvictionObstacle.DAEMON_SET, EvictionObstacle.JOB)
+_FIXED = (
+    EvictionObstacle.NO_CONTROLLER,
+    EvictionObstacle.DAEMON_SET,
+    EvictionObstacle.JOB,
+    EvictionObstacle.GROUP,
+)
 
 
 def find_foreign(

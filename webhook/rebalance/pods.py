@@ -18,6 +18,7 @@ class EvictionObstacle(StrEnum):
     NO_CONTROLLER = "no controller replaces it"
     DAEMON_SET = "its controller chooses the node"
     JOB = "its Job counts a deleted pod as failed"
+    GROUP = "its LeaderWorkerSet replaces whole groups of pods"
     STATIC = "a kubelet runs it from a file"
     BOUND = "the template of its controller names the node"
     TERMINATING = "it is being deleted"

@@ -70,6 +70,10 @@ OBSTACLES: dict[str, tuple[Json, EvictionObstacle | None]] = {
     "of a controller": (REPLICA_SET, None),
     "bare": (pod("web"), EvictionObstacle.NO_CONTROLLER),
     "of a DaemonSet": (pod("web", owned("DaemonSet", "web")), EvictionObstacle.DAEMON_SET),
+    "of a LeaderWorkerSet": (
+        pod("web", owned("StatefulSet", "web"), labels={"leaderworkerset.sigs.k8s.io/name": "web"}),
+        EvictionObstacle.GROUP,
+    ),
     "of a Job": (pod("web", owned("Job", "web")), EvictionObstacle.JOB),
     "static": (
         pod("web", owned("Node", "a1"), annotations={"kubernetes.io/config.mirror": "x"}),

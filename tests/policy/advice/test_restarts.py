@@ -23,7 +23,15 @@ from webhook.policy.advice.restarts import (
 )
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
-from webhook.policy.kinds import CRON_JOB, DAEMON_SET, JOB, JOB_SET, REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DAEMON_SET,
+    JOB,
+    JOB_SET,
+    LEADER_WORKER_SET,
+    REPLICA_SET,
+    STATEFUL_SET,
+)
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind
 
 DELETION = "# delete the pods one after another: those created in their place are spread anew"
@@ -35,6 +43,10 @@ WAIT = (
 PARTITION = (
     "# delete the pods one after another, or lower the partition first: kubectl rollout restart "
     "replaces no pod below it"
+)
+LEADERS = (
+    "# delete the pods of leaders one after another: the workers of each are deleted with it, and "
+    "the pods of the group that is created in their place are spread anew"
 )
 WEB = "deployment/web -n shop"
 
@@ -71,6 +83,10 @@ RESTARTS: dict[str, tuple[Subject, str]] = {
     "a Job": (subject(workload(kind=JOB)), WAIT),
     "a CronJob": (replace(deployed(), kind=CRON_JOB), WAIT),
     "a JobSet": (replace(deployed(), kind=JOB_SET), WAIT),
+    "a LeaderWorkerSet": (
+        replace(deployed(), kind=LEADER_WORKER_SET),
+        LEADERS,
+    ),
     "a Pod": (
         subject(pod()), "# create the pod anew: no controller creates another in its place"
     ),
@@ -254,3 +270,9 @@ def test_hard_constraints_may_prevent_what_a_soft_one_prefers(
     suggest = partial(suggest_evening, full=["zone-a"], gates=gates(), restart_may_stop=False)
     assert (text in suggest(found, preferred)) is is_limited
     assert text not in suggest(found, other)
+
+
+def test_no_plan_of_evictions_is_suggested_for_pods_in_groups() -> None:
+    workers = replace(deployed(), kind=LEADER_WORKER_SET)
+
+    assert describe_moving(workers) == LEADERS.removeprefix("# ")

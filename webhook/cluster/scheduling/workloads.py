@@ -18,7 +18,6 @@ from webhook.cluster.scheduling.controllers import (
     GenerationMeta,
     Owners,
     WorkloadObject,
-    find_owner,
 )
 from webhook.cluster.scheduling.podobjects import ApiPod, ApiPodStatus, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
@@ -27,7 +26,14 @@ from webhook.cluster.scheduling.snapshot import ClusterObjects, read_cluster
 from webhook.cluster.scheduling.storagedefaults import apply_default_class
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.inject import is_mirror
-from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, JOB, REPLICA_SET, STATEFUL_SET
+from webhook.policy.kinds import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    JOB,
+    LEADER_WORKER_SET,
+    REPLICA_SET,
+    STATEFUL_SET,
+)
 from webhook.policy.model import LabelSelector
 from webhook.policy.placement.census import FINISHED
 from webhook.policy.placement.filters.cluster import SchedulingCluster
@@ -168,7 +174,7 @@ def read_workload_pods(
             spreads=spreads,
             workload=owners.name_workload(pod),
             is_ready=is_ready(pod),
-            obstacle=_find_obstacle(pod, template),
+            obstacle=_find_obstacle(pod, template, owners),
             is_rolling=owners.is_rolling(pod),
             differences=successor.differences,
             has_preferences=successor.has_preferences,
@@ -206,8 +212,10 @@ def _meta(pod: ApiPod) -> UniqueMeta:
     return pod.metadata or UniqueMeta()
 
 
-def _find_obstacle(pod: ApiPod, template: ControllerTemplate | None) -> EvictionObstacle | None:
-    owner = find_owner(_meta(pod))
+def _find_obstacle(
+    pod: ApiPod, template: ControllerTemplate | None, owners: Owners
+) -> EvictionObstacle | None:
+    owner = owners.find_workload(pod)
     if _meta(pod).deletion_timestamp is not None:
         return EvictionObstacle.TERMINATING
     if is_mirror(pod):
@@ -219,7 +227,19 @@ def _find_obstacle(pod: ApiPod, template: ControllerTemplate | None) -> Eviction
     return _OWNER_OBSTACLES.get(owner.kind)
 
 
-_OWNER_OBSTACLES = {DAEMON_SET.kind: EvictionObstacle.DAEMON_SET, JOB.kind: EvictionObstacle.JOB}
+_OWNER_OBSTACLES = {
+    DAEMON_SET.kind: EvictionObstacle.DAEMON_SET,
+    JOB.kind: EvictionObstacle.JOB,
+    LEADER_WORKER_SET.kind: EvictionObstacle.GROUP,
+}
+"""
+Why no pod of a workload of these kinds is evicted.
+
+The controller of a LeaderWorkerSet deletes the leader of a pod that is deleted, and the workers end
+with the leader in any case.
+
+Source: sigs.k8s.io/lws pkg/controllers/pod_controller.go ``handleRestartPolicy``.
+"""
 
 
 def _read_budget(budget: _Budget, pods: Iterable[ApiPod], owners: Owners) -> PodDisruptionBudget:

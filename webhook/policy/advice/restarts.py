@@ -10,7 +10,8 @@ three pods are in one of three zones can end with two of them in one zone, altho
 satisfies maxSkew 1 when it is placed. Deleting pods of the domains that are too full always does:
 none can return there.
 
-Source: k8s.io kubectl pkg/polymorphichelpers/objectrestarter.go; kubernetes pkg/controller/job.
+Source: k8s.io kubectl pkg/polymorphichelpers/objectrestarter.go; kubernetes pkg/controller/job;
+sigs.k8s.io/lws pkg/controllers/pod_controller.go ``handleRestartPolicy``.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from webhook.policy.kinds import (
     DAEMON_SET,
     DEPLOYMENT,
     JOB_SET,
+    LEADER_WORKER_SET,
     POD,
     REPLICA_SET,
     REPLICATION_CONTROLLER,
@@ -35,7 +37,7 @@ from webhook.policy.model import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Constraint
 
 RESTARTABLE = frozenset({DEPLOYMENT, DAEMON_SET, STATEFUL_SET})  # by ``kubectl rollout restart``
 
-_NOT_EVICTED = frozenset({POD, JOB_SET, DAEMON_SET})
+_NOT_EVICTED = frozenset({POD, JOB_SET, DAEMON_SET, LEADER_WORKER_SET})
 """Kinds besides those of Jobs whose pods no plan of evictions moves."""
 
 _NAMED = frozenset({DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLER, ROLLOUT})
@@ -43,6 +45,10 @@ _NAMED = frozenset({DEPLOYMENT, STATEFUL_SET, REPLICA_SET, REPLICATION_CONTROLLE
 
 _RECREATE = "# create the pod anew: no controller creates another in its place"
 _DELETE = "# delete the pods one after another: those created in their place are spread anew"
+_DELETE_LEADERS = (
+    "# delete the pods of leaders one after another: the workers of each are deleted with it, and "
+    "the pods of the group that is created in their place are spread anew"
+)
 _DELETE_ON_DELETE = f"{_DELETE} (updateStrategy OnDelete)"
 _DELETE_BELOW_PARTITION = (
     "# delete the pods one after another, or lower the partition first: kubectl rollout restart "
@@ -201,6 +207,8 @@ def suggest_restart(subject: Subject) -> str:
         return _RECREATE
     if subject.kind in JOBS or subject.kind == JOB_SET:
         return _WAIT
+    if subject.kind == LEADER_WORKER_SET:
+        return _DELETE_LEADERS
     return _suggest_rollout(subject) if subject.kind in RESTARTABLE else _DELETE
 
 
