@@ -199,3 +199,23 @@ def test_annotations_that_no_rule_reads_are_removed() -> None:
     kept = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "zone", "evenspread.io/exempt": "x"}
 
     assert reduce_metadata(ObjectMeta(annotations={**kept, "a": "b"})).annotations == kept
+
+
+GROUPED = """\
+---
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: llm, namespace: shop}
+spec:
+  replicas: 2
+  leaderWorkerTemplate: {size: 3, leaderTemplate: {spec: {}}, workerTemplate: {spec: {}}}
+"""
+
+
+def test_snapshots_hold_the_groups_of_leader_worker_sets(tmp_path: Path) -> None:
+    file = str(tmp_path / "all")
+    write_snapshot(gather(GROUPED).snapshot, file)
+
+    members = [one.subject.members for one in load_snapshot(file).workloads]
+
+    assert members == [range(1), range(1, 3)]

@@ -205,7 +205,7 @@ def write_snapshot(snapshot: Snapshot, file: str) -> None:
     Raises:
         SourceError: The file cannot be written.
     """
-    plain = without_nulls(msgspec.json.decode(msgspec.json.encode(snapshot, enc_hook=Origin.store)))
+    plain = without_nulls(msgspec.json.decode(msgspec.json.encode(snapshot, enc_hook=_store)))
     data = gzip.compress(msgspec.json.encode(plain), COMPRESSION_LEVEL, mtime=0)
     try:
         File(file).write_bytes(data)
@@ -255,8 +255,14 @@ def _read(file: str, most_bytes: int) -> bytes:
     return data
 
 
-def _restore(kind: type, stored: Any) -> Origin:
-    assert kind is Origin, "the only type that msgspec cannot decode"
+def _store(value: Origin | range) -> StoredOrigin | tuple[int, int]:
+    return (value.start, value.stop) if isinstance(value, range) else value.store()
+
+
+def _restore(kind: type, stored: Any) -> Origin | range:
+    if kind is range:
+        return range(*msgspec.convert(stored, tuple[int, int]))
+    assert kind is Origin, "the only other type that msgspec cannot decode"
     return Origin.restore(msgspec.convert(stored, StoredOrigin))
 
 
