@@ -59,6 +59,12 @@ def restored(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     return {f"{value['kind']}/{value['metadata']['name']}": value for value in found}
 
 
+def numbers(snapshot: Snapshot) -> set[object]:
+    """The numbers of the pods of all templates, of their groups, and of pods in these."""
+    subjects = [item.subject for item in snapshot.workloads]
+    return {(str(one), one.part, one.replicas, one.groups, one.members) for one in subjects}
+
+
 def test_a_snapshot_of_the_restored_objects_is_the_same() -> None:
     before = world.gather(OBJECTS).snapshot
     values = restored(before).values()
@@ -72,6 +78,7 @@ def test_a_snapshot_of_the_restored_objects_is_the_same() -> None:
     assert {str(item.subject) for item in after.workloads} == {
         str(item.subject) for item in before.workloads
     }
+    assert numbers(after) == numbers(before)
 
 
 SELECTORS = {

@@ -22,7 +22,7 @@ from webhook.audit.snapshotpods import SnapshotPod
 from webhook.cluster.policyexceptions import POLICY_EXCEPTION
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.firstlabels import UID
-from webhook.policy.kinds import JOB_SET, LEADER_WORKER_SET, POD
+from webhook.policy.kinds import JOB_SET, POD
 from webhook.policy.model import GroupKind, LabelSelector, group_of
 from webhook.policy.paths import (
     CONSTRAINTS_IN_POD,
@@ -126,20 +126,16 @@ def _restore_template(value: dict[str, Any], workload: SnapshotWorkload) -> None
         _put(value, (*subject.path[: lists[-1]], "name"), subject.part)
     if subject.replicas is None:
         return
-    if subject.kind == LEADER_WORKER_SET:
-        _restore_group(value, subject.part, subject.replicas)
-        return
-    name = "parallelism" if subject.kind in JOBS | {JOB_SET} else "replicas"
-    _put(value, (*subject.path[:-1], name), subject.replicas)
-
-
-def _restore_group(value: dict[str, Any], part: str, pods: int) -> None:
-    """Put numbers into a LeaderWorkerSet that give its templates their pods, leaders first."""
-    template = value["spec"]["leaderWorkerTemplate"]
-    if part == "leaderTemplate" or "leaderTemplate" not in template:
-        value["spec"]["replicas"] = pods
-    else:
-        template["size"] = pods // max(value["spec"]["replicas"], 1) + 1
+    groups, members = subject.groups, subject.members
+    each = subject.replicas if groups is None else subject.replicas // max(groups, 1)
+    if groups is not None:
+        outer = subject.path.index("template") if members is None else -2
+        _put(value, (*subject.path[:outer], "replicas"), groups)
+    if members is None:
+        name = "parallelism" if subject.kind in JOBS | {JOB_SET} else "replicas"
+        _put(value, (*subject.path[:-1], name), each)
+    elif subject.part != "leaderTemplate":
+        _put(value, (*subject.path[:-1], "size"), members.start + each)
 
 
 def _restore_owner(owner: SnapshotOwner) -> dict[str, Any]:
