@@ -214,7 +214,7 @@ class ClusterSweep:
         groups = PodGroups(snapshot.workloads, snapshot.references)
         async for item in pods.take(namespace):
             self._put(snapshot, pods.listed, item)
-            groups.add(snapshot.pods)
+            groups.add(snapshot.pods)  # by name: a leader, such as llm-0, before llm-0-1
             snapshot.pods.clear()
         return groups
 
