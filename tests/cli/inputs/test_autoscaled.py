@@ -71,3 +71,12 @@ def test_a_live_cluster(api: ApiServer, *, is_refused: bool) -> None:
         found = read_replicas(workload(DEPLOYMENT), 1, cluster, None)
 
     assert (found.number, found.unread) == ((1, (NO_AUTOSCALERS,)) if is_refused else (4, ()))
+
+
+def test_the_range_of_a_leader_worker_set_is_one_of_groups_and_not_of_pods() -> None:
+    target = "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, name: web}"
+    scaled = HPA.replace("{apiVersion: apps/v1, kind: Deployment, name: web}", target)
+
+    cluster = manifest_cluster(scaled)[0]
+
+    assert read_replicas(workload(LEADER_WORKER_SET), 20, cluster, None) == ScaledReplicas(20)
