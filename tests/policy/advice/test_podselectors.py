@@ -15,7 +15,7 @@ from webhook.policy.podlabels import PER_POD_KEYS
 GAME_SERVER = GroupKind("agones.dev", "GameServer")
 NAME = "arena-x8v4d"
 SERVER = "agones.dev/gameserver"
-LABELS = {SERVER: NAME, "agones.dev/role": "gameserver", "game": "arena", "owner": f"{NAME}-1"}
+LABELS = {SERVER: NAME, "agones.dev/role": "gameserver", "game": "arena", "owner": NAME}
 SHARED = {"agones.dev/role": "gameserver", "game": "arena"}
 
 
@@ -115,7 +115,7 @@ SHARING: dict[str, tuple[Subject, Json]] = {
     "the name of the pod": (stands_alone(), SHARED),
     "an application of the same name": (stands_alone(labels={"app": NAME}), {"app": NAME}),
     "an application whose name contains that of the pod": (
-        stands_alone(labels={"app": f"{NAME}-0"}), {}
+        stands_alone(labels={"app": f"{NAME}-0"}), {"app": f"{NAME}-0"}
     ),
     "labels that number pods": (
         stands_alone(labels=dict.fromkeys(PER_POD_KEYS, "0") | {"a": "b"}), {"a": "b"}

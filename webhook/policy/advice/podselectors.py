@@ -39,7 +39,7 @@ def _is_of_one_pod(key: str, value: str, subject: Subject) -> bool:
         return sum(group.number for group in alike) == 1
     name = subject.pod.metadata.name if subject.pod.metadata else ""
     # A label such as app is meant for many pods, even if the first one has the same name.
-    return bool(name) and name in value and not (key in NAMING_LABELS and name == value)
+    return bool(name) and name == value and key not in NAMING_LABELS
 
 
 def correct_requirements(subject: Subject, constraint: Constraint) -> LabelSelector | None:
