@@ -22,11 +22,14 @@ from webhook.policy.advice.awaitedpods import AwaitedPods, count_awaited, count_
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.ordersearch import DomainLimit
 from webhook.policy.advice.recreation import RecreatedPods
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 
 OLD = replace(running("a1", "b1"), replaced=True)
+
+SCALED = ReplicaRange(4, 9, "HorizontalPodAutoscaler/web")
 
 # subject, pods without a node
 AWAITED: dict[str, tuple[Subject, int]] = {
@@ -39,6 +42,8 @@ AWAITED: dict[str, tuple[Subject, int]] = {
         replace(deployed(replicas=3), running=(OLD, running("a1"))), 2
     ),
     "an unknown number": (deployed(replicas=None), 1),
+    "the fewest of an autoscaler": (replace(deployed(replicas=None), scaling=SCALED), 4),
+    "more than the fewest of an autoscaler": (replace(deployed(replicas=6), scaling=SCALED), 6),
 }  # fmt: skip
 
 

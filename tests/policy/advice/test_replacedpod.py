@@ -20,7 +20,6 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.replacedpod import remove_first
-from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import ZONE, LabelSelector, Node
@@ -28,7 +27,6 @@ from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.podlabels import REVISION_HASH
 
 PATH = "spec.template.spec.topologySpreadConstraints[0]"
-DISKS = StorageClass(name="disks", provisioner="ebs.csi.aws.com")
 
 
 def stateful(*nodes: str, constraint: Json | None = None, **spec: Any) -> Subject:
@@ -41,7 +39,7 @@ def stateful(*nodes: str, constraint: Json | None = None, **spec: Any) -> Subjec
 
 def judge(found: Subject, nodes: list[Node], *others: RunningPods) -> list[tuple[str, str]]:
     """Judge by TSC106; returns fields and suggestions."""
-    context = audit(nodes, [*found.running, *others], storage_classes=(DISKS,))
+    context = audit(nodes, [*found.running, *others])
     return [(one.field, one.instead) for one in check_rule("TSC106", found, context)]
 
 
@@ -116,9 +114,6 @@ UNKNOWN: dict[str, Subject] = {
     ),
     "another kind": replace(STUCK, kind=REPLICA_SET),
     "no constraint": stateful("a1", "b1", "a1").with_constraints(()),
-    "volumes that keep it": stateful(
-        "a1", "b1", "a1", volumeClaimTemplates=[{"spec": {"storageClassName": "disks"}}]
-    ),
 }  # fmt: skip
 
 

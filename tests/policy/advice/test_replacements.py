@@ -228,7 +228,7 @@ ABOUT_OTHERS = "# its own pods cannot end this, wherever they are: zone-a has 5 
 EVEN = ("a1", "b1", "c1")
 KNOWN = {"StatefulSet/web": WEB, "StatefulSet/api": API}
 COUNTED = "; the labelSelector also counts pods of StatefulSet/api"
-RETURN = ", without which all its own pods could return"
+RETURN = ", without which maxSkew lets all its own pods return"
 
 
 class SharedCase(NamedTuple):

@@ -82,6 +82,10 @@ STOPPING: dict[str, tuple[Subject, list[Node], str]] = {
     "replicas of an autoscaler": (
         replace(web(), scaling=ReplicaRange(2, 9, "ScaledObject/web")), UNEVEN, ""
     ),
+    "an autoscaler that keeps one number": (
+        replace(web(), replicas=None, scaling=ReplicaRange(3, 3, "ScaledObject/web")), UNEVEN,
+        f"matchLabelKeys: [{HASH}]",
+    ),
     "no replicas": (web(replicas=0), UNEVEN, ""),
     "unknown replicas": (web(replicas=None), UNEVEN, ""),
     "pods that a Rollout creates": (

@@ -27,9 +27,14 @@ from webhook.policy.placement.tallies import PodTally
 
 
 def count_awaited(subject: Subject) -> int:
-    """Count the pods that have no node yet; 1 if the number is unknown, or for a rollout."""
+    """
+    Count the pods that have no node yet; 1 if the number is unknown, or for a rollout.
+
+    An autoscaler keeps the fewest replicas of its range, whatever the object says.
+    """
     placed = sum(group.placed for group in subject.running if not group.replaced)
-    return max(1, (subject.replicas or 0) - placed)
+    kept = subject.scaling.least if subject.scaling else 0
+    return max(1, max(subject.replicas or 0, kept) - placed)
 
 
 def count_places_of(tally: PodTally, nodes: Sequence[Node], most: int) -> int:

@@ -50,8 +50,8 @@ def name_limit(subject: Subject, constraint: Constraint, pods: int) -> str:
 
 def must_add_pods(subject: Subject) -> bool:
     """Whether a rollout places a pod beside all old ones, since no replica may be missing."""
-    replicas = subject.replicas
-    if not replicas or subject.limits is None or subject.scaling is not None:
+    replicas, scaling = subject.most_replicas, subject.scaling
+    if not replicas or subject.limits is None or (scaling and scaling.least < scaling.most):
         return False
     return not subject.limits.resolve(replicas).unavailable
 

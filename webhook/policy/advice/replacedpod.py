@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.fields import compares_revisions
-from webhook.policy.advice.replacements import judge_volumes
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE
@@ -51,8 +50,8 @@ def remove_first(subject: Subject, context: AdviceContext) -> FirstReplaced | No
     Remove the pod that a rollout replaces first.
 
     Returns:
-        None if it is not known, if several pods may be missing at a time, if a constraint counts
-        each revision apart, so that the old pods do not matter, or if TSC119 reports the rollout.
+        None if it is not known, if several pods may be missing at a time, or if a constraint counts
+        each revision apart, so that the old pods do not matter.
     """
     limits, cluster = subject.limits, context.cluster
     if cluster is None or limits is None or not replaces_all(subject):
@@ -60,7 +59,7 @@ def remove_first(subject: Subject, context: AdviceContext) -> FirstReplaced | No
     if limits.resolve(subject.replicas or 0).unavailable > 1 or _counts_apart(subject):
         return None
     last = _find_last(subject)
-    if last is None or any(judge_volumes(subject, cluster, context)):
+    if last is None:
         return None
     census = cluster.census.leave_out(subject.namespace, [(last.pod.labels, last.nodes)])
     running = tuple(group for group in subject.running if group is not last)

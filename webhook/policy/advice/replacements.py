@@ -141,7 +141,7 @@ def _describe_others(subject: Subject, tally: PodTally, cluster: ClusterState) -
     if not names:
         return ""
     fits = suggest_own_selector(subject, tally, cluster) is not None
-    alone = ", without which all its own pods could return" if fits else ""
+    alone = ", without which maxSkew lets all its own pods return" if fits else ""
     return f"; the labelSelector also counts pods of {names}{alone}"
 
 

@@ -30,8 +30,9 @@ def rollout_can_finish(subject: Subject, context: AdviceContext) -> Iterator[Rul
     """TSC119: a rollout needs a place for a pod, beside the old ones or in their stead."""
     if subject.is_bound or subject.is_shared:
         return
-    if must_add_pods(subject) and subject.replicas:
-        yield from _judge_replicas(subject, context, subject.replicas)
+    replicas = subject.most_replicas
+    if must_add_pods(subject) and replicas:
+        yield from _judge_replicas(subject, context, replicas)
     elif context.cluster is not None and replaces_all(subject):
         yield from judge_volumes(subject, context.cluster, context)
 
