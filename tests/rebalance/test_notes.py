@@ -56,6 +56,14 @@ NOTES: dict[str, tuple[Situation, dict[NoteKind, tuple[str, ...]]]] = {
         Situation([*web_pods({"a1": 1, "b1": 1}, spread_over(), FOREIGN), *API]),
         {NoteKind.FOREIGN: ("Deployment/web in shop",)},
     ),
+    "a soft constraint over zones, the empty one of which is full": (
+        Situation(web_pods({"a1": 3, "b1": 3}, SOFT), slots={"c1": 0}),
+        {NoteKind.CLOSED: ("Deployment/web in shop (c)",)},
+    ),
+    "a soft constraint over zones, the empty one of which is full, that holds": (
+        Situation(web_pods({"a1": 1, "b1": 1}, SOFT), slots={"c1": 0}),
+        {},
+    ),
     "no key": (
         Situation([*EVEN, workload_pod("web-9", "x1"), workload_pod("y", "x1", labels={})], NODES),
         {NoteKind.NO_KEY: ("shop/web-9",)},

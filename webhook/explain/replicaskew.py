@@ -6,7 +6,7 @@ those of others, so that its skew alone does not show how even the workload is.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -72,12 +72,12 @@ def add_replicas(
         replicas: Node name -> pods of the workload, before and after.
     """
     values = {node.name: node.labels.get(change.topology_key, "") for node in nodes}
-    before, after = (_count_values(values, pods) for pods in replicas)
+    before, after = (count_values(values, pods) for pods in replicas)
     sizes, counted = tallies[1].domains.sizes, tallies[1].pods
     return replace(
         change,
-        replicas_before=_measure_skew(before, tallies[0].domains.sizes),
-        replicas_after=_measure_skew(after, sizes),
+        replicas_before=measure_skew(before, tallies[0].domains.sizes),
+        replicas_after=measure_skew(after, sizes),
         domains=tuple(
             DomainReplicas(value, after.get(value, 0), counted.get(value, 0))
             for value in sorted({*sizes, *after})
@@ -85,7 +85,8 @@ def add_replicas(
     )
 
 
-def _count_values(values: Mapping[str, str], pods: Mapping[str, int]) -> Counter[str]:
+def count_values(values: Mapping[str, str], pods: Mapping[str, int]) -> Counter[str]:
+    """Count pods by a label of their nodes: node name -> value, and node name -> pods."""
     found = Counter[str]()
     for node, number in pods.items():
         if node in values and number:
@@ -93,8 +94,8 @@ def _count_values(values: Mapping[str, str], pods: Mapping[str, int]) -> Counter
     return found
 
 
-def _measure_skew(pods: Mapping[str, int], domains: Mapping[str, int]) -> int:
-    """Measure the pods of the fullest value above those of the emptiest domain."""
+def measure_skew(pods: Mapping[str, int], domains: Collection[str]) -> int:
+    """Measure the pods of the fullest value above those of the emptiest domain, which counts."""
     least = min((pods.get(value, 0) for value in domains), default=0)
     # Nodes without the key are no domain: however many pods they have, no skew exists there.
     return max((number for value, number in pods.items() if value), default=least) - least

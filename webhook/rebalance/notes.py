@@ -26,6 +26,10 @@ class NoteKind(StrEnum):
     PENDING = "pods without a node, see evenspread explain, and plan again when they run"
     MISSING = "fewer pods than replicas, plan again when the controllers have created them"
     FOREIGN = "not planned, uneven constraints that count only other pods"
+    CLOSED = (
+        "not planned, soft constraints that are uneven only with domains whose nodes can take no "
+        "pod now, see evenspread explain"
+    )
     NO_KEY = "not counted, pods on nodes without the topology key"
     ROLLOUT = "pods of several revisions, plan again if a rollout is running"
     TEMPLATE = "templates that differ from their pods, replacements may be placed elsewhere"
@@ -67,6 +71,7 @@ def find_notes(
             _list_workloads(one for one in pods if one.missing > 0 and one.spreads.by_index)
         ),
         NoteKind.FOREIGN: find_foreign(families, cluster.topology, cluster.placed.census),
+        NoteKind.CLOSED: tuple(dict.fromkeys(_find_closed(known, cluster))),
         NoteKind.NO_KEY: tuple(_find_keyless(pods, [goal for goal, _ in known], cluster)),
         NoteKind.ROLLOUT: tuple(_find_rollouts(counted)),
         NoteKind.TEMPLATE: tuple(_find_differences(counted)),
@@ -87,6 +92,18 @@ def _is_waiting(one: WorkloadPod, uneven: Sequence[SpreadGoal]) -> bool:
 
 def _name(one: WorkloadPod) -> str:
     return f"{one.pod.namespace}/{one.pod.name}"
+
+
+def _find_closed(
+    tallies: Iterable[tuple[SpreadGoal, PodTally]], cluster: SchedulingCluster
+) -> Iterator[str]:
+    """Find workloads that are even only as kube-scheduler scores: by domains that can take pods."""
+    for goal, tally in tallies:
+        whole = goal.tally(cluster.topology, cluster.placed.census)
+        closed = whole.domains.sizes.keys() - tally.domains.sizes.keys()
+        if closed and find_excess(whole) and not find_excess(tally):
+            domains = join_names(sorted(closed), most=3)
+            yield from (f"{name} in {goal.pod.namespace} ({domains})" for name in goal.workloads)
 
 
 def _find_keyless(

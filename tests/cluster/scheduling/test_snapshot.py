@@ -34,12 +34,13 @@ def test_nodes_and_their_resources() -> None:
 
     tainted = (Taint(key="gpu", effect="NoSchedule"),)
     assert cluster.nodes["n1"] == Node("n1", {"zone": "a"}, tainted, unschedulable=True)
-    assert cluster.allocatable == {"n1": Resources(1500, pods=110), "n2": Resources()}
+    assert cluster.allocatable == {"n1": Resources(1500, pods=110)}
 
 
-def test_the_room_of_a_node_without_a_status_is_not_known() -> None:
+@pytest.mark.parametrize("status", [{}, {"status": {"conditions": []}}])
+def test_the_room_of_a_node_that_does_not_say_is_not_known(status: dict[str, Any]) -> None:
     """As of a manifest, or of a snapshot of an audit."""
-    assert read(nodes=[{"metadata": {"name": "n1"}}]).allocatable == {}
+    assert read(nodes=[{"metadata": {"name": "n1"}, **status}]).allocatable == {}
 
 
 @pytest.mark.parametrize("member", ["allocatable", "capacity"])

@@ -31,7 +31,7 @@ FORECAST = RolloutForecast(
     all_tried=True,
     reason="",
     stops_with=None,
-    skews=(RolloutSkew(0, ZONE, 1, 2, 2, 2),),
+    skews=(RolloutSkew(0, ZONE, 1, 2, 2, 2, 1, 2),),
 )
 STOPS = {
     "finishes": False,
@@ -43,6 +43,7 @@ STOPS = {
 ROLLOUT = "a rollout of 3 replicas (maxSurge 1, maxUnavailable 0)"
 
 TRIED = ", as with all other choices that were tried"
+APART = "skew of its own pods by zone 3 -> 2, of the counted pods 0 -> 0"
 OTHER = ", but finishes with other choices"
 
 SENTENCES: dict[str, tuple[dict[str, Any], str]] = {
@@ -50,6 +51,10 @@ SENTENCES: dict[str, tuple[dict[str, Any], str]] = {
     "a range": (
         {"skews": (RolloutSkew(0, ZONE, 1, 2, 0, 3),)},
         f"{ROLLOUT} finishes in 2 steps; skew of zone 1 -> 2 (0 to 3)",
+    ),
+    "own pods that are not counted": (
+        {"skews": (RolloutSkew(0, ZONE, 0, 0, 0, 0, 3, 2),)},
+        f"{ROLLOUT} finishes in 2 steps; {APART}",
     ),
     "may stop": (
         {"can_stop": True},

@@ -25,7 +25,7 @@ from webhook.cluster.scheduling.nominees import (
 )
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
 from webhook.cluster.scheduling.pods import read_pod
-from webhook.cluster.scheduling.snapshot import ApiNode, read_placed
+from webhook.cluster.scheduling.snapshot import ApiNode, map_allocatable, read_placed
 from webhook.cluster.wire import NamespaceObject
 from webhook.policy.advice.findings import join_names
 from webhook.policy.api.versions import Version
@@ -230,8 +230,7 @@ class SchedulingReader:
 
     @cached_property
     def _allocatable(self) -> dict[str, Resources]:
-        nodes = self._cluster.decode_objects(NODE, ApiNode) or ()
-        return {node.name: node.allocatable for node in nodes if _has_resources(node)}
+        return map_allocatable(self._cluster.decode_objects(NODE, ApiNode) or ())
 
     @cached_property
     def _priority_classes(self) -> list[PriorityClassObject] | None:
@@ -251,11 +250,6 @@ def _complete(pod: ApiPod) -> ApiPod:
 def _name_of(pod: ApiPod) -> PodName:
     metadata = pod.metadata or UniqueMeta()
     return metadata.namespace, metadata.name
-
-
-def _has_resources(node: ApiNode) -> bool:
-    status = node.status
-    return status is not None and (status.allocatable, status.capacity) != (None, None)
 
 
 def _selects_namespaces(pod: FilterPod, placed: PlacedPods) -> bool:

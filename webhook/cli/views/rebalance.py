@@ -134,6 +134,10 @@ def _format_immovable(pods: Sequence[ImmovablePod]) -> Iterator[str]:
         yield f"not evicted, {reason}: {count_of(len(names), 'pod')}: {join_names(names, most=5)}"
 
 
+_UNEVEN = (NoteKind.FOREIGN, NoteKind.CLOSED)
+"""Notes about constraints that do not hold, and are no part of a plan."""
+
+
 def summarize_plan(plan: RebalancePlan) -> str:
     """Summarize a plan in one line."""
     if not plan.is_complete:
@@ -143,7 +147,7 @@ def summarize_plan(plan: RebalancePlan) -> str:
         return "no pod has constraints that a rebalancing can restore"
     left = "; ".join(_count_missed(plan))
     if not plan.steps:
-        is_uneven = any(note.kind is NoteKind.FOREIGN for note in plan.notes)
+        is_uneven = any(note.kind in _UNEVEN for note in plan.notes)
         rest = "every other constraint holds" if is_uneven else "every constraint holds"
         return f"no evictions: {left or rest}"
     least = "no plan needs fewer" if plan.is_least else f"any plan needs at least {plan.least}"

@@ -48,15 +48,20 @@ class ApiNode(wire.NodeObject, frozen=True, gc=False):
         return Node(self.name, self.labels, self.taints, unschedulable=self.unschedulable)
 
     @property
-    def allocatable(self) -> Resources:
+    def allocatable(self) -> Resources | None:
         """
-        The resources that it has for pods.
+        The resources that it has for pods; None if it does not say.
 
         Source: pkg/apis/core/v1/defaults.go ``SetDefaults_NodeStatus``.
         """
         status = self.status or _NodeStatus()
         written = status.capacity if status.allocatable is None else status.allocatable
-        return to_resources(parse_amounts(written))
+        return None if written is None else to_resources(parse_amounts(written))
+
+
+def map_allocatable(nodes: Iterable[ApiNode]) -> dict[str, Resources]:
+    """Map the names of nodes to their resources; those that do not say are left out."""
+    return {node.name: room for node in nodes if (room := node.allocatable) is not None}
 
 
 class ClusterObjects(StorageObjects, frozen=True, rename="camel"):
@@ -79,7 +84,7 @@ def read_cluster(objects: ClusterObjects, version: Version) -> SchedulingCluster
     return SchedulingCluster(
         topology=Topology(node.node for node in nodes),
         # A manifest or an audit's snapshot has no status: the room of its node is not known.
-        allocatable={node.name: node.allocatable for node in nodes if node.status is not None},
+        allocatable=map_allocatable(nodes),
         placed=PlacedPods(pods),
         daemons=group_daemons(pods),
         namespaces={namespace.name: namespace.labels for namespace in objects.namespaces or ()},

@@ -57,6 +57,8 @@ class RolloutSkew(msgspec.Struct, frozen=True, rename="camel"):
         after: At the end, with the first choices.
         least: At the end of any rolling update that was tried.
         most: The same.
+        replicas_before: The skew of the workload's own pods at the start, counted or not.
+        replicas_after: The same at the end, with the first choices.
     """
 
     index: int
@@ -65,6 +67,8 @@ class RolloutSkew(msgspec.Struct, frozen=True, rename="camel"):
     after: int
     least: int
     most: int
+    replicas_before: int = 0
+    replicas_after: int = 0
 
 
 class StopBounds(msgspec.Struct, frozen=True):
@@ -141,10 +145,15 @@ def _describe_choices(forecast: RolloutForecast) -> str:
 
 
 def _describe_skews(skews: Sequence[RolloutSkew], names: KeyNames) -> str:
-    return "".join(
-        f"; skew of {names.short(skew.topology_key)} {skew.before} -> {_describe_range(skew)}"
-        for skew in skews
-    )
+    return "".join(_describe_skew(skew, names.short(skew.topology_key)) for skew in skews)
+
+
+def _describe_skew(skew: RolloutSkew, name: str) -> str:
+    counted = f"{skew.before} -> {_describe_range(skew)}"
+    own = f"{skew.replicas_before} -> {skew.replicas_after}"
+    if skew.least < skew.most or own == counted:
+        return f"; skew of {name} {counted}"
+    return f"; skew of its own pods by {name} {own}, of the counted pods {counted}"
 
 
 def _describe_range(skew: RolloutSkew) -> str:

@@ -6,13 +6,14 @@ a node gets ready, and a pod that is deleted is gone at once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.newpods import NewPod
+from webhook.explain.replicaskew import count_values, measure_skew
 from webhook.explain.rollingupdate.placer import Placer
 from webhook.explain.rollingupdate.report import (
     RolloutDomain,
@@ -152,7 +153,7 @@ def _report(
         stops_with=_bound_stops(
             setup, [one for one in (course.end, *explored.ends) if not is_finished(one)]
         ),
-        skews=tuple(_compare_skews(placer, course)),
+        skews=tuple(_compare_skews(setup, placer, course)),
         notes=(*setup.notes, *_describe_bounds(explored)),
     )
     return replace(forecast, sentence=summarize_forecast(forecast, setup.scenario.names))
@@ -208,16 +209,19 @@ def _find_waiting(placer: Placer, state: RolloutState) -> int | None:
     return next(iter(pending), None)
 
 
-def _compare_skews(placer: Placer, course: _Course) -> Iterator[RolloutSkew]:
+def _compare_skews(setup: RolloutSetup, placer: Placer, course: _Course) -> Iterator[RolloutSkew]:
     new = next(kind for kind in placer.kinds if kind.is_new and kind.new is not None)
     old = next((kind for kind in placer.kinds if not kind.is_new and kind.new is not None), new)
     before = _measure_skews(placer, old, course.start)
     after = _measure_skews(placer, new, course.end)
     others = [_measure_skews(placer, new, state) for state in course.explored.ends]
+    tallies = placer.tally(new.number, course.end)
     for place, (index, key, skew) in enumerate(after):
         known = [skew, *(found[place][2] for found in others)]
         first = next((found for at, name, found in before if (at, name) == (index, key)), 0)
-        yield RolloutSkew(index, key, first, skew, min(known), max(known))
+        domains = tallies[place].domains.sizes
+        own = [_measure_own(setup, state, key, domains) for state in (course.start, course.end)]
+        yield RolloutSkew(index, key, first, skew, min(known), max(known), *own)
 
 
 def _measure_skews(
@@ -226,6 +230,15 @@ def _measure_skews(
     """Measure the skew of each constraint of a kind of pods: its index, its key, and the skew."""
     tallies = placer.tally(kind.number, state)
     return [(one.spread.index, one.spread.topology_key, unevenness(one)) for one in tallies]
+
+
+def _measure_own(
+    setup: RolloutSetup, state: RolloutState, key: str, domains: Collection[str]
+) -> int:
+    """Measure the skew of the workload's own pods, over the domains that count."""
+    values = {node.name: node.labels.get(key, "") for node in setup.scenario.topology.nodes}
+    placed = {node: len(list(on)) for node, on in state.placed}
+    return measure_skew(count_values(values, placed), domains)
 
 
 def _describe_bounds(explored: Exploration) -> Iterator[str]:
