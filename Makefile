@@ -106,8 +106,8 @@ manifests: $(SETUP)  ## write the manifests for kustomize anew from the chart
 UNIT_TESTS := $(PYTHONS:%=unit-%)
 
 # Three processes run the integration tests, each with a control plane of its own: these tests mostly
-# wait. The tests of a module share what they start, so that one process runs them. Modules of few
-# tests take the longest: in the order of their number, processes would await these in the end.
+# wait. The tests of a module share what they start, so that one process runs them. By default, modules
+# with few tests start last; some of these take minutes, and the other processes would be idle.
 IN_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
 ALL_TESTS = failed=0; $(BIN)/pytest -q -m "not integration" -n auto || failed=1; \
 	$(BIN)/pytest -q -m integration $(IN_PROCESSES) --durations=20 || failed=1; exit $$failed
@@ -144,7 +144,7 @@ hostile: $(SETUP)  ## try to break replicas as a tenant: ten minutes; SECONDS=N
 		$(BIN)/pytest -q -rfEP tests/e2e/test_hostile.py tests/e2e/test_hostile_ranks.py -k generated
 
 .PHONY: search
-search: $(SETUP)  ## try 2000 new random examples of each property of the unit tests: an hour
+search: $(SETUP)  ## try 2000 new random examples of each property of the unit tests
 	@HYPOTHESIS_PROFILE=search $(BIN)/pytest -q -m "hypothesis and not integration" -n auto
 
 .PHONY: fuzz
