@@ -108,12 +108,25 @@ def describe_skews(skews: Iterable[SkewChange], names: KeyNames) -> str:
     Args:
         names: The names of label keys.
     """
-    return "".join(_describe_skew(skew, names.short(skew.topology_key)) for skew in skews)
+    return "".join(
+        describe_skew(
+            names.short(skew.topology_key),
+            f"{skew.replicas_before} -> {skew.replicas_after}",
+            f"{skew.before} -> {skew.after}",
+        )
+        for skew in skews
+    )
 
 
-def _describe_skew(skew: SkewChange, name: str) -> str:
-    counted = f"{skew.before} -> {skew.after}"
-    own = f"{skew.replicas_before} -> {skew.replicas_after}"
+def describe_skew(name: str, own: str, counted: str) -> str:
+    """
+    Describe the skew of one constraint as the end of a sentence.
+
+    Args:
+        name: The name of its topology key.
+        own: The skew of the workload's own pods before and after, as ``3 -> 3``.
+        counted: The same of the counted pods.
+    """
     if own == counted:
         return f"; skew of {name} {counted}"
     return f"; skew of its own pods by {name} {own}, of the counted pods {counted}"

@@ -118,7 +118,7 @@ def _find_keyless(
             yield _name(one)
 
 
-_UNLIKE = (EvictionObstacle.TERMINATING, EvictionObstacle.GROUP)
+_WITHOUT_ROLLOUT = (EvictionObstacle.TERMINATING, EvictionObstacle.GROUP)
 """Obstacles of pods that show no rollout: each group of pods has revisions of its own."""
 
 
@@ -126,7 +126,7 @@ def _find_rollouts(pods: Iterable[WorkloadPod]) -> Iterator[str]:
     """Find workloads with pods of several revisions."""
     found = defaultdict[str, set[tuple[str, ...]]](set)
     for one in pods:
-        if one.workload and one.obstacle not in _UNLIKE:
+        if one.workload and one.obstacle not in _WITHOUT_ROLLOUT:
             revision = tuple(one.pod.labels.get(key, "") for key in REVISION_KEYS)
             found[f"{one.workload} in {one.pod.namespace}"].add(revision)
     return (name for name, revisions in found.items() if len(revisions) > 1)

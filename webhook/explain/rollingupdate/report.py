@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from webhook.explain.keynames import KeyNames
+from webhook.explain.replicaskew import describe_skew
 from webhook.explain.rollout import describe_edits
 from webhook.explain.scenario import ScenarioEdit
 from webhook.policy.advice.findings import count_of
@@ -151,9 +152,8 @@ def _describe_skews(skews: Sequence[RolloutSkew], names: KeyNames) -> str:
 def _describe_skew(skew: RolloutSkew, name: str) -> str:
     counted = f"{skew.before} -> {_describe_range(skew)}"
     own = f"{skew.replicas_before} -> {skew.replicas_after}"
-    if skew.least < skew.most or own == counted:
-        return f"; skew of {name} {counted}"
-    return f"; skew of its own pods by {name} {own}, of the counted pods {counted}"
+    # The range of the own pods' skew is not known.
+    return describe_skew(name, counted if skew.least < skew.most else own, counted)
 
 
 def _describe_range(skew: RolloutSkew) -> str:

@@ -100,9 +100,7 @@ def _judge_sizes(
     ]
 
 
-def suggest_returning(
-    subject: Subject, tally: PodTally, cluster: ClusterState, raising: str
-) -> str:
+def suggest_returning(subject: Subject, tally: PodTally, cluster: ClusterState, first: str) -> str:
     """
     Suggest how pods that their volumes keep in their domains become even; YAML or a comment.
 
@@ -111,14 +109,14 @@ def suggest_returning(
 
     Args:
         tally: The pods of a constraint that does not hold.
-        raising: What raises its minimum if that is fixed, as ``suggest_raising`` returns it.
+        first: What to change before data is moved, a YAML comment; empty for nothing.
     """
     constraint = tally.spread.constraint
     is_hard = constraint.when_unsatisfiable == DO_NOT_SCHEDULE
     return (
         suggest_own_selector(subject, tally, cluster)
         or suggest_about_others(subject, tally, cluster)
-        or raising
+        or first
         or suggest_moving(suggest_soft(constraint, subject) if is_hard else "")
     )
 

@@ -166,23 +166,23 @@ def _suggest(
     constraint, cluster = tally.spread.constraint, context.cluster
     assert cluster is not None, "the rule runs in audits"
     place = _describe_place(revision.find_profile(tally))
-    raising = _suggest_raising(subject, tally, revision, context)
-    if _awaits_pods(subject) and not raising:  # they raise no fixed minimum
+    first = _suggest_first(subject, tally, revision, context)
+    if _awaits_pods(subject) and not first:  # they raise no fixed minimum
         return suggest_placing(subject, suffices=_are_enough(subject, tally))
     if volumes_keep_pods(subject, constraint.topology_key, cluster):
-        return _suggest_kept(subject, tally, revision.find_profile(tally), cluster, raising)
+        return _suggest_kept(subject, tally, revision.find_profile(tally), cluster, first)
     if about_others := suggest_about_others(subject, tally, cluster):
         return about_others + place
     if not any(_carries(group, constraint) for group in subject.running):
         return _AWAIT_ROLLOUT
-    if raising:
-        return raising + place
+    if first:
+        return first + place
     orders = read_orders(subject, context)
     may_stop = orders is not None and orders.all_fit() is False
     return suggest_evening(subject, constraint, full, context.gates, restart_may_stop=may_stop)
 
 
-def _suggest_raising(
+def _suggest_first(
     subject: Subject, tally: PodTally, revision: _Revision, context: AdviceContext
 ) -> str:
     """
@@ -202,10 +202,10 @@ def _suggest_raising(
 
 
 def _suggest_kept(
-    subject: Subject, tally: PodTally, profile: str, cluster: ClusterState, raising: str
+    subject: Subject, tally: PodTally, profile: str, cluster: ClusterState, first: str
 ) -> str:
     """Suggest how to end a skew of pods that their volumes keep in their domains."""
-    instead = suggest_returning(subject, tally, cluster, raising)
+    instead = suggest_returning(subject, tally, cluster, first)
     if not profile or instead == suggest_moving():
         return instead
     is_comment = instead.startswith("#")
