@@ -107,10 +107,12 @@ UNIT_TESTS := $(PYTHONS:%=unit-%)
 
 # Three processes run the integration tests, each with a control plane of its own: these tests mostly
 # wait. The tests of a module share what they start, so that one process runs them. By default, modules
-# with few tests start last; some of these take minutes, and the other processes would be idle.
+# with few tests start last; some of these take minutes, and the other processes would be idle. Tests
+# with the marker alone come last, in a single process.
 IN_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
 ALL_TESTS = failed=0; $(BIN)/pytest -q -m "not integration" -n auto || failed=1; \
-	$(BIN)/pytest -q -m integration $(IN_PROCESSES) --durations=20 || failed=1; exit $$failed
+	$(BIN)/pytest -q -m "integration and not alone" $(IN_PROCESSES) --durations=20 || failed=1; \
+	$(BIN)/pytest -q -m "integration and alone" --durations=10 || failed=1; exit $$failed
 
 .PHONY: test $(UNIT_TESTS)
 test: $(or $(UNIT_TESTS),$(SETUP))  ## run all tests; PYTHONS="3.12 3.13": the unit tests on these

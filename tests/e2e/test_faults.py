@@ -19,6 +19,8 @@ from tests.e2e.load import Load
 from tests.e2e.objects import rounds, workload
 from tests.e2e.replica import CONFIG, Registered, configurations
 
+pytestmark = pytest.mark.alone
+
 MARK = {"evenspread.test/faults": "yes"}
 RATE = 20  # creations a second
 TRIES, TRY_S = 5, 15.0  # to let a task fail, and seconds until it has

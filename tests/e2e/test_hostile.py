@@ -53,6 +53,8 @@ from tests.e2e.siege import MOST_MEMORY, Received, Siege, besiege_ranks
 from tests.e2e.tenantkinds import CUSTOM, definitions, ordinary
 from webhook.__main__ import main
 
+pytestmark = pytest.mark.alone
+
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "5"))
 """How long generated attacks go on."""
 

@@ -39,6 +39,8 @@ from tests.e2e.tenantkinds import definitions
 from webhook.policy.nesting import prune
 from webhook.policy.scaledown.ranks import annotate_rank
 
+pytestmark = pytest.mark.alone
+
 SECONDS = float(os.environ.get("EVENSPREAD_HOSTILE_SECONDS", "20")) / 4
 """How long generated attacks go on: a quarter of the time of those in test_hostile.py."""
 

@@ -48,6 +48,8 @@ from tests.required import ENVTEST, skip_or_fail
 from webhook.policy.defaulting.provenance import DEFAULTS_ANNOTATION
 from webhook.policy.model import ZONE
 
+pytestmark = pytest.mark.alone
+
 RESTARTS = rounds(1, 5)
 DRAINS = rounds(1, 3)
 PODS_A_SECOND = rounds(20, 50)
