@@ -30,7 +30,6 @@ from webhook.cluster.facts import Cluster
 from webhook.cluster.quota import NamespaceSizeError
 from webhook.config.models import OwnerSelector
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import common_labels
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.scaling import Autoscaler, find_range
 from webhook.policy.advice.subject import RunningPods, Subject, SubjectPod
@@ -310,7 +309,7 @@ def _count_pods(
         if not subject.controlled and not (has_scheduled and key_of(subject) in running):
             may_have_ended = has_scheduled and subject.kind in _ENDING
             replicas = 0 if may_have_ended else _count_replicas(subject)
-            members.add(subject.namespace, common_labels(subject), str(subject), replicas)
+            members.add(subject.namespace, subject.common_labels, str(subject), replicas)
     return census, members
 
 

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher, get_close_matches
 
 from webhook.fix.changes import FixObstacle, Put, Remove, Solution
 from webhook.fix.finding import FindingContext
-from webhook.policy.advice.counting import common_labels, may_add
+from webhook.policy.advice.counting import may_add
 from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.fields import propose_keys
 from webhook.policy.advice.findings import join_names
@@ -91,7 +91,7 @@ def correct_selector(context: FindingContext) -> Solution:
         naming = {key: own[key] for key in own if key in pairs} | names if names else own
         required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     others = {key: value for key, value in pairs.items() if key not in naming}
-    if not required <= pairs.keys() or not has_pairs(common_labels(context.subject), others):
+    if not required <= pairs.keys() or not has_pairs(context.subject.common_labels, others):
         return FixObstacle(_compare_keys(context.subject, pairs, required))
     selected = survey.list_members(context.subject.namespace, selector) if survey else []
     if others_selected := [name for name in selected if name != str(context.subject)]:
@@ -111,7 +111,7 @@ def _correct_misspellings(context: FindingContext, pairs: Mapping[str, str]) -> 
 
 def _list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
     """List the labels, of some keys, with which the controller names the workload on its pods."""
-    added = common_labels(subject).items() - subject.labels.items()
+    added = subject.common_labels.items() - subject.labels.items()
     name = subject.metadata.name
     names = (key for key, value in sorted(added) if value == name != subject.part)
     return {key: name for key in names if key in keys}
@@ -119,7 +119,7 @@ def _list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
 
 def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:
     """Say why it cannot be known which pods a selector of other labels should select."""
-    others = [key for key, value in pairs.items() if common_labels(subject).get(key) != value]
+    others = [key for key, value in pairs.items() if subject.common_labels.get(key) != value]
     absent = [key for key in others if key not in subject.labels and key not in required]
     if added := [key for key in absent if may_add(subject, key)]:
         instead = f", and select its pods by {join_names(sorted(required))}"
@@ -174,7 +174,7 @@ def _choose_side(
     selector's part about the key selects all or none.
     """
     key = context.constraint.match_label_keys[at]
-    own = common_labels(context.subject).get(key)
+    own = context.subject.common_labels.get(key)
     if own is None and not may_add(context.subject, key):
         return _remove_key(context, at)  # without a value it adds nothing to the selector
     exists = all(one.operator == EXISTS for one in part.match_expressions)

@@ -16,7 +16,6 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import (
     build_added_pod,
-    common_labels,
     counts_itself,
     counts_no_pod,
     counts_own_revision,
@@ -28,7 +27,6 @@ from webhook.policy.advice.counting import (
     next_pod,
     other_workloads,
     unmet_requirements,
-    values_of,
 )
 from webhook.policy.advice.sharednodes import EVERYWHERE
 from webhook.policy.advice.subject import Subject
@@ -342,17 +340,17 @@ def test_labels_that_all_pods_have() -> None:
     job = labelled(JOB, NAMED)
     names = {NAME: "web", "batch.kubernetes.io/job-name": "web"}
 
-    assert common_labels(job) == {**job.labels, **names}
-    assert common_labels(replace(job, kind=GroupKind("example.com", "Shards"))) == job.labels
-    assert common_labels(replace(worker_set(), members=range(1)))[WORKER] == "0"
-    assert WORKER not in common_labels(worker_set())
+    assert job.common_labels == {**job.labels, **names}
+    assert replace(job, kind=GroupKind("example.com", "Shards")).common_labels == job.labels
+    assert replace(worker_set(), members=range(1)).common_labels[WORKER] == "0"
+    assert WORKER not in worker_set().common_labels
 
 
 def test_a_single_pod_may_be_selected_by_its_index() -> None:
     alone = labelled(STATEFUL_SET, NAMED, replicas=1)
 
     assert list(unmet_requirements(selector(**{POD_INDEX: "0"}), alone)) == []
-    assert values_of("app", alone) is None
+    assert alone.values_of("app") is None
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Awaited pods without a place while nodes are cordoned, or not ready."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
-from tests.build import gates, policy, spread
+from tests.build import Json, gates, policy, spread
 from tests.policy.advice.orders import count_placed
 from tests.policy.advice.subjects import (
     GPU,
@@ -14,17 +16,20 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    job_set,
     node,
     running,
     subject,
+    worker_set,
     workload,
     zones,
 )
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
-from webhook.policy.kinds import STATEFUL_SET
+from webhook.policy.kinds import JOB, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.podlabels import JOB_NAME, WORKER_SET_NAME
 
 HONOR = "nodeTaintsPolicy: Honor"
 HOST = spread(topologyKey=HOSTNAME)
@@ -45,9 +50,32 @@ NEAR_CACHE = {
 }
 OFF = policy(gates=gates(NodeInclusionPolicyInPodTopologySpread=False))
 
+
+def naming(key: str, name: str, **changes: Any) -> Json:
+    """Make a constraint on pods by the label with which a controller names their workload."""
+    return spread(labelSelector={"matchLabels": {key: name}}, **changes)
+
+
+NAMES = {"jobset.sigs.k8s.io/jobset-name": "js", "jobset.sigs.k8s.io/replicatedjob-name": "w"}
+
 # subject, nodes, what to do
 LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
     "a drained zone": (deployed(spread()), DRAINED, [HONOR]),
+    "a drained zone for a Job, by its name": (
+        subject(workload(naming(JOB_NAME, "web"), kind=JOB, parallelism=6)), DRAINED, [HONOR]
+    ),
+    "a drained zone for a Job, by its name of before": (
+        subject(workload(naming("job-name", "web"), kind=JOB, parallelism=6)), DRAINED, [HONOR]
+    ),
+    "a drained zone for a JobSet, by its names": (
+        job_set(labelSelector={"matchLabels": NAMES}), DRAINED, [HONOR]
+    ),
+    "a drained zone for a LeaderWorkerSet, by its name": (
+        worker_set(labelSelector={"matchLabels": {WORKER_SET_NAME: "lws"}}), DRAINED, [HONOR]
+    ),
+    "a drained zone for a Job, by the name of another": (
+        subject(workload(naming(JOB_NAME, "db"), kind=JOB, parallelism=6)), DRAINED, []
+    ),
     "a drained zone, and nodes": (deployed(spread(), HOST), DRAINED, [HONOR, HONOR]),
     "a drained zone, and nodes that zones of two sizes exclude": (
         deployed(spread(nodeTaintsPolicy="Honor"), HOST, replicas=9), UNEVEN, [WAIT_FOR_NODES]

@@ -14,7 +14,6 @@ from webhook.policy.advice.sharednodes import EVERYWHERE
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gate, Gates
 from webhook.policy.kinds import CRON_JOB
-from webhook.policy.labelvalues import LabelValues, find_values
 from webhook.policy.model import (
     DO_NOT_SCHEDULE,
     Constraint,
@@ -25,7 +24,6 @@ from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import (
-    ADDED_LABELS,
     REVISION_KEYS,
     may_carry,
     revision_key,
@@ -129,7 +127,7 @@ def _is_unmet(expression: LabelSelectorRequirement, subject: Subject) -> bool:
     key, values = expression.key, expression.values
     if expression.operator == IN:
         return _lacks_values(key, values, subject)
-    found = values_of(key, subject) if expression.operator == NOT_IN else None
+    found = subject.values_of(key) if expression.operator == NOT_IN else None
     return found is not None and not found.varies and found.outline in values
 
 
@@ -137,7 +135,7 @@ def _lacks_values(key: str, values: Sequence[str], subject: Subject) -> bool:
     """Whether pods lack all of some values of a label that their controller adds."""
     if values and all(is_outdated(key, value, subject) for value in values):
         return True
-    found = values_of(key, subject)
+    found = subject.values_of(key)
     if found is None or not values:
         return False  # no API server accepts an empty list
     allowed = {value for value in values if found.allows(value)}
@@ -148,24 +146,8 @@ def _differs(key: str, subject: Subject) -> bool:
     """Whether not all pods of a subject have the same value of a label, which is known in part."""
     if key in unique_keys(subject.pods_kind):
         return not subject.is_alone
-    found = values_of(key, subject)
+    found = subject.values_of(key)
     return subject.kind == CRON_JOB and found is not None and bool(found.varies)
-
-
-def values_of(key: str, subject: Subject) -> LabelValues | None:
-    """Find the values of a label that the controller adds to its pods; None if not known."""
-    if subject.creator is not None or key in subject.labels:
-        return None
-    name, part, members = subject.metadata.name, subject.part, subject.members
-    return find_values(subject.kind, key, name, part, members)
-
-
-def common_labels(subject: Subject) -> dict[str, str]:
-    """Return the labels of all pods of a subject, with those of its controller that are known."""
-    added = ADDED_LABELS.get(subject.kind)
-    found = {key: values_of(key, subject) for key in sorted(added.keys if added else ())}
-    known = {key: one.outline for key, one in found.items() if one and not one.varies}
-    return {**subject.labels, **known}
 
 
 def is_outdated(key: str, value: str, subject: Subject) -> bool:

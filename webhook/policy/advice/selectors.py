@@ -50,7 +50,7 @@ def _name_own(key: str, subject: Subject) -> str:
         return f"{key}={subject.labels[key]}"
     if not counting.may_add(subject, key):
         return f"no label {key}"
-    found = counting.values_of(key, subject)
+    found = subject.values_of(key)
     if found is None:
         return f"another {key} in every revision; matchLabelKeys compares it"
     differs = f", which differs by {found.varies}" if found.varies else ""

@@ -14,13 +14,13 @@ from webhook.policy.advice.podaffinity import PodAffinity, PodAffinityTerm, PodA
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.scaling import ReplicaRange
-from webhook.policy.labelvalues import renew_labels
+from webhook.policy.labelvalues import LabelValues, find_values, renew_labels
 from webhook.policy.model import Constraint, GroupKind, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.podlabels import unique_keys
+from webhook.policy.podlabels import ADDED_LABELS, unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
 
 WITHOUT_SURGE = JOBS | {kinds.STATEFUL_SET, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER}
@@ -184,6 +184,20 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """The labels of its pod template."""
         return self.pod.labels
 
+    def values_of(self, key: str) -> LabelValues | None:
+        """Find the values of a label that its controller adds to its pods; None if not known."""
+        if self.creator is not None or key in self.labels:
+            return None
+        return find_values(self.kind, key, self.metadata.name, self.part, self.members)
+
+    @property
+    def common_labels(self) -> Mapping[str, str]:
+        """The labels that all its pods have, with those of its controller that are known."""
+        added = ADDED_LABELS.get(self.kind)
+        found = {key: self.values_of(key) for key in sorted(added.keys if added else ())}
+        known = {key: one.outline for key, one in found.items() if one and not one.varies}
+        return {**self.labels, **known} if known else self.labels
+
     @property
     def next_labels(self) -> Mapping[str, str]:
         """
@@ -191,13 +205,13 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
         A controller adds labels to those of the template, such as the revision's hash. The largest
         group of running pods that no rollout replaces stands for the next pod, in its revision;
-        without pods, the template. A label that no two pods have with the same value has another
-        one, as the index of a pod.
+        without pods, the labels that all have. A label that no two pods have with the same value
+        has another one, as the index of a pod.
         """
         kept = [group for group in self.running if not group.replaced] or self.running
         most = max(kept, key=lambda group: group.number, default=None)
         if most is None:
-            return self.labels
+            return self.common_labels
         others = (group.pod.labels for group in self.running)
         labels = renew_labels(most.pod.labels, unique_keys(self.pods_kind), others)
         return labels if self.revision.items() <= labels.items() else {**labels, **self.revision}

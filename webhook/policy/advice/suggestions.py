@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import common_labels, list_revision_keys, other_workloads
+from webhook.policy.advice.counting import list_revision_keys, other_workloads
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.podselectors import (
     NAMING_LABELS,
@@ -171,5 +171,5 @@ def suggest_narrower(
 
 def _list_names(subject: Subject) -> dict[str, str]:
     """List the labels with which the controller of a workload names it; only known ones."""
-    labels = common_labels(subject)
+    labels = subject.common_labels
     return {key: labels[key] for key in naming_keys(subject.pods_kind) if key in labels}
