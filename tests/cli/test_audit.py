@@ -266,6 +266,12 @@ def test_a_namespace_that_may_not_be_listed_may_exist(run: Run, api: ApiServer) 
     assert "there is no namespace" not in ran.err
 
 
+WRONG_TYPE = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cache, namespace: shop, labels: {tier: data, size: 5}}
+spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: "1"}]}}}
+"""
 LABELLED = world.BARE.replace("name: db", "name: cache\n  labels: {tier: data}", 1)
 
 
@@ -278,6 +284,21 @@ def test_labels_narrow_the_audit_and_other_objects_still_count(manifests: Path, 
     assert "StatefulSet shop/cache" in ran.out
     assert "1 workload, 0 pods, 3 nodes" in ran.out
     assert none.err.startswith("warning: .: contains no object with a pod template")
+
+
+def test_labels_narrow_the_audit_of_objects_that_no_rule_can_judge(
+    manifests: Path, run: Run
+) -> None:
+    (manifests / "cache.yaml").write_text(WRONG_TYPE)
+    run("audit", "-f", "cache.yaml", "--save-snapshot", "all.gz")
+
+    for source in ("-f", "cache.yaml"), ("--snapshot", "all.gz"):
+        ran = run("audit", *source, "-l", "tier=data")
+        others = run("audit", *source, "-l", "tier=web")
+
+        assert (ran.code, others.code) == (1, 0)
+        assert "FieldValueTypeInvalid" in ran.out
+        assert others.out == "0 workloads, 0 pods, 0 nodes: 0 deny, 0 warn, 0 audit\n"
 
 
 def test_a_snapshot_is_audited_instead_of_the_project(manifests: Path, run: Run) -> None:

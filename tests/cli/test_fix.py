@@ -393,6 +393,19 @@ def test_labels_select_the_objects_to_fix(folder: Path, run: Run) -> None:
     assert {found["object"] for found in report["fixed"]} == {"Deployment default/db"}
 
 
+def test_labels_select_objects_that_no_rule_can_judge(folder: Path, run: Run) -> None:
+    (folder / "wrong.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, labels: {tier: web}}\n"
+        'spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: "1"}]}}}\n'
+    )
+
+    own, others = (run("fix", "wrong.yaml", "-l", f"tier={tier}") for tier in ("web", "data"))
+
+    assert (own.code, others.code) == (1, 0)
+    assert own.out.endswith("0 findings fixed in 0 files, 1 left\n")
+    assert others.out == "0 findings fixed in 0 files, 0 left\n"
+
+
 def test_every_template_of_an_object_is_fixed_where_it_is(folder: Path, run: Run) -> None:
     constraint = "{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, %s}"
     listed = constraint % "labelSelector: {matchLabels: {app: a}}"

@@ -25,7 +25,7 @@ from webhook.policy.api.patches import PatchedValue, withhold_entries
 from webhook.policy.api.schema import StrictFinding
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import ObjectMeta
-from webhook.policy.paths import format_path
+from webhook.policy.paths import find_value, format_path, is_object
 from webhook.policy.places import TemplatePlaces, find_places, template_at
 
 
@@ -131,12 +131,20 @@ def _build_unreadable(
         name=document.name,
         source=document.source,
         line=document.line(),
+        labels=_read_labels(document.value),
         field=first.field,
         field_line=first.field_line,
         problem=first.problem,
         more=tuple(others),
         strict=strict,
     )
+
+
+def _read_labels(value: Any) -> dict[str, str]:
+    """Read the labels of an object, but those that are no strings."""
+    found = find_value(value, ("metadata", "labels"))
+    items = found.items() if is_object(found) else ()
+    return {key: label for key, label in items if isinstance(label, str)}
 
 
 def _locate_type_errors(

@@ -6,7 +6,7 @@ gets advice on its readable fields too, so that one audit finds everything.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -89,9 +89,11 @@ class AuditOptions:
 
     def includes_subject(self, subject: Subject) -> bool:
         """Whether to audit a subject."""
-        return self.includes_namespace(subject.namespace) and matches(
-            self.labels, subject.metadata.labels
-        )
+        return self.includes_object(subject.namespace, subject.metadata.labels)
+
+    def includes_object(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Whether to audit an object of a namespace with these labels of its own."""
+        return self.includes_namespace(namespace) and matches(self.labels, labels)
 
 
 def scan(
@@ -113,7 +115,7 @@ def scan(
     unreadable = (
         report_type_errors(item, options.strict_severity, options.includes_rule)
         for item in inventory.unreadable
-        if options.includes_namespace(item.namespace)
+        if options.includes_object(item.namespace, item.labels)
     )
     reports += (report for report in unreadable if report.findings)
     reports.sort(key=lambda item: (item.namespace, item.kind, item.name, item.source, item.line))

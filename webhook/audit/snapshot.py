@@ -7,6 +7,7 @@ others, so that it can be shared. Files are compressed JSON; equal snapshots giv
 
 import gzip
 import zlib
+from collections.abc import Mapping
 from pathlib import Path as File
 from typing import Any, TypeAlias
 
@@ -103,6 +104,7 @@ class UnreadableObject(UnreadableField, frozen=True, kw_only=True, rename="camel
     An object with a value of the wrong type, which API servers refuse.
 
     Attributes:
+        labels: Its own labels, as far as they can be read; absent in snapshots of earlier versions.
         more: Further values of wrong types.
         strict: Its unknown and duplicate fields.
     """
@@ -113,6 +115,7 @@ class UnreadableObject(UnreadableField, frozen=True, kw_only=True, rename="camel
     name: str
     source: str
     line: int
+    labels: Mapping[str, str] = {}
     more: tuple[UnreadableField, ...] = ()
     strict: tuple[StrictFinding, ...] = ()
 

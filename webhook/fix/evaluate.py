@@ -30,7 +30,7 @@ from webhook.policy.corrections import suggest_type
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import LabelSelector
-from webhook.policy.selectors import SELECT_ALL, matches
+from webhook.policy.selectors import SELECT_ALL
 
 NOT_FIXED = FixObstacle("no change that could be written would fix it")
 
@@ -72,15 +72,17 @@ class FixOptions:
     def audit(self) -> AuditOptions:
         """The options of the audits that find what to fix."""
         return AuditOptions(
-            self.policy, exemptions=self.exemptions, strict=self.strict, now=self.now
+            self.policy,
+            namespace=self.only,
+            exemptions=self.exemptions,
+            strict=self.strict,
+            labels=self.labels,
+            now=self.now,
         )
 
     def includes(self, audited: AuditSubject) -> bool:
         """Whether findings about an object are fixed and reported."""
-        subject = audited.subject
-        return self.only in ("", subject.namespace) and matches(
-            self.labels, subject.metadata.labels
-        )
+        return self.audit.includes_subject(audited.subject)
 
     def selects(self, finding: AuditFinding) -> bool:
         """Whether a finding is reported, as fixed or as left."""
@@ -146,6 +148,7 @@ class Evaluation:
         type_errors = tuple(
             report_type_errors(item, audit.strict_severity, audit.includes_rule)
             for item in collector.snapshot.unreadable
+            if audit.includes_object(item.namespace, item.labels)
         )
         return cls(inventory, options, collector.problems, type_errors)
 
