@@ -2,7 +2,7 @@
 
 import pytest
 
-from webhook.policy.advice.nearestkey import nearest_key
+from webhook.policy.advice.nearestkey import list_siblings, nearest_key
 from webhook.policy.model import BETA_ZONE, HOSTNAME, ZONE
 
 OS, NODE = "kubernetes.io/os", "example.io/node"
@@ -39,3 +39,20 @@ NEAREST: dict[str, tuple[str, list[str], str]] = {
 @pytest.mark.parametrize(("key", "keys", "meant"), NEAREST.values(), ids=NEAREST.keys())
 def test_nearest(key: str, keys: list[str], meant: str) -> None:
     assert nearest_key(key, keys) == meant
+
+
+ROOM, CELL = "dc.example/room", "dc.example/cell"
+
+
+@pytest.mark.parametrize(
+    ("key", "siblings"),
+    [
+        ("dc.example/raum", [CELL, ROOM]),
+        ("example/raum", []),
+        ("dc.example", []),
+        ("topology.kubernetes.io/rack", []),
+        ("kubernetes.io/rack", []),
+    ],
+)
+def test_labels_with_the_same_prefix(key: str, siblings: list[str]) -> None:
+    assert list_siblings(key, [HOSTNAME, ZONE, ROOM, CELL, "dc.example.com/row"]) == siblings

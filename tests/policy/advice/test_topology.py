@@ -124,6 +124,19 @@ def test_the_suggested_key_is_the_nearest_one() -> None:
     assert partial.instead == f"# label the other nodes: kubectl label node NAME {ZONE}=VALUE"
 
 
+def test_labels_with_the_prefix_of_the_key_are_suggested() -> None:
+    nodes = [
+        Node("a1", {HOSTNAME: "a1", ZONE: "a", "dc.example/room": "1", "dc.example/cell": "2"})
+    ]
+
+    (violation,) = check_rule("TSC103", judged(spread(topologyKey="dc.example/raum")), audit(nodes))
+
+    assert violation.problem == 'topologyKey "dc.example/raum" is on no node'
+    assert violation.instead == (
+        "# write another label of that prefix: dc.example/cell, dc.example/room"
+    )
+
+
 def test_no_known_key_is_suggested_that_another_entry_has() -> None:
     bare = [Node("a1", {})]
 

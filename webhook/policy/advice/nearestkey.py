@@ -1,5 +1,5 @@
 """
-The node label that a topology key was probably meant to be: ``nearest_key``.
+The node label that a topology key was probably meant to be: ``nearest_key``, ``list_siblings``.
 
 People misspell keys, write a dot for a slash, or the word that they have for a label.
 """
@@ -27,6 +27,8 @@ _WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Name that people give to a label -> the label."""
+
+_KUBERNETES = ("kubernetes.io/", "k8s.io/")  # ends of prefixes
 
 _SUCCESSORS: Mapping[str, str] = MappingProxyType({BETA_ZONE: ZONE, BETA_REGION: REGION})
 """Deprecated label -> the label that replaces it."""
@@ -58,6 +60,20 @@ def nearest_key(key: str, keys: Collection[str]) -> str:
     if "/" in key:  # the prefix distinguishes labels of the same name
         return max(meant, key=lambda label: SequenceMatcher(None, key, label).ratio(), default="")
     return meant[0] if meant else ""
+
+
+def list_siblings(key: str, keys: Collection[str]) -> list[str]:
+    """
+    List the labels with the prefix of a topology key, which no node has, in order.
+
+    Returns:
+        Some of ``MOST_KEYS`` labels; empty for a prefix of Kubernetes' own, whose labels have
+        nothing in common.
+    """
+    prefix = f"{key.partition('/')[0]}/"
+    if "/" not in key or prefix.endswith(_KUBERNETES):
+        return []
+    return sorted(label for label in islice(keys, MOST_KEYS) if label.startswith(prefix))
 
 
 def _list_near(

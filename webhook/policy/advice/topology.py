@@ -20,9 +20,14 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.counting import counts_itself, hard_constraints
 from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.fields import compares_revisions
-from webhook.policy.advice.findings import RuleViolation, clip, count_of, quote_value
+from webhook.policy.advice.findings import RuleViolation, clip, count_of, join_names, quote_value
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.nearestkey import KEY_CHARACTERS, WELL_KNOWN, nearest_key
+from webhook.policy.advice.nearestkey import (
+    KEY_CHARACTERS,
+    WELL_KNOWN,
+    list_siblings,
+    nearest_key,
+)
 from webhook.policy.advice.repeats import describe_repeated, suggest_soft
 from webhook.policy.advice.subject import Subject
 from webhook.policy.facts import Facts
@@ -86,6 +91,8 @@ def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[s
         written = f"# {repeated or 'write ' + member('topologyKey', well_known)}"
         labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
         return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
+    if siblings := list_siblings(key, facts.label_keys()):
+        return "is on no node", f"# write another label of that prefix: {join_names(siblings)}"
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and not repeated
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node, and is like none of their labels", instead
