@@ -46,12 +46,14 @@ ADVICE_ENTRIES = (
         "minDomains is at most the number of domains that the pods can reach",
         "While there are fewer domains than minDomains the global minimum counts as 0: each domain "
         "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
-        "have a place, the rule is satisfied. More minDomains than domains is right if a node "
-        "autoscaler adds domains for Pending pods: this is "
-        "what the field is for. It is never right if nodeSelector or required node affinity allow "
-        "fewer values of the key, unless nodeAffinityPolicy is Ignore: this is reported without "
-        "any Node, too. A pod of a DaemonSet can go to one node, and so to one domain: "
-        "with `maxSurge`, the new pod of a node has no place beside the old one.",
+        "have a place, also during a rollout that keeps all of them, the rule is satisfied. More "
+        "minDomains than domains is right if a node autoscaler adds domains for Pending pods: this "
+        "is what the field is for. It is never right if nodeSelector or required node affinity "
+        "allow fewer values of the key, unless nodeAffinityPolicy is Ignore: this is reported "
+        "without any Node, too. Admission compares only values of the topology key; that a domain "
+        "has no node with another label, such as that of spot nodes, is for an audit. A pod of a "
+        "DaemonSet can go to one node, and so to one domain: with `maxSurge`, the new pod of a "
+        "node has no place beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
         "there are, or `ScheduleAnyway` if another constraint would then keep pods Pending, or let "
         "the pods go to more by nodeSelector and tolerations",
@@ -65,8 +67,8 @@ ADVICE_ENTRIES = (
         "a control plane node where nodes are the domains, then counts as one that stays empty: "
         "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
         "stays Pending. It does not matter whether the nodes are cordoned as well. If all replicas "
-        "have a place, also during a rollout and beside pods of other workloads that the "
-        "constraint counts, the rule is satisfied.",
+        "have a place, also during a rollout that keeps all of them, and beside pods of other "
+        "workloads that the constraint counts, the rule is satisfied.",
         "write `nodeTaintsPolicy: Honor`, so that these nodes do not count; if fewer domains than "
         "minDomains are left then, also lower minDomains to their number, or tolerate the taints",
         action=Action.WARN,
@@ -77,21 +79,22 @@ ADVICE_ENTRIES = (
         "Each constraint allows some nodes; the next pod needs one that all of them allow. A pod "
         "for which there is none stays Pending until pods are deleted or nodes are added. So does "
         "one that nodeSelector, affinity and taints keep off every node, and one for which all "
-        "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about "
-        "to delete or that wait for an agent. While all replicas run, and no autoscaler may add "
-        "one, the next pod is the first of a new revision; `evenspread explain --what-if rollout` "
-        "simulates those after it. The next pod of a StatefulSet is then the one with the last "
-        "ordinal, which a rollout replaces first, and the finding names it. A Pending pod with "
-        "the constraints of an older template is reported as well if no node accepts it, and its "
-        "controller does not replace it. Required podAffinity and podAntiAffinity are judged "
-        "together with the constraints for a workload with Pending pods that is not being rolled "
-        "out, by the pods of its namespace. If they alone reject every node, the rule is silent "
-        "about them: no constraint keeps the pods Pending. `evenspread explain --what-if` judges "
-        "them for all replicas, and by all pods. A domain of nodes that are closed for now counts "
-        "as well, and may leave the pods that wait after the next one no place. With "
-        "`nodeTaintsPolicy: Honor` it does not count, and there may be fewer domains than "
-        "minDomains, with the same effect. A domain that taints or affinity close as well is the "
-        "subject of TSC105 and TSC116.",
+        "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about to "
+        "delete or that wait for an agent. While all replicas run, and no autoscaler may add one, "
+        "the next pod is the first of a new revision. If a replica may be missing meanwhile, it "
+        "can wait until an old pod is deleted, and is reported only if it may have no node even "
+        "then; `evenspread explain --what-if rollout` simulates the pods after it. The next pod of "
+        "a StatefulSet is then the one with the last ordinal, which a rollout replaces first, and "
+        "the finding names it. A Pending pod with the constraints of an older template is reported "
+        "as well if no node accepts it, and its controller does not replace it. Required "
+        "podAffinity and podAntiAffinity are judged together with the constraints for a workload "
+        "with Pending pods that is not being rolled out, by the pods of its namespace. If they "
+        "alone reject every node, the rule is silent about them: no constraint keeps the pods "
+        "Pending. `evenspread explain --what-if` judges them for all replicas, and by all pods. A "
+        "domain of nodes that are closed for now counts as well, and may leave the pods that wait "
+        "after the next one no place. With `nodeTaintsPolicy: Honor` it does not count, and there "
+        "may be fewer domains than minDomains, with the same effect. A domain that taints or "
+        "affinity close as well is the subject of TSC105 and TSC116.",
         "raise maxSkew to the value in the finding, with which all pods that wait have a place in "
         "every order, and all replicas of a Deployment, a Rollout or a StatefulSet, whose pods the "
         "change creates anew; or make one of the constraints `ScheduleAnyway`; wait for nodes that "
@@ -103,7 +106,9 @@ ADVICE_ENTRIES = (
         "TSC107",
         "constraints of a Deployment or a Rollout distinguish its revisions",
         "While a new revision is rolled out, its pods are placed by where the old ones are. After "
-        "these are deleted, the pods of the new revision are uneven, and nothing moves them.",
+        "these are deleted, the pods of the new revision are uneven, and nothing moves them. With "
+        "`maxSurge: 0` an old pod is deleted first, and the new one takes its place: the rule is "
+        "then silent.",
         "write `matchLabelKeys: [pod-template-hash]`; for an Argo Rollout, "
         "`matchLabelKeys: [rollouts-pod-template-hash]`",
         since=_1_25,
@@ -220,8 +225,11 @@ ADVICE_ENTRIES = (
         "With `nodeAffinityPolicy: Ignore`, nodes that the pods cannot go to by their nodeSelector "
         "or affinity count all the same. A zone of such nodes stays empty: the global minimum "
         "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. It "
-        "does not matter whether the nodes are cordoned as well. If all replicas have a place, "
-        "also during a rollout, the rule is satisfied. Each pod of a DaemonSet can go to one node "
+        "does not matter whether the nodes are cordoned as well: with `nodeTaintsPolicy: Honor` "
+        "they do not count until they return, and the finding says so. If all replicas have a "
+        "place, also during a rollout that keeps all of them, the rule is satisfied. Admission "
+        "compares only values of the topology key; that a domain has no node with another label, "
+        "such as that of spot nodes, is for an audit. Each pod of a DaemonSet can go to one node "
         "only: a domain then takes maxSkew pods more than the one with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count; if fewer domains than minDomains are left then, also lower minDomains to their "

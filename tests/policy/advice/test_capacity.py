@@ -13,6 +13,7 @@ from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, JOB, STATEFUL_SET
 from webhook.policy.model import ObjectMeta, OwnerReference
+from webhook.policy.rolloutlimits import RolloutLimits
 
 OWNER = OwnerReference("example.io/v1", "Fleet", "web", controller=True)
 HASHED = spread(matchLabelKeys=["pod-template-hash"])
@@ -28,8 +29,14 @@ def rolling(**limits: object) -> Json:
 # subject of six replicas if not otherwise, places, pods without one
 WAITING: dict[str, tuple[Subject, int, str]] = {
     "fewer places than replicas": (deployed(spread()), 5, "the others"),
-    "as many places": (deployed(spread()), 6, ROLLOUT),
-    "as many places for each revision": (deployed(HASHED), 6, ""),
+    "as many places": (deployed(spread(), strategy=rolling(maxUnavailable=0)), 6, ROLLOUT),
+    "as many places, and a pod that may be missing": (deployed(spread()), 6, ""),
+    "as many places for fewer replicas than may be missing in part": (
+        deployed(spread(), replicas=3), 3, ROLLOUT
+    ),
+    "as many places for each revision": (
+        deployed(HASHED, strategy=rolling(maxUnavailable=0)), 6, ""
+    ),
     "as many places where no revision is beside another": (
         deployed(spread(), strategy={"type": "Recreate"}), 6, ""
     ),
@@ -41,7 +48,11 @@ WAITING: dict[str, tuple[Subject, int, str]] = {
     ),
     "as many places for a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), 6, ""),
     "more places": (deployed(spread()), 7, ""),
-    "as many places as the most replicas of an autoscaler": (SCALED, 9, ROLLOUT),
+    "as many places as the most replicas of an autoscaler": (
+        replace(SCALED, limits=RolloutLimits(1, 0)), 9, ROLLOUT
+    ),
+    "as many places as an autoscaler's most replicas, and some may be missing": (SCALED, 9, ""),
+    "as many places, and unknown limits": (replace(deployed(spread()), limits=None), 6, ROLLOUT),
     "fewer places than the most replicas of an autoscaler": (SCALED, 8, "the others"),
     "pods that count only themselves": (
         subject(workload(INDEXED, kind=JOB, parallelism=6, completionMode="Indexed")), 1, ""

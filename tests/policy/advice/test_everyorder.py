@@ -47,6 +47,7 @@ CROSSING = [
 ]  # fmt: skip
 BY_JOB = spread(matchLabelKeys=[JOB_NAME])
 RECREATE: Json = {"strategy": {"type": "Recreate"}}
+SURGE: Json = {"rollingUpdate": {"maxUnavailable": 0}}
 APART = spread(matchLabelKeys=["statefulset.kubernetes.io/pod-name"])
 SHOP = {"Deployment/shop": {"app": "shop"}}
 ELSEWHERE = spread(labelSelector={"matchLabels": SHOP["Deployment/shop"]})
@@ -104,7 +105,10 @@ FITS: dict[str, tuple[Subject, AdviceContext, bool | None]] = {
         deployed(spread(maxSkew=3), **RECREATE), audit(TAINTED_C), True
     ),
     "a closed domain without a place for a rollout": (
-        deployed(spread(maxSkew=3)), audit(TAINTED_C), False
+        deployed(spread(maxSkew=3), strategy=SURGE), audit(TAINTED_C), False
+    ),
+    "a closed domain with a place for each pod that a rollout replaces": (
+        deployed(spread(maxSkew=3)), audit(TAINTED_C), True
     ),
     "a closed domain, and pods of others": (
         deployed(spread(maxSkew=3), **RECREATE), audit(TAINTED_C, members=OTHERS), False

@@ -92,6 +92,10 @@ REVISIONS: dict[str, tuple[Subject, bool]] = {
     ),
     "one replica": (deployed(spread(), replicas=1), False),
     "old pods go first": (deployed(spread(), strategy={"type": "Recreate"}), False),
+    "an old pod goes before each new one": (
+        deployed(spread(), strategy={"rollingUpdate": {"maxSurge": 0}}),
+        False,
+    ),
     "a StatefulSet": (subject(workload(spread(), kind=STATEFUL_SET)), False),
     "a Pod": (subject(pod(spread(), owner=owned_by())), False),
     "a ReplicaSet": (subject(workload(spread(), kind=GroupKind("apps", "ReplicaSet"))), False),

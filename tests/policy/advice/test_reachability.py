@@ -38,6 +38,7 @@ from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node, ObjectMeta, Taint
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
 WEB_POOL = {"nodeSelector": {"pool": "web"}}
@@ -384,6 +385,23 @@ def test_the_excluded_domains_and_their_cause_are_named() -> None:
         "the others stay Pending"
     )
     assert later.brief == "nodeAffinityPolicy Ignore counts 2 domains that its pods cannot go to"
+
+
+def test_excluded_domains_that_do_not_count_for_now_are_named() -> None:
+    cordoned = [
+        replace(one, unschedulable=True, taints=(UNSCHEDULABLE,)) if one.name[0] == "c" else one
+        for one in THREE
+    ]
+    advised = judged(spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor"), **IN_A)
+
+    (now,) = check_rule("TSC116", advised, audit(cordoned))
+    (always,) = check_rule("TSC116", advised, audit(THREE))
+
+    assert now.problem.endswith(
+        "the others stay Pending; for now zone-c does not count, since all nodes there are "
+        "cordoned, not ready or tainted"
+    )
+    assert always.problem.endswith("the others stay Pending")
 
 
 def test_all_causes_of_excluded_domains_are_named() -> None:

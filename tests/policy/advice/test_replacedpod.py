@@ -1,4 +1,4 @@
-"""TSC106 reports StatefulSets whose first replaced pod no node accepts."""
+"""TSC106 reports workloads whose first replaced pod no node accepts."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     admission,
     audit,
     check_rule,
+    deployed,
     running,
     subject,
     with_ordinal,
@@ -20,11 +21,13 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.replacedpod import remove_first
+from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import ZONE, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, ZONE, LabelSelector, Node
 from webhook.policy.nextrevision import PartitionedRevisions
-from webhook.policy.podlabels import REVISION_HASH
+from webhook.policy.placement.nodes import UNSCHEDULABLE
+from webhook.policy.podlabels import REVISION_HASH, TEMPLATE_HASH
 
 PATH = "spec.template.spec.topologySpreadConstraints[0]"
 
@@ -139,3 +142,42 @@ def test_an_admission_knows_no_pods() -> None:
     context: AdviceContext = admission()
 
     assert remove_first(stateful("a1", "b1"), context) is None
+
+
+HOST = spread(topologyKey=HOSTNAME)
+FOUR = zones("a1", "a2", "a3", "b1")
+
+
+def rolled(*nodes: str, missing: int = 1, **spec: Any) -> Subject:
+    """Make a Deployment with a pod on each of some nodes, spread over zones and nodes."""
+    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": missing}}
+    found = deployed(spread(), HOST, replicas=len(nodes), strategy=strategy, **spec)
+    return replace(found, running=(running(*nodes, labels={"app": "web", TEMPLATE_HASH: "a"}),))
+
+
+def closed(*names: str) -> list[Node]:
+    return [
+        replace(one, unschedulable=True, taints=(UNSCHEDULABLE,)) if one.name in names else one
+        for one in FOUR
+    ]
+
+
+# the Deployment, nodes, whether TSC106 reports that no node accepts its next pod
+ANY: dict[str, tuple[Subject, list[Node], bool]] = {
+    "a rollout deletes an old pod first": (rolled("a1", "a2", "b1"), FOUR, False),
+    "no pod may be missing": (rolled("a1", "a2", "b1", missing=0), FOUR, True),
+    "one is on a cordoned node": (rolled("a1", "a2", "b1"), closed("b1"), True),
+    "an autoscaler may add pods": (
+        replace(rolled("a1", "a2", "b1"), scaling=ReplicaRange(2, 9, "ScaledObject/web")),
+        FOUR,
+        True,
+    ),
+    "a replica is missing": (replace(rolled("a1", "a2", "b1"), replicas=4), FOUR, True),
+}
+
+
+@pytest.mark.parametrize(("found", "nodes", "reported"), ANY.values(), ids=ANY)
+def test_a_new_pod_in_the_stead_of_any_old_one(
+    found: Subject, nodes: list[Node], reported: bool
+) -> None:
+    assert bool(judge(found, nodes)) is reported

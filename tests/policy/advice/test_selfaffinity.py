@@ -27,6 +27,8 @@ WEB = {"matchLabels": {"app": "web"}}
 HARD = spread(topologyKey=ZONE)
 OWN_REVISION = spread(topologyKey=ZONE, matchLabelKeys=["pod-template-hash"])
 SOFT = spread(topologyKey=ZONE, whenUnsatisfiable="ScheduleAnyway")
+MOST = spread(topologyKey=ZONE, maxSkew=6)
+SURGE = {"rollingUpdate": {"maxUnavailable": 0}}
 REGION = "topology.kubernetes.io/region"
 REGIONS = [
     node(f"{zone}1", f"zone-{zone}", **{REGION: region})
@@ -70,8 +72,9 @@ FOUND: dict[str, tuple[Subject, AdviceContext, str]] = {
     "a soft constraint": (beside(term(), constraint=SOFT), audit(), FOLLOW),
     "pods in one zone": (beside(term()), audit(pods=[running("a1", "a2")]), PENDING),
     "a rollout alone exceeds maxSkew": (
-        beside(term(), constraint=spread(topologyKey=ZONE, maxSkew=6)), audit(), THREE_THERE
+        beside(term(), constraint=MOST, strategy=SURGE), audit(), THREE_THERE
     ),
+    "a rollout waits for places": (beside(term(), constraint=MOST), audit(), FOLLOW),
     "maxSkew allows all pods": (
         beside(term(), constraint=spread(topologyKey=ZONE, maxSkew=9)), audit(), FOLLOW
     ),

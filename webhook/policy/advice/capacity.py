@@ -21,7 +21,7 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
         places: Number of pods that the constraint allows in all domains together.
 
     Returns:
-        Empty if all pods have a place, those of a rollout included.
+        Empty if all pods have a place, those included without which a rollout cannot go on.
     """
     if counts_only_itself(constraint, subject):
         return ""  # every pod counts only itself
@@ -30,7 +30,8 @@ def name_waiting(subject: Subject, constraint: Constraint, places: int) -> str:
         return "any more"
     if replicas > places:
         return "the others"
-    if replicas == places and subject.surges and counts_revisions_together(constraint, subject):
+    is_full = replicas == places and counts_revisions_together(constraint, subject)
+    if is_full and subject.surges and not may_lack_pods(subject):
         return "and the additional pods of a rollout"
     return ""
 
@@ -50,10 +51,20 @@ def name_limit(subject: Subject, constraint: Constraint, pods: int) -> str:
 
 def must_add_pods(subject: Subject) -> bool:
     """Whether a rollout places a pod beside all old ones, since no replica may be missing."""
-    replicas, scaling = subject.most_replicas, subject.scaling
-    if not replicas or subject.limits is None or (scaling and scaling.least < scaling.most):
+    scaling = subject.scaling
+    if not subject.most_replicas or (scaling and scaling.least < scaling.most):
         return False
-    return not subject.limits.resolve(replicas).unavailable
+    return subject.limits is not None and not may_lack_pods(subject)
+
+
+def may_lack_pods(subject: Subject) -> bool:
+    """
+    Whether a rollout may delete an old pod before a new one has a place.
+
+    Then additional pods that have none wait for one, and the rollout goes on.
+    """
+    replicas, limits = subject.most_replicas, subject.limits
+    return bool(limits and replicas and limits.resolve(replicas).unavailable)
 
 
 def is_never_spread(subject: Subject) -> bool:

@@ -40,12 +40,16 @@ SURGING = frozenset({DEPLOYMENT, ROLLOUT})
 
 
 def revisions_count_apart(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC107: a rollout places new pods around the old ones, and is uneven once those are gone."""
+    """
+    TSC107: a rollout places new pods around the old ones, and is uneven once those are gone.
+
+    Without additional pods, each new one takes the place of an old one that is gone.
+    """
     if (
         subject.pods_kind not in SURGING
         or subject.is_alone
         or subject.is_bound
-        or subject.recreates
+        or not subject.surges
     ):
         return
     if Gate.MATCH_LABEL_KEYS not in context.gates:

@@ -23,7 +23,7 @@ from webhook.policy.advice.laterpods import (
     report_unready,
 )
 from webhook.policy.advice.placing import accepts, accepts_pod, suggest_placing
-from webhook.policy.advice.replacedpod import remove_first
+from webhook.policy.advice.replacedpod import can_replace_any, remove_first
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import Node
@@ -81,6 +81,8 @@ def _judge_next(
             yield from report_later(subject, tallies, context)
             yield from report_kept(subject, context)
         return
+    if held is None and can_replace_any(subject, context):
+        return  # of a rollout, which deletes an old pod first
     violation = _report_rejected(subject, tallies, affinity, context)
     if held is not None:
         violation = violation._replace(field=subject.list_path, instead=_LOWER_PARTITION)

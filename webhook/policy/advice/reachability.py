@@ -40,6 +40,7 @@ from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.tallies import PodTally
 
 _CLOSED = "no further pod can go there"
 
@@ -53,7 +54,7 @@ def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleV
         if not closed.by_taints:
             continue
         domains, taints = count_of(closed.number, "domain"), join_names(closed.taints)
-        pods = _count_inside(subject, spread, closed, context)
+        pods = _count_inside(_find_tally(subject, spread, context), closed)
         counted = f"counted though {_CLOSED}" if any(pods) else "always counted as empty"
         most = min(pods) + spread.max_skew
         limit = name_limit(subject, spread.constraint, most)
@@ -86,7 +87,8 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
         counts += " counts" if len(closed.policies) == 1 else " count"
         bound = "" if closed.values else "at most "  # admission knows a bound
         named = f" ({join_names(closed.values, closed.number)})" if closed.values else ""
-        pods = _count_inside(subject, spread, closed, context)
+        tally = _find_tally(subject, spread, context)
+        pods = _count_inside(tally, closed)
         state = f"though {_CLOSED}: no other " if any(pods) else "always as empty: no "
         most = min(pods) + spread.max_skew
         limit = name_limit(subject, spread.constraint, most)
@@ -98,7 +100,7 @@ def domains_are_allowed(subject: Subject, context: AdviceContext) -> Iterator[Ru
             f"{quote_value(spread.topology_key)}; {counts} the others{named}, "
             f"{state}domain takes more than {limit}"
             f"{_name_pending(subject, spread, most * closed.reached + sum(pods))}"
-            f"{describe_few(subject, spread.index, closed)}",
+            f"{describe_few(subject, spread.index, closed)}{_name_absent(tally, closed)}",
             instead,
             f"{counts} {count_of(closed.number, 'domain')} that its pods cannot go to",
         )
@@ -116,17 +118,34 @@ def _report_pending(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             )
 
 
-def _count_inside(
-    subject: Subject, spread: SpreadConstraint, closed: ClosedDomains, context: AdviceContext
-) -> list[int]:
-    """Count the pods in closed domains, which came there before; none at admission."""
+def _find_tally(
+    subject: Subject, spread: SpreadConstraint, context: AdviceContext
+) -> PodTally | None:
+    """Find the pods that a constraint counts now; None at admission."""
     if context.cluster is None:
-        return [0]
+        return None
     tallies = context.cluster.tally_known(
         next_pod(subject), subject.constraints, context.gates
     ).hard
-    tally = next(one for one in tallies if one.spread.index == spread.index)
+    return next(one for one in tallies if one.spread.index == spread.index)
+
+
+def _count_inside(tally: PodTally | None, closed: ClosedDomains) -> list[int]:
+    """Count the pods in closed domains, which came there before; none at admission."""
+    if tally is None:
+        return [0]
     return [tally.pods.get(value, 0) for value in closed.values]
+
+
+def _name_absent(tally: PodTally | None, closed: ClosedDomains) -> str:
+    """Name the closed domains that do not count now, as the end of a sentence; empty if all do."""
+    absent = set(closed.values).difference(tally.domains.sizes if tally else closed.values)
+    if not absent:
+        return ""
+    return (
+        f"; for now {join_names(sorted(absent))} does not count, since all nodes there are "
+        "cordoned, not ready or tainted"
+    )
 
 
 def _name_pending(subject: Subject, spread: SpreadConstraint, places: int) -> str:

@@ -1,8 +1,8 @@
 """
-The pod that a rollout of a StatefulSet replaces first: part of TSC106.
+The pod that a rollout replaces first, while all pods run: part of TSC106.
 
-``remove_first`` is the entry point. All pods run, so that the next pod is created in the stead of
-one that is deleted; which one that is decides the counts.
+The next pod is created in the stead of one that is deleted; which one that is decides the counts.
+``remove_first`` is for StatefulSets, ``can_replace_any`` for rollouts that may choose any pod.
 
 Source: pkg/controller/statefulset stateful_set_control.go
 ``updateStatefulSetAfterInvariantEstablished``.
@@ -10,15 +10,21 @@ Source: pkg/controller/statefulset stateful_set_control.go
 
 import dataclasses
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec.structs import replace
 
+from webhook.policy.advice.capacity import may_lack_pods
 from webhook.policy.advice.context import AdviceContext
+from webhook.policy.advice.counting import adds_revision, build_added_pod
 from webhook.policy.advice.fields import compares_revisions
+from webhook.policy.advice.placing import accepts_pod
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.nextrevision import find_ordinals
+
+MOST_NODES = 32  # from which a pod is removed: all pods of the namespace are counted for each
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,29 @@ def remove_first(subject: Subject, context: AdviceContext) -> FirstReplaced | No
         replace(subject, running=running),
         dataclasses.replace(context, cluster=cluster.with_pods(census, cluster.members)),
     )
+
+
+def can_replace_any(subject: Subject, context: AdviceContext) -> bool:
+    """
+    Whether a pod of a new revision has a node, whichever of the old pods is deleted first.
+
+    Only the first ``MOST_NODES`` nodes are judged.
+
+    Returns:
+        False if no pod may be missing, or if the next pod is not one of a new revision.
+    """
+    cluster = context.cluster
+    if cluster is None or not (adds_revision(subject) and may_lack_pods(subject)):
+        return False
+    pod = build_added_pod(subject)
+    removals = ((one.pod.labels, {node: 1}) for one in subject.running for node in one.nodes)
+    for removal in islice(removals, MOST_NODES):
+        census = cluster.census.leave_out(subject.namespace, [removal])
+        without = cluster.with_pods(census, cluster.members)
+        tallies = without.tally_known(pod, subject.constraints, context.gates).hard
+        if not accepts_pod(tallies, pod.demands, without):
+            return False
+    return True
 
 
 def _counts_apart(subject: Subject) -> bool:
