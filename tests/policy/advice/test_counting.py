@@ -336,21 +336,10 @@ def test_expressions_about_the_number_of_a_worker(
     assert not list(unmet_requirements(requested, replace(workers, members=range(2**31))))
 
 
-def test_labels_that_all_pods_have() -> None:
-    job = labelled(JOB, NAMED)
-    names = {NAME: "web", "batch.kubernetes.io/job-name": "web"}
-
-    assert job.common_labels == {**job.labels, **names}
-    assert replace(job, kind=GroupKind("example.com", "Shards")).common_labels == job.labels
-    assert replace(worker_set(), members=range(1)).common_labels[WORKER] == "0"
-    assert WORKER not in worker_set().common_labels
-
-
 def test_a_single_pod_may_be_selected_by_its_index() -> None:
     alone = labelled(STATEFUL_SET, NAMED, replicas=1)
 
     assert list(unmet_requirements(selector(**{POD_INDEX: "0"}), alone)) == []
-    assert alone.values_of("app") is None
 
 
 @pytest.mark.parametrize(

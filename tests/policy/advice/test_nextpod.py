@@ -430,3 +430,19 @@ def test_a_cordoned_node_that_pod_anti_affinity_rejects_is_not_named() -> None:
     ]
 
     assert ["cordoned b1 would accept it" in problem for problem in problems] == [True, False]
+
+
+@pytest.mark.parametrize(("missing", "reported"), [(0, True), (1, False)])
+def test_the_first_pod_of_a_rollout_may_wait_for_the_end_of_another(
+    missing: int, reported: bool
+) -> None:
+    """``test_replacedpod`` has the other cases."""
+    limits = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": missing}}
+    pods = running("a1", "a2", "b1", labels={"app": "web", TEMPLATE_HASH: "a"})
+    advised = deployed(spread(), HOST, replicas=3, strategy=limits)
+
+    context = audit(zones("a1", "a2", "a3", "b1"), [pods])
+
+    found = check_rule("TSC106", replace(advised, running=(pods,)), context)
+
+    assert bool(found) is reported

@@ -3,13 +3,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.build import NAMESPACE, Json, owned_by, pod, spread
-from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, workload
+from tests.policy.advice.subjects import ROLLOUT, deployed, running, subject, worker_set, workload
 from webhook.policy.advice.podaffinity import PodAntiAffinity
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import ADVISED_CONSTRAINTS, RunningPods, Subject
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, STATEFUL_SET
 from webhook.policy.model import GroupKind
 from webhook.policy.placement.nodes import Demands
+from webhook.policy.podlabels import JOB_NAME, WORKER_INDEX, WORKER_SET_NAME
 
 JOB = GroupKind("batch", "Job")
 
@@ -249,3 +250,26 @@ def test_the_next_pod_has_an_index_of_its_own() -> None:
 
     assert stateful.next_labels == {"app": "web", key: "1"}
     assert subject(workload(), running=pods).next_labels[key] == "0", "no label of its controller"
+
+
+NAMES = {"job-name": "web", JOB_NAME: "web"}
+
+# subject, the labels that its controller gives to all pods
+COMMON: dict[str, tuple[Subject, dict[str, str]]] = {
+    "a Job": (subject(workload(kind=JOB)), NAMES),
+    "a Job that writes one of them": (
+        subject(workload(kind=JOB, labels={JOB_NAME: "db"})), {"job-name": "web"}
+    ),
+    "a Job of another kind of object": (subject(workload(kind=JOB), creator=ROLLOUT), {}),
+    "a Deployment": (deployed(), {}),
+    "an unknown kind": (subject(workload(kind=JOB), kind=GroupKind("example.com", "Shards")), {}),
+    "a LeaderWorkerSet": (worker_set(), {WORKER_SET_NAME: "lws"}),
+    "a LeaderWorkerSet without workers": (
+        replace(worker_set(), members=range(1)), {WORKER_SET_NAME: "lws", WORKER_INDEX: "0"}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "added"), COMMON.values(), ids=COMMON)
+def test_labels_that_all_pods_have(found: Subject, added: dict[str, str]) -> None:
+    assert found.common_labels == found.next_labels == {**found.labels, **added}
