@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from tests.build import pod, template
-from webhook.policy.gangs import gang_field, group_name
+from webhook.policy.api.versions import Version
+from webhook.policy.gangs import gang_field, group_name, is_known
 from webhook.policy.model import PodTemplate
 
 FIELDS: dict[str, tuple[dict[str, Any], str]] = {
@@ -19,6 +20,19 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("spec", "field"), FIELDS.values(), ids=FIELDS.keys())
 def test_a_pod_is_of_a_gang_by(spec: dict[str, Any], field: str) -> None:
     assert gang_field(template(pod(**spec))) == field
+
+
+@pytest.mark.parametrize(
+    ("field", "version", "known"),
+    [
+        ("schedulingGroup", Version(1, 35), False),
+        ("schedulingGroup", Version(1, 36), True),
+        ("workloadRef", Version(1, 34), False),
+        ("workloadRef", Version(1, 35), True),
+    ],
+)
+def test_the_versions_that_know_a_field(field: str, version: Version, known: bool) -> None:
+    assert is_known(field, version) is known
 
 
 def test_a_pod_without_a_specification_is_of_no_gang() -> None:

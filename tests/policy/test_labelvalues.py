@@ -28,6 +28,12 @@ VALUES: dict[str, tuple[GroupKind, str, str, str]] = {
         "revision",
     ),
     "a UID": (kinds.JOB, "controller-uid", "<uid>", "object"),
+    "a group": (
+        kinds.LEADER_WORKER_SET,
+        "leaderworkerset.sigs.k8s.io/group-index",
+        "<group>",
+        "group",
+    ),
 }
 
 
@@ -46,7 +52,6 @@ UNKNOWN = {
     "a label of another kind": (kinds.DEPLOYMENT, LEGACY, "web"),
     "an unknown kind": (GroupKind("example.com", "Shards"), LEGACY, "web"),
     "a name that is not known": (kinds.JOB, LEGACY, ""),
-    "a group": (kinds.LEADER_WORKER_SET, "leaderworkerset.sigs.k8s.io/group-index", "web"),
     "a set of a group": (kinds.LEADER_WORKER_SET, POD_NAME, "web"),
 }
 
@@ -90,7 +95,7 @@ WORKER = "leaderworkerset.sigs.k8s.io/worker-index"
 def test_the_number_of_a_pod_in_its_group(
     members: range, outline: str, varies: str, limits: str
 ) -> None:
-    found = find_values(kinds.LEADER_WORKER_SET, WORKER, "web", members=members)
+    found = find_values(kinds.LEADER_WORKER_SET, WORKER, "web", numbers=members)
 
     assert found is not None
     assert (found.outline, found.varies, found.limits) == (outline, varies, limits)
@@ -102,7 +107,22 @@ def test_the_number_of_a_pod_in_its_group(
 
 @pytest.mark.parametrize("members", [None, range(0)])
 def test_groups_of_which_the_pods_are_not_known(members: range | None) -> None:
-    assert find_values(kinds.LEADER_WORKER_SET, WORKER, "web", members=members) is None
+    assert find_values(kinds.LEADER_WORKER_SET, WORKER, "web", numbers=members) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(JOB_NAME, "web-w-{}"), ("jobset.sigs.k8s.io/job-index", "{}")]
+)
+def test_the_numbers_of_the_jobs_of_a_job_set(key: str, value: str) -> None:
+    found = find_values(kinds.JOB_SET, key, "web", "w", range(2))
+    unknown = find_values(kinds.JOB_SET, key, "web", "w", range(0))
+
+    assert found is not None
+    assert unknown is not None
+    assert found.limits == ", from 0 to 1"
+    values = [value.format(number) for number in (0, 1, 2)]
+    assert [found.allows(one) for one in values] == [True, True, False]
+    assert [unknown.allows(one) for one in values] == [True, True, True]
 
 
 def test_one_more_pod_has_the_first_number_that_is_free() -> None:

@@ -4,6 +4,7 @@ from webhook.policy.kinds import (
     BUILT_IN_TEMPLATES,
     DEPLOYMENT,
     JOB,
+    LEADER_WORKER_SET,
     POD_TEMPLATE,
     ROLLOUT,
     SHIPPED_TEMPLATES,
@@ -14,6 +15,7 @@ from webhook.policy.podlabels import (
     PER_POD_KEYS,
     REVISION_HASH,
     REVISION_KEYS,
+    added_keys,
     differing_keys,
     find_owner_by_hash,
     grouped_keys,
@@ -21,6 +23,7 @@ from webhook.policy.podlabels import (
     member_keys,
     naming_keys,
     revision_key,
+    spell_key,
     unique_keys,
 )
 
@@ -51,6 +54,28 @@ def test_every_kind_that_is_shipped_has_a_row() -> None:
     known = {*BUILT_IN_TEMPLATES, *SHIPPED_TEMPLATES} - {POD_TEMPLATE}
 
     assert known <= ADDED_LABELS.keys()
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("jobset.sigs.k8s.io/replicated-job-name", "jobset.sigs.k8s.io/replicatedjob-name"),
+        ("jobset.sigs.k8s.io/JobSet_Name", "jobset.sigs.k8s.io/jobset-name"),
+        ("leaderworkerset.sigs.k8s.io/groupindex", "leaderworkerset.sigs.k8s.io/group-index"),
+        ("jobset.sigs.k8s.io/jobset-name", ""),
+        ("jobset.sigs.k8s.io/a-later-one", ""),
+    ],
+)
+def test_another_spelling_of_a_known_label(key: str, known: str) -> None:
+    kind = JOB_SET if key.startswith("jobset") else LEADER_WORKER_SET
+
+    assert spell_key(key) == known
+    assert may_carry(kind, key) is not bool(known)
+
+
+def test_labels_that_every_pod_of_a_kind_has() -> None:
+    assert added_keys(DEPLOYMENT) == {"pod-template-hash"}
+    assert added_keys(UNKNOWN) == frozenset()
 
 
 @pytest.mark.parametrize("kind", ADDED_LABELS, ids=str)

@@ -309,7 +309,7 @@ def _count_pods(
         if not subject.controlled and not (has_scheduled and key_of(subject) in running):
             may_have_ended = has_scheduled and subject.kind in _ENDING
             replicas = 0 if may_have_ended else _count_replicas(subject)
-            members.add(subject.namespace, subject.common_labels, str(subject), replicas)
+            members.add(subject.namespace, subject.foreseen_labels, str(subject), replicas)
     return census, members
 
 

@@ -17,9 +17,10 @@ ADVICE_ENTRIES = (
         "is placed as if it did not exist, and all of them may end in one domain. Labels that "
         "controllers add have known values, too: `job-name` of a Job is its name, "
         "that of a CronJob `<name>-<minutes>` with another number in each Job, and only one pod of "
-        "a StatefulSet or an Indexed Job has a given index. The `worker-index` of a "
-        "LeaderWorkerSet is 0 for the leader, so that no worker has it beside a `leaderTemplate`. "
-        "Names that kube-apiserver generates are not judged.",
+        "a StatefulSet or an Indexed Job has a given index, as have the pods of one Job of a "
+        "JobSet, and of one group of a LeaderWorkerSet. The `worker-index` of a LeaderWorkerSet is "
+        "0 for the leader, so that no worker has it beside a `leaderTemplate`. No pod lacks a "
+        "label that its controller adds. Names that kube-apiserver generates are not judged.",
         "select the pod's own labels, as `labelSelector: {matchLabels: {app: web}}`",
         action=Action.WARN,
     ),
@@ -252,7 +253,9 @@ ADVICE_ENTRIES = (
         "StatefulSet runs where its volume can be accessed. If a hard constraint counts its "
         "revision separately, a rollout may have no place for the pod there: then the rule "
         "suggests leaving out a key of a revision, unless the pods have no volumes of their own, "
-        "or their StorageClasses are known and their volumes can be attached in every zone.",
+        "or their StorageClasses are known and their volumes can be attached in every zone. "
+        "It does the same for a DaemonSet with `nodeAffinityPolicy: Ignore`, whose pods are each "
+        "meant for one node.",
         "write the key of a label that the pods share, or leave the key out",
         action=Action.WARN,
         since=_1_25,

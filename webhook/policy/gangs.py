@@ -8,9 +8,18 @@ templates of custom kinds may have fields of these names.
 Source: KEP-4671; k8s.io/api core/v1 ``PodSpec``.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import msgspec
 
+from webhook.policy.api.versions import Version
 from webhook.policy.model import PodTemplate
+
+_FIRST_VERSIONS: Mapping[str, Version] = MappingProxyType(
+    {"schedulingGroup": Version(1, 36), "workloadRef": Version(1, 35)}
+)
+"""Field of a pod -> the first version whose API servers do not drop it."""
 
 
 class _SchedulingGroup(msgspec.Struct, frozen=True, rename="camel"):
@@ -25,6 +34,11 @@ def gang_field(pod: PodTemplate) -> str:
     if spec is None or (spec.scheduling_group is None and spec.workload_ref is None):
         return ""
     return "workloadRef" if spec.scheduling_group is None else "schedulingGroup"
+
+
+def is_known(field: str, version: Version) -> bool:
+    """Whether a version of Kubernetes knows a field that ``gang_field`` returned."""
+    return version >= _FIRST_VERSIONS[field]
 
 
 def group_name(pod: PodTemplate) -> str:

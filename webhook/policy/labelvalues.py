@@ -25,16 +25,23 @@ _VARIES: Mapping[str, str] = MappingProxyType(
         "<worker>": "pod",
         "<minutes>": "Job",
         "<index>": "Job",
+        "<group>": "group",
         "<revision>": "revision",
     }
 )
 """Unknown part of a value -> what it differs by; a value with none of them is known exactly."""
 
 _RUNS: Mapping[GroupKind, str] = MappingProxyType(
-    {kinds.CRON_JOB: "<minutes>", kinds.JOB_SET: "<index>"}
+    {
+        kinds.CRON_JOB: "<minutes>",
+        kinds.JOB_SET: "<index>",
+        kinds.LEADER_WORKER_SET: "<group>",
+    }
 )
 """
-Kind -> the number in the names of its Jobs: of a CronJob, the minutes of its time since 1970.
+Kind -> the number in the names of its Jobs, or of its groups.
+
+Of a CronJob, it is the minutes of the time of the Job since 1970.
 
 Source: kubernetes pkg/controller/cronjob cronjob_controllerv2.go ``getJobName``.
 """
@@ -71,7 +78,7 @@ class LabelValues(msgspec.Struct, frozen=True):
 
     Attributes:
         outline: The value; what is not known is in angle brackets, as in ``nightly-<minutes>``.
-        numbers: What the value can be if it is a number; None if that is not known.
+        numbers: What the number in the value can be; None if that is not known.
     """
 
     outline: str
@@ -79,7 +86,7 @@ class LabelValues(msgspec.Struct, frozen=True):
 
     @property
     def varies(self) -> str:
-        """What the value differs by: a pod, a Job or an object; empty if all pods have it."""
+        """What the value differs by, as a pod or a Job; empty if all pods have it."""
         return next((what for part, what in _VARIES.items() if part in self.outline), "")
 
     @property
@@ -96,20 +103,21 @@ class LabelValues(msgspec.Struct, frozen=True):
             return False
         parts = _unknown.split(self.outline)
         pattern = "".join(_match_part(part) for part in parts)
-        if re.fullmatch(pattern, value, re.ASCII) is None:
-            return False
-        return self.numbers is None or int(value) in self.numbers
+        found = re.fullmatch(pattern, value, re.ASCII)
+        if found is None or self.numbers is None:
+            return found is not None
+        return not found.lastindex or int(found[1]) in self.numbers
 
 
 def _match_part(part: str) -> str:
     """Return the pattern of a part of an outline."""
     if part == "<revision>":
         return ".+"
-    return _NUMBER if part in _VARIES else re.escape(part)
+    return f"({_NUMBER})" if part in _VARIES else re.escape(part)
 
 
 def find_values(
-    kind: GroupKind, key: str, name: str, part: str = "", members: range | None = None
+    kind: GroupKind, key: str, name: str, part: str = "", numbers: range | None = None
 ) -> LabelValues | None:
     """
     Find the values of a label that the controllers of a kind add to its pods.
@@ -117,7 +125,7 @@ def find_values(
     Args:
         name: Of the workload; empty if it is not known.
         part: Name of the pod template, if the workload has several.
-        members: Numbers of its pods in each group of a LeaderWorkerSet.
+        numbers: Those of the pods in each group of a LeaderWorkerSet, or of the Jobs of a JobSet.
 
     Returns:
         None if they are not known, as those of another label, and hashes of revisions.
@@ -132,12 +140,13 @@ def find_values(
     fields |= {key: value for key, value in named.items() if value}
     template = _NAMES.get(key, LABEL_PLACEHOLDERS[key])
     if template == "{worker}":
-        return _number_values(members) if members else None
+        return _number_values(numbers) if numbers else None
     template = template.replace("{controller}", CONTROLLER_NAMES.get(kind, "{?}"))
     try:
-        return LabelValues(template.format_map(fields))
+        outline = template.format_map(fields)
     except KeyError:
         return None  # a part is not known
+    return LabelValues(outline, numbers if numbers and "<index>" in outline else None)
 
 
 def _number_values(members: range) -> LabelValues:

@@ -205,6 +205,20 @@ WEBHOOK_DOMAINS = ("istio.io", "linkerd.io", "kueue.x-k8s.io", "kruise.io")
 """DNS domains of webhooks that label the pods of every kind."""
 
 
+def _join(key: str) -> str:
+    """Return a key as it looks to people who do not remember its hyphens and capital letters."""
+    return key.replace("-", "").replace("_", "").lower()
+
+
+_SPELLINGS: Mapping[str, str] = MappingProxyType(
+    {
+        _join(key): key
+        for key in PER_POD_KEYS.union(*(one.keys | one.grouped for one in ADDED_LABELS.values()))
+    }
+)
+"""Known label without its hyphens -> the label; a label of this spelling is none of later ones."""
+
+
 def find_owner_by_hash(replica_set: str, labels: Mapping[str, str]) -> tuple[GroupKind, str] | None:
     """
     Find the workload of a pod whose ReplicaSet is not known.
@@ -234,7 +248,20 @@ def may_carry(kind: GroupKind, key: str) -> bool:
         return True
     prefix, slash, _ = key.partition("/")
     domains = (*added.domains, *WEBHOOK_DOMAINS)
-    return bool(slash) and any(f".{prefix}".endswith(f".{domain}") for domain in domains)
+    is_theirs = bool(slash) and any(f".{prefix}".endswith(f".{domain}") for domain in domains)
+    return is_theirs and not spell_key(key)
+
+
+def spell_key(key: str) -> str:
+    """Find the known label that differs from a key only in hyphens or capitals; empty if none."""
+    known = _SPELLINGS.get(_join(key), key)
+    return "" if known == key else known
+
+
+def added_keys(kind: GroupKind) -> frozenset[str]:
+    """Return the labels that the controllers of a kind add to every pod."""
+    added = ADDED_LABELS.get(kind)
+    return added.keys if added else frozenset()
 
 
 def unique_keys(kind: GroupKind) -> frozenset[str]:

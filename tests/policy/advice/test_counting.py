@@ -8,6 +8,7 @@ from tests.policy.advice.subjects import (
     admission,
     audit,
     deployed,
+    job_set,
     running,
     subject,
     worker_set,
@@ -298,6 +299,11 @@ def test_values_of_added_labels_that_pods_cannot_have(
         (JOB, NAME, "NotIn", ["web"], True),
         (JOB, NAME, "NotIn", ["other"], False),
         (JOB, NAME, "Exists", [], False),
+        (JOB, NAME, "DoesNotExist", [], True),
+        (JOB, INDEX, "DoesNotExist", [], False),
+        (DEPLOYMENT, HASH, "DoesNotExist", [], True),
+        (DEPLOYMENT, NAME, "DoesNotExist", [], False),
+        (STATEFUL_SET, POD_INDEX, "DoesNotExist", [], True),
         (STATEFUL_SET, POD_INDEX, "In", ["0", "1"], False),
         (STATEFUL_SET, POD_INDEX, "In", ["0"], True),
         (STATEFUL_SET, POD_INDEX, "In", ["x", "y"], True),
@@ -311,6 +317,41 @@ def test_expressions_about_added_labels(
     requested = selector(requirement(key, operator, *values))
 
     assert bool(list(unmet_requirements(requested, labelled(kind, NAMED)))) is unmet
+
+
+def test_pods_of_two_controllers_may_lack_the_label_of_one() -> None:
+    requested = selector(requirement(HASH, "DoesNotExist"))
+    shared = replace(labelled(DEPLOYMENT, NAMED), creator=ROLLOUT, is_shared=True)
+
+    assert not list(unmet_requirements(requested, shared))
+
+
+GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+
+# subject, a part of the selector; whether not all of its pods meet it
+OF_GROUPS: dict[str, tuple[Subject, Json, bool]] = {
+    "one of several Jobs": (job_set(), {JOB_INDEX: "0"}, True),
+    "the only Job": (job_set(jobs=1), {JOB_INDEX: "0"}, False),
+    "the name of one of several Jobs": (job_set(), {NAME: "js-w-1"}, True),
+    "the name of the only Job": (job_set(jobs=1), {NAME: "js-w-0"}, False),
+    "the name of a Job that there is not": (job_set(jobs=1), {NAME: "js-w-1"}, True),
+    "the index of a Job that there is not": (job_set(jobs=1), {JOB_INDEX: "1"}, True),
+    "one of several groups": (worker_set(), {GROUP_INDEX: "0"}, True),
+    "the only group": (replace(worker_set(), groups=1), {GROUP_INDEX: "0"}, False),
+    "the name of a group": (replace(worker_set(), groups=1), {GROUP_INDEX: "lws-0"}, True),
+}
+
+
+@pytest.mark.parametrize(("found", "pairs", "unmet"), OF_GROUPS.values(), ids=OF_GROUPS)
+def test_labels_that_differ_by_job_or_group(found: Subject, pairs: Json, unmet: bool) -> None:
+    assert bool(list(unmet_requirements(selector(**pairs), found))) is unmet
+
+
+def test_a_selector_that_requires_that_an_added_label_is_absent_counts_none_of_its_pods() -> None:
+    absent = {"matchExpressions": [{"key": HASH, "operator": "DoesNotExist"}]}
+
+    assert known_selectors(deployed(spread(labelSelector=absent)), gates()) == [None]
 
 
 WORKER = "leaderworkerset.sigs.k8s.io/worker-index"

@@ -190,6 +190,12 @@ KEYS: dict[str, tuple[Subject, list[str] | None]] = {
         keyed("app", "statefulset.kubernetes.io/pod-name", kind=STATEFUL_SET), ["app"]
     ),
     "the hash of Deployments on a DaemonSet": (keyed(HASH, kind=DAEMON_SET), [REVISION]),
+    "the hash of Deployments on a DaemonSet that counts all nodes": (
+        subject(
+            workload(spread(matchLabelKeys=[HASH], nodeAffinityPolicy="Ignore"), kind=DAEMON_SET)
+        ),
+        [],
+    ),
     "the hash of Deployments on a Job": (keyed(HASH, kind=JOB), []),
     "the name of a Job": (keyed("job-name", kind=JOB), None),
     "the index of a Job that has none": (keyed(INDEX, kind=JOB), []),

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.build import pod, spread
+from tests.build import gates, pod, policy, spread
 from tests.policy.advice.subjects import THREE, admission, audit, check_rule, deployed, subject
 from webhook.policy.advice.podgroups import PodGroup
 from webhook.policy.advice.subject import Subject
+from webhook.policy.api.versions import Version
 from webhook.policy.model import HOSTNAME, ZONE, Node
 
 GROUP = {"schedulingGroup": {"podGroupName": "workers"}}
@@ -36,6 +37,28 @@ def test_a_hard_constraint_may_keep_a_gang_pending(judged: Subject, places: list
     fields = [f"spec.topologySpreadConstraints{place}.whenUnsatisfiable" for place in places]
     assert [finding.field for finding in found] == fields
     assert {finding.instead for finding in found} <= {"whenUnsatisfiable: ScheduleAnyway"}
+
+
+@pytest.mark.parametrize(
+    ("version", "fields"),
+    [
+        (Version(1, 34), []),
+        (Version(1, 35), ["spec.workloadRef"]),
+        (Version(1, 36), ["spec.schedulingGroup"]),
+    ],
+)
+def test_a_version_that_does_not_know_a_field_places_no_gang(
+    version: Version, fields: list[str]
+) -> None:
+    context = admission(config=policy(gates=gates(version)))
+    pods = {"spec.workloadRef": OF_1_35, "spec.schedulingGroup": GROUP}
+    found = [
+        field
+        for field, spec in pods.items()
+        if check_rule("TSC121", subject(pod(spread(), **spec)), context)
+    ]
+
+    assert found[-1:] == fields
 
 
 def test_a_constraint_of_a_gang_that_is_made_soft_has_no_min_domains() -> None:

@@ -138,11 +138,18 @@ ON_A1_ALONE = (
     "by spec.nodeName all its pods run on node a1: kube-scheduler does not place them, and nothing "
     "spreads them"
 )
+ON_NONE = ON_A1_ALONE.replace(
+    "all its pods run on node a1", "its pods never run, since there is no node x1"
+)
 PINNED = "its pods can go to node a1 only, and nothing spreads them"
 
 # subject without constraints, nodes, problem
 UNCONSTRAINED: dict[str, tuple[Subject, list[Node], str]] = {
     "a node name": (judged(**BOUND), THREE, ON_A1_ALONE),
+    "the name of no node": (
+        judged(nodeName="x1"), THREE, ON_NONE
+    ),
+    "the name of a node, and none is known": (judged(**BOUND), [], ON_A1_ALONE),
     "a hostname in the node selector": (
         judged(nodeSelector={HOSTNAME: "a1"}), THREE, f"by nodeSelector {PINNED}"
     ),

@@ -11,6 +11,7 @@ from tests.policy.advice.subjects import (
     audit,
     check_rule,
     deployed,
+    job_set,
     running,
     subject,
     suggestions,
@@ -339,6 +340,33 @@ def test_a_written_hash_is_that_of_another_revision(make: Any) -> None:
         "revision; matchLabelKeys compares it"
     )
     assert violation.instead == "labelSelector: {matchLabels: {app: web}}"
+
+
+# subject, what its constraint requires; what the pod has
+ADDED: dict[str, tuple[Subject, str, str]] = {
+    "a label that must be absent": (
+        deployed(selecting(expression("pod-template-hash", "DoesNotExist"))),
+        "!pod-template-hash",
+        "pod-template-hash, which its controller adds",
+    ),
+    "another spelling": (
+        job_set(labelSelector={"matchLabels": {"jobset.sigs.k8s.io/jobsetname": "js"}}),
+        "jobset.sigs.k8s.io/jobsetname=js",
+        "no label jobset.sigs.k8s.io/jobsetname, but jobset.sigs.k8s.io/jobset-name",
+    ),
+    "one of several Jobs": (
+        job_set(labelSelector={"matchLabels": {"job-name": "js-w-0"}}),
+        "job-name=js-w-0",
+        "job-name=js-w-<index>, which differs by Job, from 0 to 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("judged", "required", "has"), ADDED.values(), ids=ADDED)
+def test_labels_of_controllers_are_named(judged: Subject, required: str, has: str) -> None:
+    (violation,) = check_rule("TSC101", judged, admission())
+
+    assert violation.problem.endswith(f"it requires {required}, and the pod has {has}")
 
 
 def test_the_hash_of_the_running_pods_is_no_other() -> None:

@@ -273,3 +273,11 @@ COMMON: dict[str, tuple[Subject, dict[str, str]]] = {
 @pytest.mark.parametrize(("found", "added"), COMMON.values(), ids=COMMON)
 def test_labels_that_all_pods_have(found: Subject, added: dict[str, str]) -> None:
     assert found.common_labels == found.next_labels == {**found.labels, **added}
+
+
+def test_the_labels_of_pods_as_far_as_they_are_foreseen() -> None:
+    hashed, named = deployed(), subject(workload(kind=STATEFUL_SET))
+
+    assert hashed.foreseen_labels == {**hashed.labels, "pod-template-hash": "<hash>"}
+    assert named.foreseen_labels["statefulset.kubernetes.io/pod-name"] == "web-<ordinal>"
+    assert subject(workload(kind=JOB, labels={JOB_NAME: "db"})).foreseen_labels[JOB_NAME] == "db"

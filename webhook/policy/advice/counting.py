@@ -25,11 +25,21 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import IncomingPod
 from webhook.policy.podlabels import (
     REVISION_KEYS,
+    added_keys,
+    grouped_keys,
     may_carry,
     revision_key,
     unique_keys,
 )
-from webhook.policy.selectors import IN, NOT_IN, OPERATORS, matches, merge_match_label_keys, render
+from webhook.policy.selectors import (
+    DOES_NOT_EXIST,
+    IN,
+    NOT_IN,
+    OPERATORS,
+    matches,
+    merge_match_label_keys,
+    render,
+)
 
 
 def may_add(subject: Subject, key: str) -> bool:
@@ -65,15 +75,17 @@ def known_selectors(subject: Subject, gates: Gates) -> list[LabelSelector | None
         None
         if joins
         and any(key not in labels and may_add(subject, key) for key in constraint.match_label_keys)
-        else _select_if_counted(constraint.label_selector, labels)
+        else _select_if_counted(constraint.label_selector, subject, labels)
         for constraint in merged
     ]
 
 
 def _select_if_counted(
-    selector: LabelSelector | None, labels: Mapping[str, str]
+    selector: LabelSelector | None, subject: Subject, labels: Mapping[str, str]
 ) -> LabelSelector | None:
-    return selector if matches(selector, labels) and selector != LabelSelector() else None
+    if selector is None or selector == LabelSelector() or not matches(selector, labels):
+        return None
+    return selector if next(unmet_requirements(selector, subject), None) is None else None
 
 
 def counts_no_pod(constraint: Constraint, subject: Subject, gates: Gates) -> bool:
@@ -127,6 +139,8 @@ def _is_unmet(expression: LabelSelectorRequirement, subject: Subject) -> bool:
     key, values = expression.key, expression.values
     if expression.operator == IN:
         return _lacks_values(key, values, subject)
+    if expression.operator == DOES_NOT_EXIST:
+        return not subject.is_shared and key in added_keys(subject.pods_kind)
     found = subject.values_of(key) if expression.operator == NOT_IN else None
     return found is not None and not found.varies and found.outline in values
 
@@ -146,6 +160,8 @@ def _differs(key: str, subject: Subject) -> bool:
     """Whether not all pods of a subject have the same value of a label, which is known in part."""
     if key in unique_keys(subject.pods_kind):
         return not subject.is_alone
+    if key in grouped_keys(subject.pods_kind):
+        return (subject.groups or 0) > 1
     found = subject.values_of(key)
     return subject.kind == CRON_JOB and found is not None and bool(found.varies)
 

@@ -21,7 +21,7 @@ from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api import fieldgates
 from webhook.policy.api.gates import Gate
 from webhook.policy.kinds import DEPLOYMENT, ROLLOUT
-from webhook.policy.model import Constraint
+from webhook.policy.model import IGNORE, Constraint
 from webhook.policy.podlabels import (
     ADDED_LABELS,
     REVISION_KEYS,
@@ -178,15 +178,17 @@ def propose_keys(constraint: Constraint, subject: Subject, context: AdviceContex
     """
     Correct the matchLabelKeys of a constraint, unless a rollout would then leave pods Pending.
 
-    Pods that return to the nodes that can access their volumes fit there beside the other pods.
-    Those of their revision alone may be uneven: then no label of a revision replaces a key without
-    effect, and leaving the key out changes nothing.
+    Pods that return to the nodes that can access their volumes fit there beside the other pods,
+    and so does each pod of a DaemonSet on its node. Those of their revision alone may be uneven:
+    then no label of a revision replaces a key without effect, and leaving the key out changes
+    nothing. Where affinity is honored, only the node of a DaemonSet's pod counts.
 
     Returns:
         A key for each of them, in order; empty if it is to be left out.
     """
     corrected = correct_keys(constraint, subject)
-    if not volumes_return(constraint, subject, context.cluster):
+    counts_others = subject.is_daemon and constraint.node_affinity_policy == IGNORE
+    if not counts_others and not volumes_return(constraint, subject, context.cluster):
         return corrected
     written = constraint.match_label_keys
     return [

@@ -14,7 +14,7 @@ from webhook.policy.advice.counting import counts_itself
 from webhook.policy.advice.findings import RuleViolation, quote_value
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.gangs import gang_field
+from webhook.policy.gangs import gang_field, is_known
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, Constraint
 
 SEVERAL_DOMAINS = 2  # supposed where no Node is known
@@ -23,8 +23,8 @@ SEVERAL_DOMAINS = 2  # supposed where no Node is known
 def gangs_can_be_placed(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC121: no hard constraint contradicts a PodGroup, or restricts the placement of a gang."""
     field, group = gang_field(subject.pod), subject.group
-    if not field or subject.is_bound:
-        return
+    if not field or subject.is_bound or not is_known(field, context.gates.version):
+        return  # most pods
     for i, constraint in enumerate(subject.constraints):
         if constraint.when_unsatisfiable != DO_NOT_SCHEDULE:
             continue

@@ -36,7 +36,7 @@ def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[Ru
         yield from _report_pinned(subject, cluster)
         return
     if subject.is_bound:
-        yield from _report_one_node(subject, "no constraint is evaluated")
+        yield from _report_one_node(subject, cluster, "no constraint is evaluated")
         return
     tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates)
     closed = {spread.index for spread, _ in list_closed(subject, context)}
@@ -73,7 +73,7 @@ def _report_pinned(subject: Subject, cluster: ClusterState) -> Iterator[RuleViol
     if not subject.most_replicas or subject.is_partial or len(cluster.topology.nodes) == 1:
         return
     if subject.is_bound:
-        yield from _report_one_node(subject, "nothing spreads them")
+        yield from _report_one_node(subject, cluster, "nothing spreads them")
         return
     names = allowed_values(HOSTNAME, subject.demands) or ()
     if len(names) == 1:
@@ -87,17 +87,23 @@ def _report_pinned(subject: Subject, cluster: ClusterState) -> Iterator[RuleViol
         )
 
 
-def _report_one_node(subject: Subject, effect: str) -> Iterator[RuleViolation]:
+def _report_one_node(
+    subject: Subject, cluster: ClusterState, effect: str
+) -> Iterator[RuleViolation]:
     """Report a template whose pods bypass kube-scheduler; a Pod may have its node from there."""
     spec = subject.pod.spec
     if subject.path and spec is not None:
-        name = clip(spec.node_name, SHOWN_CHARACTERS)
+        named = f"node {clip(spec.node_name, SHOWN_CHARACTERS)}"
+        known = {node.name for node in cluster.topology.nodes}
+        if known and spec.node_name not in known:
+            result = f"its pods never run, since there is no {named}"
+        else:
+            result = f"all its pods run on {named}"
         yield RuleViolation(
             format_path((*subject.path, "spec", "nodeName")),
-            f"by spec.nodeName all its pods run on node {name}: kube-scheduler does not place "
-            f"them, and {effect}",
+            f"by spec.nodeName {result}: kube-scheduler does not place them, and {effect}",
             "# leave nodeName out; to choose nodes, write nodeSelector or affinity",
-            f"by nodeName all its pods run on node {name}, and {effect}",
+            f"by nodeName {result}, and {effect}",
         )
 
 

@@ -13,6 +13,7 @@ from webhook.policy.advice.defaulting import completes_selectors
 from webhook.policy.advice.findings import NAMED_EXAMPLES, RuleViolation, clip, join_names
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import suggest_narrower, suggest_selector
+from webhook.policy.podlabels import spell_key
 from webhook.policy.selectors import render as render_selector
 
 SELECTOR_CHARACTERS = 400  # of a selector in a message; usual ones have 40
@@ -33,7 +34,7 @@ def selector_matches_itself(subject: Subject, context: AdviceContext) -> Iterato
         if not selector or not unmet:
             continue
         required, key = unmet
-        has = _name_own(key, subject)
+        has = _name_own(key, subject, is_absent=required == f"!{key}")
         text = clip(render_selector(selector), SELECTOR_CHARACTERS)
         yield RuleViolation(
             subject.field(i, "labelSelector"),
@@ -44,12 +45,20 @@ def selector_matches_itself(subject: Subject, context: AdviceContext) -> Iterato
         )
 
 
-def _name_own(key: str, subject: Subject) -> str:
-    """Name what the subject's pods have in place of a label that a selector requires."""
+def _name_own(key: str, subject: Subject, *, is_absent: bool) -> str:
+    """
+    Name what the subject's pods have in place of what a selector requires.
+
+    Args:
+        is_absent: Whether it requires that they lack the label.
+    """
     if key in subject.labels:
         return f"{key}={subject.labels[key]}"
     if not counting.may_add(subject, key):
-        return f"no label {key}"
+        known = spell_key(key)
+        return f"no label {key}{f', but {known}' if known else ''}"
+    if is_absent:
+        return f"{key}, which its controller adds"
     found = subject.values_of(key)
     if found is None:
         return f"another {key} in every revision; matchLabelKeys compares it"

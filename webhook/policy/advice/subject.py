@@ -20,7 +20,7 @@ from webhook.policy.nextrevision import PartitionedRevisions
 from webhook.policy.paths import FieldPath, constraints_field, is_constraint_list
 from webhook.policy.placement.nodeaffinity import Affinity
 from webhook.policy.placement.nodes import Demands, SchedulingPod, SchedulingSpec
-from webhook.policy.podlabels import ADDED_LABELS, unique_keys
+from webhook.policy.podlabels import added_keys, unique_keys
 from webhook.policy.rolloutlimits import RolloutLimits
 
 WITHOUT_SURGE = JOBS | {kinds.STATEFUL_SET, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER}
@@ -188,15 +188,23 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
         """Find the values of a label that its controller adds to its pods; None if not known."""
         if self.creator is not None or key in self.labels:
             return None
-        return find_values(self.kind, key, self.metadata.name, self.part, self.members)
+        numbers = range(self.groups or 0) if self.kind == kinds.JOB_SET else self.members
+        return find_values(self.kind, key, self.metadata.name, self.part, numbers)
 
     @property
     def common_labels(self) -> Mapping[str, str]:
         """The labels that all its pods have, with those of its controller that are known."""
-        added = ADDED_LABELS.get(self.kind)
-        found = {key: self.values_of(key) for key in sorted(added.keys if added else ())}
+        found = {key: self.values_of(key) for key in sorted(added_keys(self.kind))}
         known = {key: one.outline for key, one in found.items() if one and not one.varies}
         return {**self.labels, **known} if known else self.labels
+
+    @property
+    def foreseen_labels(self) -> Mapping[str, str]:
+        """The labels of its pods; a part of a value that is not known is in angle brackets."""
+        added = sorted(added_keys(self.pods_kind) - self.labels.keys())
+        values = {key: self.values_of(key) for key in added}
+        found = {key: one.outline if one else "<hash>" for key, one in values.items()}
+        return {**self.labels, **found}
 
     @property
     def next_labels(self) -> Mapping[str, str]:
