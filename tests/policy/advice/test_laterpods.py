@@ -24,7 +24,7 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node

@@ -26,7 +26,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET

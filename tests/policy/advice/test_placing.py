@@ -12,7 +12,7 @@ from tests.policy.advice.subjects import (
     suggestions,
     zones,
 )
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
 from webhook.policy.kinds import REPLICA_SET

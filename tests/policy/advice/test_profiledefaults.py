@@ -15,7 +15,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.advise import advise
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.profiledefaults import find_unfit_defaults
 from webhook.policy.advice.rules import POLICY_RULES
 from webhook.policy.advice.subject import Subject

@@ -19,7 +19,7 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.replacedpod import remove_first
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import RunningPods, Subject

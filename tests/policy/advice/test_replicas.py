@@ -16,11 +16,12 @@ from tests.policy.advice.subjects import (
     zones,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.replicas import suggest_relaxing
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import DAEMON_SET, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, GroupKind, Node
+from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import JOB_NAME
 
@@ -349,6 +350,21 @@ def test_replicas_before_the_last_have_no_place() -> None:
     assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas so ")
     assert violation.brief.startswith("no more than 5 of 7 replicas can keep both ")
     assert violation.instead == "maxSkew: 2"
+
+
+def test_a_conflict_that_passes_is_no_reason_to_relax() -> None:
+    honoring = [spread(topologyKey=key, nodeTaintsPolicy="Honor") for key in (ZONE, HOSTNAME)]
+    judged = deployed(*honoring, replicas=4)
+    cordoned = replace(node("b2", "zone-b", UNSCHEDULABLE), unschedulable=True)
+    nodes = zones("a1", "a2", "a3", "b1", "b2")
+
+    (violation,) = check_rule("TSC109", judged, audit([*nodes[:4], cordoned]))
+
+    assert violation.problem.startswith(
+        "while nodes are cordoned, not ready or tainted, there is no way to place more than 3 of 4 "
+    )
+    assert violation.instead == WAIT_FOR_NODES
+    assert check_rule("TSC109", judged, audit(nodes)) == []
 
 
 def test_different_nodes_may_count_for_zones_and_for_nodes() -> None:

@@ -20,6 +20,11 @@ LINES = 3  # warnings about one object; more are not read
 SHOWN_CHARACTERS = 80  # of a value in a message; label values have at most 63
 NAMED_EXAMPLES = 3  # names in a message before "and 2 more"
 
+WAIT_FOR_NODES = (
+    "# wait until its nodes are ready, and neither cordoned nor tainted: kubectl describe nodes"
+)
+"""What to do about nodes that are cordoned, not ready or tainted for now."""
+
 _ENTRY = re.compile(r"topologySpreadConstraints(\[[0-9]+\])?")
 """The part of a field's path that a warning shows; the whole path would fill the line."""
 

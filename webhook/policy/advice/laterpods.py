@@ -17,6 +17,7 @@ from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.countedgroups import counts_apart
 from webhook.policy.advice.counting import build_added_pod
 from webhook.policy.advice.findings import (
+    WAIT_FOR_NODES,
     RuleViolation,
     all_of,
     count_of,
@@ -31,9 +32,6 @@ from webhook.policy.model import HONOR, TAINTS_POLICY, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
 from webhook.policy.placement.tallies import PodTally
 
-WAIT_FOR_NODES = (
-    "# wait until its nodes are ready, and neither cordoned nor tainted: kubectl describe nodes"
-)
 _CLOSED = "cordoned, not ready or tainted for now"
 
 

@@ -20,8 +20,9 @@ from webhook.policy.advice.closeddomains import (
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import adds_revision, build_added_pod, list_revision_keys
 from webhook.policy.advice.fields import counts_revisions_together, suggest_revision
+from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.flow import member
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES, tally_returned
+from webhook.policy.advice.laterpods import tally_returned
 from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity
 from webhook.policy.advice.subject import Subject

@@ -17,13 +17,12 @@ from msgspec.structs import replace
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.countedgroups import counts_only_itself
 from webhook.policy.advice.fields import correct_keys
-from webhook.policy.advice.findings import AdviceFinding, RuleViolation
+from webhook.policy.advice.findings import WAIT_FOR_NODES, AdviceFinding, RuleViolation
 from webhook.policy.advice.foreseendefaults import (
     add_hard_defaults,
     add_keyless_defaults,
     forecast,
 )
-from webhook.policy.advice.laterpods import WAIT_FOR_NODES
 from webhook.policy.advice.rules import PolicyRule
 from webhook.policy.advice.subject import Subject
 from webhook.policy.defaulting.inject import Injection

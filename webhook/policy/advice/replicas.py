@@ -24,7 +24,7 @@ from webhook.policy.advice.everyorder import (
     read_advised_orders,
 )
 from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, first_unplaceable
-from webhook.policy.advice.findings import RuleViolation, quote_value
+from webhook.policy.advice.findings import WAIT_FOR_NODES, RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.repeats import suggest_soft
 from webhook.policy.advice.subject import Subject
@@ -67,11 +67,13 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         outer, inner = conflict.outer, conflict.inner
         wider = range(inner.max_skew + 1, replicas)
         number = f"{conflict.first - 1} of {replicas} replicas"
+        is_passing = not any(find_conflicts(subject, context, replicas, once_open=True))
         yield RuleViolation(
             subject.field(inner.index),
+            f"{'while nodes are cordoned, not ready or tainted, ' if is_passing else ''}"
             f"there is no way to place more than {number}{_name_most(subject)} so that "
             f"{conflict.describe()}, though each alone can be kept",
-            _suggest_skew(subject, inner, wider, context),
+            WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
             f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
         )
 
@@ -99,9 +101,15 @@ class ConstraintConflict(NamedTuple):
 
 
 def find_conflicts(
-    subject: Subject, context: AdviceContext, replicas: int
+    subject: Subject, context: AdviceContext, replicas: int, *, once_open: bool = False
 ) -> Iterator[ConstraintConflict]:
-    """Find the pairs of hard constraints that exclude each other for a number of replicas."""
+    """
+    Find the pairs of hard constraints that exclude each other for a number of replicas.
+
+    Args:
+        once_open: Whether to judge the nodes as if none were cordoned, not ready or tainted for
+            now.
+    """
     cluster = context.cluster
     if cluster is None or not 1 < replicas <= FEASIBILITY_REPLICAS:
         return
@@ -113,7 +121,7 @@ def find_conflicts(
         for spread, own, others in list_counted(subject, context)
         if own and not others and not counts_apart(spread.constraint, subject)
     ]
-    demands = subject.demands
+    demands = subject.demands.lasting if once_open else subject.demands
     keys = tuple(spread.topology_key for spread in constraints)
     keys = tuple(key for key in keys if cluster.is_known(key, demands))  # TSC103 reports others
     for pair in combinations(hard, 2):
