@@ -24,7 +24,7 @@ from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import DO_NOT_SCHEDULE
 from webhook.policy.nextrevision import find_ordinals
 
-MOST_NODES = 32  # from which a pod is removed: all pods of the namespace are counted for each
+MOST_REMOVALS = 32  # from which a pod is removed: all pods of the namespace are counted for each
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def can_replace_any(subject: Subject, context: AdviceContext) -> bool:
     """
     Whether a pod of a new revision has a node, whichever of the old pods is deleted first.
 
-    Only the first ``MOST_NODES`` nodes are judged.
+    Only the first ``MOST_REMOVALS`` nodes are judged.
 
     Returns:
         False if no pod may be missing, or if the next pod is not one of a new revision.
@@ -90,7 +90,7 @@ def can_replace_any(subject: Subject, context: AdviceContext) -> bool:
         return False
     pod = build_added_pod(subject)
     removals = ((one.pod.labels, {node: 1}) for one in subject.running for node in one.nodes)
-    for removal in islice(removals, MOST_NODES):
+    for removal in islice(removals, MOST_REMOVALS):
         census = cluster.census.leave_out(subject.namespace, [removal])
         without = cluster.with_pods(census, cluster.members)
         tallies = without.tally_known(pod, subject.constraints, context.gates).hard
