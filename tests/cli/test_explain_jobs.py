@@ -152,3 +152,75 @@ def test_a_job_without_its_index_in_a_constraint_places_like_pods(folder: Path, 
     ran = run("explain", "job/j", "-n", "shop", "--facts", "x.yaml", "-o", "json", "--what-if")
 
     assert ran.documents[0]["whatIf"]["pending"] == 3
+
+
+CRON_JOB = """\
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: eod, namespace: shop}
+spec:
+  schedule: "0 22 * * *"
+  jobTemplate:
+    spec:
+      %s
+      completionMode: Indexed
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers: [{name: c, image: web}]
+          topologySpreadConstraints:
+          - maxSkew: 1
+            minDomains: 3
+            topologyKey: topology.kubernetes.io/zone
+            whenUnsatisfiable: DoNotSchedule
+            labelSelector: {matchLabels: {app: web%s}}
+            matchLabelKeys: [%s]
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: eod-1
+  namespace: shop
+  ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: eod, controller: true}]
+spec: {template: {spec: {containers: []}}}
+"""
+ALL = "parallelism: 4\n      completions: 4"
+SOME = "parallelism: 2\n      completions: 4"
+ONE = f", {INDEX}: '0'"
+
+
+def run_indexed(number: int, phase: str = "Running") -> str:
+    return indexed(number, phase).replace("kind: Job, name: j", "kind: Job, name: eod-1")
+
+
+# specification, further labels of the selector, pods; index of the next pod, placed, Pending
+CRON_JOBS: dict[str, tuple[str, str, str, tuple[str, int, int]]] = {
+    "no pod": (ALL, "", "", ("0", 4, 0)),
+    "one index is counted": (ALL, ONE, "", ("0", 4, 0)),
+    "two run": (ALL, "", run_indexed(0) + run_indexed(2), ("1", 2, 0)),
+    "all run": (ALL, "", "".join(map(run_indexed, range(4))), ("0", 0, 0)),
+    "one has succeeded": (
+        SOME, "", run_indexed(0, "Succeeded") + run_indexed(1), ("2", 1, 0)
+    ),
+    "all of the last run have succeeded": (
+        SOME, "", "".join(run_indexed(one, "Succeeded") for one in range(4)), ("0", 2, 0)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CRON_JOBS.values(), ids=CRON_JOBS.keys())
+def test_the_pods_of_an_indexed_cron_job_have_the_indexes_of_a_job(
+    folder: Path, run: Run, case: tuple[str, str, str, tuple[str, int, int]]
+) -> None:
+    spec, labels, pods, (index, *expected) = case
+    both = NODES.replace("unschedulable: true", "unschedulable: false")
+    manifest = CRON_JOB % (spec, labels, "" if labels else INDEX)
+    (folder / "x.yaml").write_text(both + manifest + pods)
+    cron_job = ("explain", "cj/eod", "-n", "shop", "--facts", "x.yaml")
+
+    assert f"{INDEX}={index}" in run(*cron_job).out
+    ran = run(*cron_job, "-o", "json", "--what-if")
+
+    found = ran.documents[0]["whatIf"]
+    assert [sum(found["placed"].values()), found["pending"]] == expected
+    assert ran.code == 0

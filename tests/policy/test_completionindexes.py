@@ -11,6 +11,7 @@ from webhook.policy.completionindexes import (
     list_settled,
     parse_indexes,
     read_index,
+    wrap_index,
 )
 from webhook.policy.podlabels import COMPLETION_INDEX
 
@@ -45,6 +46,19 @@ def test_the_index_of_a_pod(
     annotations: dict[str, str] | None, labels: dict[str, str] | None, found: int
 ) -> None:
     assert read_index(annotations, labels) == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "indexes"),
+    [
+        ({"completions": 3}, [0, 1, 2, 0, 1]),
+        ({"completions": 0}, [0, 1, 2, 3, 4]),
+        ({"completions": "3"}, [0, 1, 2, 3, 4]),
+        (None, [0, 1, 2, 3, 4]),
+    ],
+)
+def test_each_job_of_a_cron_job_starts_at_index_0(spec: Any, indexes: list[int]) -> None:
+    assert [wrap_index(spec, number) for number in range(5)] == indexes
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ The indexes of an Indexed Job: those of its pods, and those that need no other p
 
 ``read_index`` and ``list_settled`` are the entry points; ``is_indexed`` finds such Jobs, and
 ``parse_indexes`` reads how the status of a Job lists indexes. A new pod gets the smallest index
-that is not settled, and that no pod has.
+that is not settled, and that no pod has. ``wrap_index`` continues with the next Job of a CronJob.
 
 Source: kubernetes pkg/controller/job indexed_job_utils.go ``firstPendingIndexes``,
 ``getCompletionIndex``, ``parseIndexesFromString``.
@@ -38,6 +38,19 @@ def read_index(annotations: Mapping[str, str] | None, labels: Mapping[str, str] 
     """Read the index of a pod, also of one without annotations; ``NO_INDEX`` if it has none."""
     written = (annotations or {}).get(COMPLETION_INDEX) or (labels or {}).get(COMPLETION_INDEX, "")
     return int(written) if _is_index(written) else NO_INDEX
+
+
+def wrap_index(spec: Any, number: int) -> int:
+    """
+    Return the index of a pod of a CronJob, whose next Job starts again at 0.
+
+    Args:
+        spec: The specification of its Jobs, as decoded from JSON; it need not be valid.
+        number: Number of the pod, counted from the first one of a Job; at least 0.
+    """
+    completions = find_value(spec, ("completions",))
+    is_number = isinstance(completions, int) and completions > 0
+    return number % completions if is_number else number
 
 
 def parse_indexes(written: Any) -> tuple[range, ...]:

@@ -86,6 +86,46 @@ ENDED = (indexed(1, "Succeeded"), indexed(2, "Failed"), indexed(3, "Running"), p
 LATE = {"podReplacementPolicy": "Failed"}
 
 
+def owned(owner: str, number: int, phase: str, **metadata: Any) -> ObservedPod:
+    owners = [{"kind": "Job", "name": owner, "controller": True}]
+    return indexed(number, phase, ownerReferences=owners, **metadata)
+
+
+# stored Jobs, pods, the indexes
+CRON_JOBS: dict[str, tuple[tuple[Any, ...], tuple[ObservedPod, ...], set[int]]] = {
+    "no pod": ((), (), set()),
+    "a Job that runs": ((), (owned("e-1", 0, "Succeeded"), owned("e-1", 1, "Running")), {0}),
+    "a Job that has ended": (
+        (), (owned("e-1", 0, "Succeeded"), owned("e-2", 1, "Running")), set()
+    ),
+    "a stored Job": (
+        (job(status={"completedIndexes": "2-3"}),), (owned("j", 1, "Running"),), {2, 3}
+    ),
+    "a pod that is being deleted": (
+        (job(spec={**SPEC, **LATE}),),
+        (owned("j", 0, "Running", name="j-0", deletionTimestamp="x"), owned("j", 1, "Running")),
+        set(),
+    ),
+    "a pod without a controller": ((), (indexed(1, "Running"), indexed(0, "Succeeded")), {0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CRON_JOBS.values(), ids=CRON_JOBS.keys())
+def test_indexes_of_a_cron_job_are_settled_by_its_running_jobs(
+    case: tuple[tuple[Any, ...], tuple[ObservedPod, ...], set[int]],
+) -> None:
+    stored, pods, settled = case
+    spec = {"jobTemplate": {"spec": {**SPEC, "completionMode": "Indexed"}}}
+    manifest = {"metadata": {"name": "e"}, "spec": spec}
+    path = ("spec", "jobTemplate", "spec", "template")
+    subject = ExplainSubject(CRON_JOB, path, "shop", manifest, exists=True)
+
+    found = find_settled(subject, pods, cluster_of(*stored))
+
+    assert found is not None
+    assert set(found) == settled
+
+
 # fields of the Job, pods whose end is awaited, the indexes
 SETTLED: list[tuple[dict[str, str], frozenset[str], frozenset[int]]] = [
     ({}, frozenset(), frozenset({0, 1})),

@@ -13,6 +13,7 @@ from webhook.policy import kinds
 from webhook.policy.firstlabels import HASH, UID
 from webhook.policy.model import GroupKind, LabelSelector
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.podlabels import COMPLETION_INDEX
 
 FLEET = GroupKind("example.io", "Fleet")
 APP = {"app": "web"}
@@ -73,6 +74,17 @@ def test_a_pod_of_a_stateful_set_has_its_ordinal() -> None:
     pod = build_next_pod(NextRevision(subject_of(kinds.STATEFUL_SET)), ordinal=7)
 
     assert pod.labels["apps.kubernetes.io/pod-index"] == "7"
+
+
+def test_a_pod_of_a_cron_job_beyond_the_completions_is_one_of_the_next_job() -> None:
+    spec = {"completionMode": "Indexed", "completions": 3, "template": TEMPLATE}
+    value = {"metadata": {"name": "web"}, "spec": {"jobTemplate": {"spec": spec}}}
+    path = ("spec", "jobTemplate", "spec", "template")
+    revision = NextRevision(ExplainSubject(kinds.CRON_JOB, path, "shop", value, exists=True))
+
+    pods = [build_next_pod(revision, ordinal=number) for number in (2, 3)]
+
+    assert [pod.labels[COMPLETION_INDEX] for pod in pods] == ["2", "0"]
 
 
 def test_labels_of_webhooks_are_taken_over_and_those_of_single_pods_are_not() -> None:

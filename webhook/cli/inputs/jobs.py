@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from webhook.cli.inputs.cluster import ClusterReader
 from webhook.cli.inputs.manifestcluster import Json
 from webhook.cli.inputs.revisions import find_stored
-from webhook.cli.inputs.subjects import ExplainSubject
+from webhook.cli.inputs.subjects import ExplainSubject, name_of
 from webhook.policy.advice.podcount import JOBS
 from webhook.policy.completionindexes import NO_INDEX, is_indexed, list_settled, read_index
 from webhook.policy.jobdemand import JobDemand, JobPods, read_job_demand, replaces_late
@@ -70,16 +70,46 @@ def find_settled(
     """
     Find the indexes of an Indexed Job that need no new pod, whatever its running pods are.
 
+    Those of a CronJob are the indexes of its Jobs that have running pods.
+
     Args:
         pods: The pods of the Job, also those that have ended.
         awaited: Names of the pods whose end is awaited.
 
     Returns:
-        None for what is no Indexed Job.
+        None for what is no Indexed Job, and creates none.
     """
-    if subject.kind != JOB or not is_indexed(subject.value.get("spec")):
+    if subject.kind not in JOBS or not is_indexed(find_value(subject.value, subject.path[:-1])):
         return None
-    job = _find_job(subject, cluster)
+    if subject.kind == JOB:
+        return _find_settled_of(_find_job(subject, cluster), pods, awaited)
+    ending = {pod.metadata.name for pod in pods if pod.is_ending}
+    found = (
+        _find_settled_of(job, [pod for pod in pods if _name_job(pod) == name], ending)
+        for name, job in _find_running(subject, pods, cluster).items()
+    )
+    return frozenset[int]().union(*found)
+
+
+def _find_running(
+    subject: ExplainSubject, pods: Iterable[ObservedPod], cluster: ClusterReader
+) -> dict[str, Json]:
+    """Find the Jobs of a CronJob that have running pods, by name; empty for an unknown Job."""
+    names = dict.fromkeys(_name_job(pod) for pod in pods if pod.is_active)
+    stored = cluster.list_objects_of(JOB, subject.namespace) if names else []
+    known = {name_of(job): job for job in stored}
+    return {name: known.get(name, {}) for name in names}
+
+
+def _name_job(pod: ObservedPod) -> str:
+    """Name the Job that controls a pod; empty without a controller."""
+    return pod.controller.name if pod.controller else ""
+
+
+def _find_settled_of(
+    job: Json, pods: Sequence[ObservedPod], awaited: Collection[str | None]
+) -> frozenset[int]:
+    """Find the indexes of a Job that need no new pod; the arguments are as in ``find_settled``."""
     taken = [pod for pod in pods if _has_succeeded(pod)]
     if replaces_late(job):
         taken += [

@@ -15,9 +15,10 @@ from webhook.cli.inputs.groupedpods import read_grouping
 from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.setvolumes import drop_claimed
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta, UniqueOwner
+from webhook.policy.completionindexes import wrap_index
 from webhook.policy.defaulting.forecast import first_pod
 from webhook.policy.firstlabels import PodOwner, label_first_pod, name_controller, number_uid
-from webhook.policy.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, ROLLOUT
+from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, LEADER_WORKER_SET, ROLLOUT
 from webhook.policy.model import LabelSelector
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import ObservedPod
@@ -51,7 +52,8 @@ def build_next_pod(
             that owns the pod shows them itself.
         part: Name of the pod template, if the workload has several.
         ordinal: Ordinal of the pod in a StatefulSet, or its index in a Job; its number in a
-            workload with groups.
+            workload with groups. Indexes of a CronJob beyond the completions of a Job are those
+            of the next one.
 
     Raises:
         SourceError: A value of the template has a wrong type.
@@ -112,6 +114,8 @@ def _select_group(labels: Mapping[str, str]) -> LabelSelector:
 
 def _find_owner(subject: subjects.ExplainSubject, part: str, ordinal: int) -> PodOwner:
     """Name the object that creates the pod."""
+    if subject.kind == CRON_JOB:
+        ordinal = wrap_index(find_value(subject.value, subject.path[:-1]), ordinal)
     owner = PodOwner(subject.name, subject.name, part, ordinal=ordinal)
     if (grouping := read_grouping(subject)) is not None:
         group, member = grouping.locate(ordinal)

@@ -38,7 +38,8 @@ class ObservedWorkload(NamedTuple):
         selected: The pods of the workload, also those that have ended.
         own: Those that count.
         revisions: Of a StatefulSet; None for other workloads.
-        settled: Indexes of an Indexed Job that need no new pod; None for other workloads.
+        settled: Indexes of an Indexed Job, or of the Jobs of a CronJob, that need no new pod; None
+            for other workloads.
         members: Numbers of the pods of a workload with groups; None for other workloads.
         ordinal: Of the next pod in a StatefulSet, its index in a Job, or its number in a workload
             with groups.
