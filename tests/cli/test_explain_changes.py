@@ -219,3 +219,37 @@ def test_the_others_are_scaled(shop: Path, run: Run) -> None:
     assert ran.code == 3
     assert ran.err.startswith("error: CronJob shop/once: --scale: a CronJob cannot be scaled")
     assert "if you scale to 3 replicas" in ran.out
+
+
+PENDING = """\
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: agent-2, namespace: shop, labels: {app: agent}}
+spec:
+  containers: []
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n2]}]}]
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zoen
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: agent}}
+status: {phase: Pending}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--what-if",)])
+def test_a_pending_pod_of_a_daemon_set_has_its_own_constraints(
+    shop: Path, run: Run, options: tuple[str, ...]
+) -> None:
+    agent = AGENT.replace("example.com/rack", "topology.kubernetes.io/zone")
+    (shop / "shop.yaml").write_text(NODES + agent.removeprefix("---\n") + PENDING)
+    facts = ("-n", "shop", "--facts", "shop.yaml")
+
+    ran = run("explain", "ds/agent", *facts, *options)
+
+    assert ran.code == run("explain", "pod/agent-2", *facts).code == 1
+    assert "node(s) lack a topology key topology.kubernetes.io/zoen" in ran.out

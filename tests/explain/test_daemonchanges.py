@@ -6,7 +6,7 @@ from tests.explain.scenarios import scenario
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.awaited import MOST_PLACEMENTS
 from webhook.explain.daemonchanges import find_daemon_changes
-from webhook.explain.daemons import DaemonPods, find_missing, pin
+from webhook.explain.daemons import DaemonPods, WaitingPod, find_missing, pin
 from webhook.policy.model import Constraint, Node
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodes import Demands
@@ -23,10 +23,11 @@ def find(
     question = scenario(
         nodes, *constraints, pods=dict.fromkeys(running, 1), demands=demands
     )  # fmt: skip
-    report = find_missing(question, DaemonPods(dict.fromkeys(running, "p")))
+    pods = DaemonPods(dict.fromkeys(running, "p"))
+    report = find_missing(question, pods)
     blocked = next(pod for pod in report.missing if pod.reason)
     pinned = pin(question, next(one for one in nodes if one.name == blocked.node))
-    changes = find_daemon_changes(question, pinned, report)
+    changes = find_daemon_changes(question, pinned, report, pods)
     return [(one.sentence, one.nodes, one.placed, one.awaited) for one in changes]
 
 
@@ -70,3 +71,15 @@ def test_too_many_missing_pods_are_not_tried() -> None:
 @pytest.mark.parametrize("edit", ["uncordon", "add 1 node", "affinity out of the pod", "tolerate"])
 def test_no_change_would_move_a_pod_from_its_node(edit: str) -> None:
     assert not [change for change in find(ALL) if edit in change[0]]
+
+
+def test_changes_are_tried_with_the_constraints_that_each_pod_has() -> None:
+    demands = daemon_demands(Demands(), host_network=False)
+    new, own = (scenario(NODES, *one, pods={"a1": 1}, demands=demands) for one in ([], [ALL]))
+    pods = DaemonPods({"a1": "p"}, {"a2": WaitingPod("q", "Pending", own)})
+    report = find_missing(new, pods)
+
+    changes = find_daemon_changes(new, pin(own, NODES[1]), report, pods)
+
+    assert {(one.placed, one.awaited) for one in changes} == {(3, 3)}
+    assert "raise maxSkew of constraint 0 (zone) from 1 to 2" in [one.sentence for one in changes]

@@ -175,27 +175,27 @@ def test_pods_that_cannot_all_be_placed_are_marked() -> None:
     assert summarize_daemons(report) == (
         "has its pod on 0 of 2 nodes that need one; 2 pods missing, 1 of which can be placed"
     )
-    end = pin_after_others(apart, NODES[1], report)
+    end = pin_after_others(apart, NODES[1], report, DaemonPods())
     assert end.placement().tallies.hard[0].pods == {"a": 1}
 
 
 def test_the_first_missing_pod_that_cannot_be_placed_is_pinned() -> None:
     blocked, free = question(ALL, pods=["a1"]), question(ALL)
 
-    first = pin_first(blocked, find_missing(blocked, DaemonPods({"a1": "p"})))
+    one, all_pods = DaemonPods({"a1": "p"}), DaemonPods({node.name: "p" for node in NODES})
+
+    first = pin_first(blocked, find_missing(blocked, one), one)
 
     assert first is not None
     assert not first.placement().passing
-    assert (
-        pin_first(free, find_missing(free, DaemonPods({node.name: "p" for node in NODES}))) is None
-    )
+    assert pin_first(free, find_missing(free, all_pods), all_pods) is None
 
 
 def test_a_pod_that_cannot_be_placed_after_the_others_is_pinned_after_them() -> None:
     uneven = question(ALL, nodes=(*NODES[:2], node("a3", "a"), NODES[2]))
     report = find_missing(uneven, DaemonPods())
 
-    first = pin_first(uneven, report)
+    first = pin_first(uneven, report, DaemonPods())
 
     assert [pod.node for pod in report.missing if pod.reason_after] == ["a3"]
     assert first is not None
@@ -211,3 +211,33 @@ def test_the_failure_of_a_pinned_pod_names_all_nodes() -> None:
         "1 node(s) were unschedulable."
     )
     assert describe_pinned(None, nodes) == ""
+
+
+RACK = replace(ALL, topology_key="example.com/rack")
+
+
+def test_a_pending_pod_is_judged_by_its_own_constraints() -> None:
+    own, new = question(RACK), question()
+    pods = DaemonPods({"a1": "p"}, {"a2": WaitingPod("q", "Pending", own)})
+
+    report = find_missing(new, pods)
+
+    lacking = "node(s) lack a topology key example.com/rack"
+    assert [(pod.node, pod.reason) for pod in report.missing] == [("a2", lacking), ("b1", "")]
+    first = pin_first(new, report, pods)
+    assert first is not None
+    assert first.spreads == own.spreads
+    rollout, _, after = roll_out_daemons(new, [], pods)
+    assert (rollout.pending, list(rollout.placed)) == (1, ["b1"])
+    assert find_missing(new, after).missing == report.missing[:1]
+
+
+def test_a_pending_pod_counts_those_that_are_placed_before_it() -> None:
+    own = replace(question(ALL), pod=replace(question(ALL).pod, demands=IN_A))
+    waiting = {name: WaitingPod(name, "Pending", own) for name in ("a1", "a2")}
+
+    report = find_missing(question(), DaemonPods({"b1": "p"}, waiting))
+
+    assert [(pod.node, pod.reason, pod.reason_after) for pod in report.missing] == [
+        ("a1", "", ""), ("a2", "", "zone: skew 2 > maxSkew 1")
+    ]  # fmt: skip

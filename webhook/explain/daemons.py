@@ -2,12 +2,14 @@
 Pods of DaemonSets: one for each node that they can go to, pinned to it by a node affinity.
 
 ``find_missing`` and ``roll_out_daemons`` are the entry points. The DaemonSet controller decides
-which nodes need a pod, and kube-scheduler places each pod by itself.
+which nodes need a pod, and kube-scheduler places each pod by itself: one that exists as it is, and
+a new one as the template describes it.
 
 Source: kubernetes pkg/controller/daemon/daemon_controller.go ``NodeShouldRunDaemonPod``,
 pkg/controller/daemon/util/daemonset_util.go.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -27,10 +29,31 @@ from webhook.policy.selectors import IN
 
 
 class WaitingPod(msgspec.Struct, frozen=True):
-    """A pod that does not run on its node; ``state`` is ``Pending`` or ``being deleted``."""
+    """
+    A pod that does not run on its node.
+
+    Attributes:
+        state: ``Pending``, ``being deleted``, or the phase in which it has ended.
+        situation: That of a Pending pod, with its own constraints and labels; None if the template
+            stands for it, as for the pod after one that is being deleted.
+    """
 
     name: str
     state: str
+    situation: Scenario | None = None
+
+    def enter(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with this pod in place of a new one."""
+        if self.situation is None:
+            return scenario
+        own = self.situation.cluster
+        cluster = dataclasses.replace(
+            scenario.cluster,
+            storage=own.storage,
+            namespaces=own.namespaces,
+            nominated=own.nominated,
+        )
+        return replace(self.situation, cluster=cluster)
 
 
 class DaemonPods(msgspec.Struct, frozen=True):
@@ -44,6 +67,11 @@ class DaemonPods(msgspec.Struct, frozen=True):
 
     running: Mapping[str, str] = MappingProxyType({})
     waiting: Mapping[str, WaitingPod] = MappingProxyType({})
+
+    def enter(self, scenario: Scenario, node: str) -> Scenario:
+        """Return the scenario of the pod for a node, from that of a new pod."""
+        waiting = self.waiting.get(node)
+        return waiting.enter(scenario) if waiting else scenario
 
 
 class MissingPod(msgspec.Struct, frozen=True, rename="camel"):
@@ -100,8 +128,25 @@ def pin(scenario: Scenario, node: Node) -> Scenario:
     field = LabelSelectorRequirement(key=NODE_NAME, operator=IN, values=(node.name,))
     demands = replace(scenario.pod.demands, terms=(NodeSelectorTerm(match_fields=(field,)),))
     pod = replace(scenario.pod, demands=demands, required_names=frozenset((node.name,)))
-    pinned = replace(scenario, pod=pod)
-    return pinned if _is_interdependent(scenario) else pinned.with_nodes((node,))
+    return _narrow(replace(scenario, pod=pod), node)
+
+
+def pin_missing(scenario: Scenario, node: Node, pods: DaemonPods) -> Scenario:
+    """
+    Return the scenario of the missing pod for one node.
+
+    A pod that exists has its own node affinity, which the controller pinned to the node.
+
+    Args:
+        scenario: That of a new pod.
+    """
+    own = pods.enter(scenario, node.name)
+    return pin(scenario, node) if own is scenario else _narrow(own, node)
+
+
+def _narrow(pinned: Scenario, node: Node) -> Scenario:
+    """Return the scenario with the node of a pinned pod alone, if no other node counts."""
+    return pinned if _is_interdependent(pinned) else pinned.with_nodes((node,))
 
 
 def find_missing(scenario: Scenario, pods: DaemonPods) -> DaemonReport:
@@ -128,15 +173,16 @@ def _judge_together(
     scenario: Scenario, missing: Sequence[Node], pods: DaemonPods
 ) -> Iterator[MissingPod]:
     judged = [_judge(scenario, node, pods) for node in missing]
-    if all(pod.reason for pod in judged) or not _is_interdependent(scenario):
+    own = (pods.enter(scenario, node.name) for node in missing)
+    if all(pod.reason for pod in judged) or not any(map(_is_interdependent, (scenario, *own))):
         yield from judged
         return
-    end, placed = fill(scenario, missing)
+    end, placed = fill(scenario, missing, pods)
     for node, pod in zip(missing, judged, strict=True):
         if pod.reason or node.name in placed:
             yield pod
         else:
-            yield replace(pod, reason_after=_find_reason(end, node))
+            yield replace(pod, reason_after=_find_reason(pin_missing(end, node, pods), node))
 
 
 def _is_interdependent(scenario: Scenario) -> bool:
@@ -150,20 +196,24 @@ def _is_interdependent(scenario: Scenario) -> bool:
     )
 
 
-def pin_after_others(scenario: Scenario, node: Node, report: DaemonReport) -> Scenario:
+def pin_after_others(
+    scenario: Scenario, node: Node, report: DaemonReport, pods: DaemonPods
+) -> Scenario:
     """Return the scenario of the pod for one node once the missing pods are placed that can be."""
     names = {pod.node for pod in report.missing}
     missing = [one for one in scenario.topology.nodes if one.name in names]
-    return pin(fill(scenario, missing)[0], node)
+    return pin_missing(fill(scenario, missing, pods)[0], node, pods)
 
 
-def pin_first(scenario: Scenario, report: DaemonReport) -> Scenario | None:
+def pin_first(scenario: Scenario, report: DaemonReport, pods: DaemonPods) -> Scenario | None:
     """Return the scenario of the first missing pod that cannot be placed; None if all can be."""
     for pod in report.missing:
         if not pod.is_placeable:
             nodes = scenario.topology.nodes
             node = next(node for node in nodes if node.name == pod.node)
-            return pin(scenario, node) if pod.reason else pin_after_others(scenario, node, report)
+            if pod.reason:
+                return pin_missing(scenario, node, pods)
+            return pin_after_others(scenario, node, report, pods)
     return None
 
 
@@ -177,10 +227,12 @@ def describe_pinned(pinned: Scenario | None, nodes: Sequence[Node]) -> str:
     return describe_failure(pinned.with_nodes(nodes).placement().result) if pinned else ""
 
 
-def fill(scenario: Scenario, missing: Sequence[Node]) -> tuple[Scenario, dict[str, str]]:
+def fill(
+    scenario: Scenario, missing: Sequence[Node], pods: DaemonPods
+) -> tuple[Scenario, dict[str, str]]:
     """Place missing pods in a copy; also return what ``_place_missing`` does."""
     end = scenario.copy_pods()
-    return end, _place_missing(end, missing)
+    return end, _place_missing(end, missing, pods)
 
 
 def _list_needing(scenario: Scenario) -> list[Node]:
@@ -195,11 +247,12 @@ def _list_needing(scenario: Scenario) -> list[Node]:
 
 def _judge(scenario: Scenario, node: Node, pods: DaemonPods) -> MissingPod:
     waiting = pods.waiting.get(node.name, WaitingPod("", "not created"))
-    return MissingPod(node.name, waiting.name, waiting.state, _find_reason(scenario, node))
+    reason = _find_reason(pin_missing(scenario, node, pods), node)
+    return MissingPod(node.name, waiting.name, waiting.state, reason)
 
 
-def _find_reason(scenario: Scenario, node: Node) -> str:
-    pinned = pin(scenario, node)
+def _find_reason(pinned: Scenario, node: Node) -> str:
+    """Find why a pinned pod cannot be placed on its node; empty if it can be."""
     return sentences.rejection_reason(node.name, pinned, pinned.placement())
 
 
@@ -215,7 +268,7 @@ def roll_out_daemons(
     changed = apply_all(edits, scenario)
     needing = _list_needing(changed)
     missing = [node for node in needing if node.name not in pods.running]
-    end, placed = fill(changed, missing)
+    end, placed = fill(changed, missing, pods)
     pending = len(missing) - len(placed)
     running = {node.name: pods.running[node.name] for node in needing if node.name in pods.running}
     before, after = (dict.fromkeys(names, 1) for names in (pods.running, (*running, *placed)))
@@ -234,7 +287,7 @@ def roll_out_daemons(
     return rollout, end, DaemonPods({**running, **placed}, pods.waiting)
 
 
-def _place_missing(scenario: Scenario, missing: Sequence[Node]) -> dict[str, str]:
+def _place_missing(scenario: Scenario, missing: Sequence[Node], pods: DaemonPods) -> dict[str, str]:
     """
     Place pods in the census of a scenario, and try the others again until no further one fits.
 
@@ -246,10 +299,11 @@ def _place_missing(scenario: Scenario, missing: Sequence[Node]) -> dict[str, str
     while True:
         rest: list[Node] = []
         for node in left:
-            if _find_reason(scenario, node):
+            pinned = pin_missing(scenario, node, pods)
+            if _find_reason(pinned, node):
                 rest.append(node)
             else:
-                scenario.put(node.name)
+                pinned.put(node.name)
                 placed[node.name] = ""
         if len(rest) in (0, len(left)):
             return placed

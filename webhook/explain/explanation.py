@@ -190,7 +190,7 @@ def explain_daemons(
     reasons = {pod.node: pod.reason or pod.reason_after for pod in lacking}
     nodes = scenario.topology.nodes
     exclusions = {node.name: find_mismatch(node, scenario.pod.demands) for node in nodes}
-    pinned = pin_first(scenario, report)
+    pinned = pin_first(scenario, report, pods)
     return Explanation(
         subject=subject,
         sentence=summarize_daemons(report),
@@ -209,7 +209,7 @@ def explain_daemons(
             for name, exclusion in exclusions.items()
             if exclusion is not None
         ),
-        changes=find_daemon_changes(scenario, pinned, report) if pinned else (),
+        changes=find_daemon_changes(scenario, pinned, report, pods) if pinned else (),
         daemon=report,
         not_modelled=not_modelled,
     )

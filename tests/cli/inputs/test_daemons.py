@@ -6,8 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.cli.inputs.manifestclusters import cluster_of
+from tests.cli.inputs.targetcases import PLAIN
 from tests.explain.filterscenarios import filter_scenario, node
-from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
+from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario, read_pending
+from webhook.cli.inputs.scenarioreader import ScenarioReader
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.explain.daemons import DaemonPods, WaitingPod
 from webhook.explain.scenario import Scenario
@@ -94,3 +97,34 @@ def test_new_nodes_do_not_have_the_pods_of_the_daemon_set_itself() -> None:
     read = read_daemon_scenario(subject(), situation, [pod(ON_N1)])
 
     assert read.cluster.daemons == {"n1": [other]}
+
+
+def test_pending_pods_have_their_own_labels_constraints_and_tolerations() -> None:
+    spread = {"maxSkew": 3, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    stored = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "shop", "labels": {"revision": "old"}},
+        "spec": {"topologySpreadConstraints": [spread], **pinned()},
+    }
+    cluster = cluster_of(stored)
+    reader = ScenarioReader(PLAIN, cluster, replaces=False)
+    ended = WaitingPod("q", "Failed")
+    pods = DaemonPods(waiting={"n1": WaitingPod("p", "Pending"), "n2": ended})
+
+    found = read_pending(subject(), pods, reader, cluster).waiting
+
+    own = found["n1"].situation
+    assert own is not None
+    assert own.pod.labels == {"revision": "old"}
+    assert [one.max_skew for one in own.spreads.hard] == [3]
+    tolerated = {one.key for one in own.pod.demands.tolerations or ()}
+    assert "node.kubernetes.io/unschedulable" in tolerated
+    assert found["n2"] == ended
+
+
+def test_no_pod_is_read_if_none_is_pending() -> None:
+    pods, cluster = DaemonPods({"n1": "p"}), cluster_of()
+    reader = ScenarioReader(PLAIN, cluster, replaces=False)
+
+    assert read_pending(subject(), pods, reader, cluster) is pods

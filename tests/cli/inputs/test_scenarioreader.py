@@ -30,6 +30,7 @@ from webhook.explain.endingpods import EndingPods
 from webhook.policy.defaulting.forecast import ForecastFacts
 from webhook.policy.firstlabels import HASH
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
+from webhook.policy.kinds import POD as POD_KIND
 
 CONFIG = """\
 apiVersion: evenspread.io/v1alpha1
@@ -199,3 +200,12 @@ def test_pods_that_are_being_deleted_have_ended_before_a_new_pod() -> None:
 
     assert (same, none) == (scope.present, EndingPods())
     assert (cluster.usage("n1").pods, names) == (2, EndingPods(("web-3",)))
+
+
+def test_a_stored_pod_has_its_own_labels() -> None:
+    cluster = cluster_of_text(NODES + POD % "web-1")
+    (stored,) = cluster.decode_objects(POD_KIND, ApiPod, "shop")
+
+    found = ScenarioReader(PLAIN, cluster, replaces=False).read_stored(stored, "shop")
+
+    assert found.pod.labels == {"app": "web", "pod-template-hash": "h1"}

@@ -1,8 +1,9 @@
 """
 Pods of a DaemonSet by the node that each is meant for.
 
-Entry points: ``gather_daemon_pods`` and ``read_daemon_scenario``. What the pods need is the subject
-of ``explain.daemons``.
+Entry points: ``gather_daemon_pods``, ``read_pending`` for the scenarios of Pending pods, and
+``read_daemon_scenario`` for that of a new one. What the pods need is the subject of
+``explain.daemons``.
 """
 
 from collections.abc import Iterable
@@ -10,13 +11,19 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
+from webhook.cli.inputs.cluster import ClusterReader
+from webhook.cli.inputs.scenarioreader import ScenarioReader
+from webhook.cluster.scheduling.podobjects import ApiPod
 from webhook.explain.daemons import DaemonPods, WaitingPod
 from webhook.explain.scenario import Scenario
+from webhook.policy.kinds import POD
 from webhook.policy.model import OwnerReference
 from webhook.policy.paths import find_value
 from webhook.policy.placement.census import FINISHED, ObservedPod
 from webhook.policy.placement.daemondemands import daemon_demands
 from webhook.policy.placement.nodeaffinity import NODE_NAME
+
+PENDING = "Pending"  # the state of a pod that kube-scheduler has to place
 
 
 def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[ObservedPod]) -> DaemonPods:
@@ -38,6 +45,39 @@ def gather_daemon_pods(subject: subjects.ExplainSubject, pods: Iterable[Observed
         else:
             waiting.setdefault(node, WaitingPod(name, _state_of(pod)))
     return DaemonPods(running, waiting)
+
+
+def read_pending(
+    subject: subjects.ExplainSubject,
+    pods: DaemonPods,
+    reader: ScenarioReader,
+    cluster: ClusterReader,
+) -> DaemonPods:
+    """
+    Read the scenarios of the Pending pods of a DaemonSet.
+
+    kube-scheduler places these with their own constraints and labels, whatever the template has.
+    Their tolerations include those that the controller adds, which files may leave out.
+    """
+    names = {one.name for one in pods.waiting.values() if one.state == PENDING}
+    if not names:
+        return pods
+    stored = cluster.decode_objects(POD, ApiPod, subject.namespace) or []
+    found = {
+        pod.metadata.name: _read_situation(pod, subject.namespace, reader)
+        for pod in stored
+        if pod.metadata is not None and pod.metadata.name in names
+    }
+    waiting = {
+        node: replace(one, situation=found.get(one.name)) for node, one in pods.waiting.items()
+    }
+    return replace(pods, waiting=waiting)
+
+
+def _read_situation(pod: ApiPod, namespace: str, reader: ScenarioReader) -> Scenario:
+    found = reader.read_stored(pod, namespace)
+    demands = daemon_demands(found.pod.demands, host_network=found.host_network)
+    return found.change_pod(demands=demands)
 
 
 def read_daemon_scenario(
@@ -89,4 +129,4 @@ def _state_of(pod: ObservedPod) -> str:
     if pod.metadata.deletion_timestamp is not None:
         return "being deleted"
     phase = (pod.status.phase if pod.status else None) or ""
-    return phase if phase in FINISHED else "Pending"
+    return phase if phase in FINISHED else PENDING

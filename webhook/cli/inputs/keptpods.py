@@ -55,7 +55,7 @@ def find_kept(
         name
         for name in tried
         if by_name[name].constraints != written
-        and not _is_accepted(by_name[name], subject.namespace, reader, cluster)
+        and not reader.read_stored(by_name[name], subject.namespace).placement().passing
     )
 
 
@@ -68,11 +68,3 @@ def _is_pending(pod: ObservedPod, subject: subjects.ExplainSubject) -> bool:
 def _keeps(subject: subjects.ExplainSubject) -> bool:
     policy: object = find_value(subject.value, ("spec", "podManagementPolicy"))
     return keeps_pods(subject.kind, is_parallel=policy == "Parallel")
-
-
-def _is_accepted(
-    pod: ApiPod, namespace: str, reader: ScenarioReader, cluster: ClusterReader
-) -> bool:
-    """Whether a node accepts a pod with its own constraints."""
-    scope = reader.read_scope(pod, namespace)
-    return bool(reader.read(pod, cluster.facts(namespace), scope).placement().passing)

@@ -66,5 +66,6 @@ class PodPlacer:
 
 def _find_daemon_failure(workload: ObservedWorkload, situation: Scenario) -> str:
     pinned = read_daemon_scenario(workload.subject, situation, workload.selected)
-    report = find_missing(pinned, gather_daemon_pods(workload.subject, workload.selected))
-    return describe_pinned(pin_first(pinned, report), pinned.topology.nodes)
+    pods = gather_daemon_pods(workload.subject, workload.selected)
+    report = find_missing(pinned, pods)
+    return describe_pinned(pin_first(pinned, report, pods), pinned.topology.nodes)

@@ -112,6 +112,11 @@ class ScenarioReader:
             bool(pod.spec and pod.spec.host_network),
         )
 
+    def read_stored(self, pod: ApiPod, namespace: str) -> Scenario:
+        """Read the scenario of a pod that exists, with its own constraints and labels."""
+        scope = self.read_scope(pod, namespace)
+        return self.read(pod, self._cluster.facts(namespace), scope)
+
     def find_terms(
         self,
         subject: subjects.ExplainSubject,

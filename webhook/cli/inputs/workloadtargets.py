@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario
+from webhook.cli.inputs.daemons import gather_daemon_pods, read_daemon_scenario, read_pending
 from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
 from webhook.cli.inputs.keptpods import find_kept
@@ -66,7 +66,7 @@ class WorkloadTargetBuilder:
         workload = observe_workload(subject, self._cluster, self._options)
         next_pod = self._read_next_pod(workload)
         if subject.kind.kind == DAEMON_SET.kind:  # also that of OpenKruise
-            return _build_daemon_target(workload, next_pod)
+            return self._build_daemon_target(workload, next_pod)
         return self._build_replica_target(workload, next_pod)
 
     def _read_next_pod(self, workload: ObservedWorkload) -> _NextPod:
@@ -87,6 +87,25 @@ class WorkloadTargetBuilder:
         situation = self._reader.read(pod, facts, scope)
         strays = self._reader.find_strays(situation, namespace, workload.own)
         return _NextPod(pod, scope, situation, strays, ending)
+
+    def _build_daemon_target(
+        self, workload: ObservedWorkload, next_pod: _NextPod
+    ) -> PlacementTarget:
+        subject = workload.subject
+        pinned = read_daemon_scenario(subject, next_pod.situation, workload.selected)
+        pods = gather_daemon_pods(subject, workload.selected)
+        return PlacementTarget(
+            subject=str(subject),
+            kind=subject.kind,
+            situation=pinned,
+            runs_on="",
+            replicas=0,
+            running=workload.running,
+            present=pinned,
+            daemon=read_pending(subject, pods, self._reader, self._cluster),
+            caveats=(*next_pod.scope.unread, *next_pod.strays),
+            terms=PlacementTerms(ending=next_pod.ending),
+        )
 
     def _build_replica_target(
         self, workload: ObservedWorkload, next_pod: _NextPod
@@ -173,20 +192,3 @@ class WorkloadTargetBuilder:
             workload.own,
             has_unknown_volumes=workload.volumes.are_unknown(next_pod.scope.cluster.storage),
         )
-
-
-def _build_daemon_target(workload: ObservedWorkload, next_pod: _NextPod) -> PlacementTarget:
-    subject = workload.subject
-    pinned = read_daemon_scenario(subject, next_pod.situation, workload.selected)
-    return PlacementTarget(
-        subject=str(subject),
-        kind=subject.kind,
-        situation=pinned,
-        runs_on="",
-        replicas=0,
-        running=workload.running,
-        present=pinned,
-        daemon=gather_daemon_pods(subject, workload.selected),
-        caveats=(*next_pod.scope.unread, *next_pod.strays),
-        terms=PlacementTerms(ending=next_pod.ending),
-    )
