@@ -99,7 +99,7 @@ def test_constraints_must_agree_for_the_most_replicas_of_an_autoscaler() -> None
     (violation,) = check_rule("TSC109", judged, audit(UNEVEN))
 
     assert (
-        "to place more than 3 of 9 replicas, the most of ScaledObject/web, so that"
+        "to place more than 3 of 9 replicas, the most of ScaledObject/web, one after the other so "
         in violation.problem
     )
 
@@ -118,12 +118,31 @@ UNEVEN = zones("a1", "b1", "b2", "b3")
 IN_ONE_RACK = [node(f"{zone}1", zone, rack="1") for zone in "abc"]
 
 
-@pytest.mark.parametrize(("replicas", "relaxed"), [(2, ""), (9, HOSTNAME)])
-def test_the_constraint_to_relax_is_named(replicas: int, relaxed: str) -> None:
-    suggested = suggest_relaxing(deployed(spread(), HOST, replicas=replicas), audit(UNEVEN))
+CAUSE = (
+    "no restart can make its pods even, since there is no way to place more than 3 of 9 replicas "
+    f'one after the other so that "{ZONE}" keeps maxSkew 1 and "{HOSTNAME}" keeps maxSkew 1: '
+)
 
-    assert suggested.endswith(f"; relax the one on {relaxed} first" if relaxed else "")
-    assert bool(suggested) == bool(relaxed)
+# subject of so many replicas, what to do
+RELAXED: dict[str, tuple[Subject, str]] = {
+    "replicas that can be placed": (deployed(spread(), HOST, replicas=2), ""),
+    "pods that can be evicted": (
+        deployed(spread(), HOST, replicas=9),
+        (
+            "# run evenspread rebalance deployment/web -n shop to see if evictions can; "
+            f"{CAUSE}otherwise relax the one on {HOSTNAME}"
+        ),
+    ),
+    "pods that cannot be evicted": (
+        replace(deployed(spread(), HOST, replicas=9), kind=JOB),
+        f"# {CAUSE}relax the one on {HOSTNAME} first",
+    ),
+}
+
+
+@pytest.mark.parametrize(("judged", "suggested"), RELAXED.values(), ids=RELAXED)
+def test_the_constraint_to_relax_is_named(judged: Subject, suggested: str) -> None:
+    assert suggest_relaxing(judged, audit(UNEVEN)) == suggested
 
 
 AGREEING: dict[str, tuple[Subject, list[Node], str]] = {
@@ -347,7 +366,7 @@ def test_replicas_before_the_last_have_no_place() -> None:
 
     (violation,) = check_rule("TSC109", judged, audit(nodes))
 
-    assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas so ")
+    assert violation.problem.startswith("there is no way to place more than 5 of 7 replicas one ")
     assert violation.brief.startswith("no more than 5 of 7 replicas can keep both ")
     assert violation.instead == "maxSkew: 2"
 
@@ -373,7 +392,7 @@ def test_different_nodes_may_count_for_zones_and_for_nodes() -> None:
 
     (violation,) = check_rule("TSC109", judged, audit(nodes))
 
-    assert violation.problem.startswith("there is no way to place more than 3 of 6 replicas so ")
+    assert violation.problem.startswith("there is no way to place more than 3 of 6 replicas one ")
 
 
 def test_constraints_that_count_others_too_are_no_matter_of_the_replicas() -> None:

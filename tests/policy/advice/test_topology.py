@@ -137,6 +137,22 @@ def test_labels_with_the_prefix_of_the_key_are_suggested() -> None:
     )
 
 
+def test_no_key_is_suggested_that_is_only_on_nodes_without_pods() -> None:
+    nodes = [Node("a1", {HOSTNAME: "a1"}), node("s1", None, GPU, capacity="spot")]
+    advised = judged(spread(topologyKey="karpenter.sh/capacity"))
+
+    (violation,) = check_rule("TSC103", advised, audit(nodes))
+    (wanted,) = check_rule("TSC103", judged(spread(topologyKey="capacity")), audit(nodes))
+
+    assert violation.problem.endswith(
+        "is on no node; capacity is, but on none that its pods can go to"
+    )
+    assert violation.instead == (
+        "# label such nodes: kubectl label node NAME karpenter.sh/capacity=VALUE"
+    )
+    assert wanted.problem.endswith("is not on the one node that its pods can go to")
+
+
 def test_no_known_key_is_suggested_that_another_entry_has() -> None:
     bare = [Node("a1", {})]
 

@@ -27,6 +27,7 @@ from webhook.policy.advice.feasibility import FEASIBILITY_REPLICAS, SkewLimit, f
 from webhook.policy.advice.findings import WAIT_FOR_NODES, RuleViolation, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.repeats import suggest_soft
+from webhook.policy.advice.restarts import describe_moving, is_evicted
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import ZONE
 from webhook.policy.placement.nodes import Demands
@@ -71,8 +72,8 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
         yield RuleViolation(
             subject.field(inner.index),
             f"{'while nodes are cordoned, not ready or tainted, ' if is_passing else ''}"
-            f"there is no way to place more than {number}{_name_most(subject)} so that "
-            f"{conflict.describe()}, though each alone can be kept",
+            f"there is no way to place more than {number}{_name_most(subject)} one after the "
+            f"other so that {conflict.describe()}, though each alone can be kept",
             WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
             f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
         )
@@ -140,11 +141,16 @@ def suggest_relaxing(subject: Subject, context: AdviceContext) -> str:
     conflict = next(find_conflicts(subject, context, replicas), None)
     if conflict is None:
         return ""
-    return (
-        "# neither evictions nor a restart can make all pods even: there is no way to place more "
-        f"than {conflict.first - 1} of {replicas} replicas so that {conflict.describe()}; relax "
-        f"the one on {conflict.inner.topology_key} first"
+    cause = (
+        "no restart can make its pods even, since there is no way to place more than "
+        f"{conflict.first - 1} of {replicas} replicas one after the other so that "
+        f"{conflict.describe()}"
     )
+    relaxed = f"relax the one on {conflict.inner.topology_key}"
+    if not is_evicted(subject):
+        return f"# {cause}: {relaxed} first"
+    # A pod that is evicted while all others stay may have a place where the last replica has none.
+    return f"# {describe_moving(subject)} to see if evictions can; {cause}: otherwise {relaxed}"
 
 
 def _find_conflict(

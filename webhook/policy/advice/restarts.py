@@ -128,13 +128,14 @@ def suggest_adding(closed: Sequence[str], lacking: int, lowered: str, then: str)
     )
 
 
-def _is_evicted(subject: Subject) -> bool:
+def is_evicted(subject: Subject) -> bool:
+    """Whether ``rebalance`` evicts the pods of a subject."""
     return subject.kind not in JOBS and subject.kind not in _NOT_EVICTED
 
 
 def describe_moving(subject: Subject) -> str:
     """Describe how the pods of a workload reach domains that take pods again."""
-    if _is_evicted(subject):
+    if is_evicted(subject):
         return f"run {_format_command(subject, 'rebalance')}"
     return suggest_restart(subject).removeprefix("# ")
 
@@ -162,7 +163,7 @@ def suggest_evening(
         full: The domains with too many pods; at least one.
         restart_may_stop: Whether an order of placement leaves one of its replicas Pending.
     """
-    if not _is_evicted(subject):
+    if not is_evicted(subject):
         return suggest_restart(subject)
     room = "if nodes have room and PodDisruptionBudgets allow it"
     if _is_limited(subject, constraint):

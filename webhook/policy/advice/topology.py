@@ -30,7 +30,6 @@ from webhook.policy.advice.nearestkey import (
 )
 from webhook.policy.advice.repeats import describe_repeated, suggest_soft
 from webhook.policy.advice.subject import Subject
-from webhook.policy.facts import Facts
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
 from webhook.policy.placement.allowedvalues import count_allowed_values
 from webhook.policy.placement.nodes import Demands, tolerates_cordons
@@ -51,10 +50,11 @@ def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
         if carriers:
             problem, instead = _describe_partial_key(constraint, carriers, nodes)
         elif context.facts.nodes_with(key):
-            problem = f"is on none of the {count_of(nodes, 'node')} that its pods can go to"
+            where = "not on the one node" if nodes == 1 else f"on none of the {nodes} nodes"
+            problem = f"is {where} that its pods can go to"
             instead = _suggest_labels("such nodes", key)
         else:
-            problem, instead = _describe_missing_key(i, subject, context.facts)
+            problem, instead = _describe_missing_key(i, subject, context)
         yield RuleViolation(
             subject.field(i, "topologyKey"), f"topologyKey {quote_value(key)} {problem}", instead
         )
@@ -76,11 +76,15 @@ def _suggest_labels(which: str, key: str) -> str:
     return f"# label {which}: kubectl label node NAME {clip(key, KEY_CHARACTERS)}=VALUE"
 
 
-def _describe_missing_key(index: int, subject: Subject, facts: Facts) -> tuple[str, str]:
-    constraint = subject.constraints[index]
+def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) -> tuple[str, str]:
+    constraint, facts = subject.constraints[index], context.facts
     key, action = constraint.topology_key, constraint.when_unsatisfiable
     meant = nearest_key(key, facts.label_keys())
     repeated = describe_repeated(meant or ZONE, action, subject)
+    in_audit = context.cluster is not None
+    if meant and in_audit and not _count_carriers(meant, subject.demands, context)[0]:
+        problem = f"is on no node; {meant} is, but on none that its pods can go to"
+        return problem, _suggest_labels("such nodes", key)
     if meant and repeated:
         return f"is on no node; {meant} is", f"# {repeated}"
     if meant:
