@@ -22,6 +22,8 @@ class SetSizes(msgspec.Struct, frozen=True):
     """
     The ReplicaSets of a workload: old ones, the first created first, and the new one last.
 
+    The stable one of an Argo Rollout is the last of the old ones, whenever it was created.
+
     Attributes:
         desired: Number of pods of each.
         available: Ready pods of each.
