@@ -427,3 +427,35 @@ def test_a_stable_replica_set_that_is_too_small_creates_pods(
     first = document["rollout"]["steps"][0]
     assert ran.code == 0
     assert (first["action"], first["old"], first["new"]) == ("old 4 -> 5", 5, 0)
+
+
+# the hash that the active Service selects, the exit code, and what the sentence contains
+PROMOTIONS = {
+    "the preview gives way": ("a", 0, "finishes in 2 steps"),
+    "both old sets are in use": ("b", 1, "stops at step 1, with 0 of 1 new pod: "),
+}
+
+
+@pytest.mark.parametrize(("active", "code", "part"), PROMOTIONS.values(), ids=PROMOTIONS.keys())
+def test_a_preview_gives_way_to_the_next_one(
+    active: str, code: int, part: str, folder: Path, run: Run
+) -> None:
+    """Two of three nodes have a pod with the host port of the new one, and the last is cordoned."""
+    replaced = {
+        "replicas: 4": "replicas: 1",
+        "canary: {maxSurge: 1, maxUnavailable: 0, steps: [{setWeight: 25}, {pause: {}}]}": (
+            "blueGreen: {}"
+        ),
+        "currentStepIndex: 1": f"blueGreen: {{activeSelector: {active}}}",
+        "name: pay, image": "name: pay, ports: [{containerPort: 80, hostPort: 80}], image",
+    }
+    text = in_canary((LATE, EARLY), (1, 1))
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    before, name, after = text.partition("  name: pay-b-0\n")
+    (folder / "pay.yaml").write_text(before + name + after.replace("nodeName: a1", "nodeName: b1"))
+    arguments = ("-n", "shop", "--facts", "pay.yaml", "--cordon", "c1", "--what-if", "rollout")
+
+    ran = run("explain", "ro/pay", *arguments)
+
+    assert (ran.code, part in ran.out) == (code, True)

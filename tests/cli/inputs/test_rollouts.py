@@ -12,6 +12,7 @@ from webhook.cli.inputs.rollouts import NEW_REVISION, RolloutPlan, read_plan
 from webhook.cli.inputs.subjects import find
 from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.setup import ReplicaSetNames
+from webhook.explain.rollingupdate.sizes import BlueGreen
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -233,3 +234,28 @@ def test_a_deployment_has_no_stable_replica_set() -> None:
     plan = plan_of(workload("Deployment") | {"status": {"stableRS": "a"}}, owned_by_rollout("a"))
 
     assert not plan.sets.stable
+
+
+ACTIVE = {"activeSelector": "a"}
+
+# the status of a Rollout, and whether pods of previews are deleted before those of the stable set
+PREVIEWS: dict[str, tuple[dict[str, Any], bool]] = {
+    "the stable set is active": ({"stableRS": "a", "blueGreen": ACTIVE}, True),
+    "another one is active": ({"stableRS": "b", "blueGreen": ACTIVE}, False),
+    "the stable set does not exist": (
+        {"stableRS": "c", "blueGreen": {"activeSelector": "c"}}, False
+    ),
+    "the active one is not known": ({"stableRS": "a"}, False),
+    "no status": ({}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "expected"), PREVIEWS.values(), ids=PREVIEWS.keys())
+def test_previews_are_deleted_if_the_stable_set_is_active(
+    status: dict[str, Any], expected: bool
+) -> None:
+    value = workload("Rollout", ARGO, strategy={"blueGreen": {}}) | {"status": status}
+
+    plan = plan_of(value, owned_by_rollout("a"), owned_by_rollout("b"))
+
+    assert plan.choose(3) == BlueGreen(3, deletes_previews=expected)

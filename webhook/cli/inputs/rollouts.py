@@ -102,7 +102,7 @@ def read_plan(
         case _ if subject.kind == STATEFUL_SET:
             choose = _read_stateful_set(subject, version)
         case _ if subject.kind == ROLLOUT:
-            choose = _read_argo_rollout(subject)
+            choose = _read_argo_rollout(subject, cluster)
         case _:
             return None
     return RolloutPlan(
@@ -180,14 +180,29 @@ def _read_stateful_set(subject: subjects.ExplainSubject, version: Version) -> Ch
     return lambda replicas: replace(plan, unavailable=max(1, scale(most, replicas)))
 
 
-def _read_argo_rollout(subject: subjects.ExplainSubject) -> ChooseStrategy:
+def _read_argo_rollout(subject: subjects.ExplainSubject, cluster: ClusterReader) -> ChooseStrategy:
     canary = _find(subject, "strategy", "canary")
     if not is_object(canary):
-        return BlueGreen
+        deletes_previews = _is_stable_active(subject, cluster)
+        return lambda replicas: BlueGreen(replicas, deletes_previews=deletes_previews)
     limits, steps = read_limits(canary), canary.get("steps")
     weights = [find_value(step, ("setWeight",)) for step in (steps if is_array(steps) else ())]
     known = [weight for weight in weights if isinstance(weight, int) and 0 <= weight < ALL]
     return lambda replicas: Canary(replicas, limits.resolve(replicas), (*known, ALL))
+
+
+def _is_stable_active(subject: subjects.ExplainSubject, cluster: ClusterReader) -> bool:
+    """
+    Whether the active Service of a Rollout selects the stable ReplicaSet, which exists.
+
+    Otherwise, the pods of another ReplicaSet are kept as well.
+
+    Source: argo-rollouts rollout/replicaset.go ``isReplicaSetReferenced``.
+    """
+    status = find_value(find_stored(subject, cluster), ("status",))
+    active = find_value(status, ("blueGreen", "activeSelector"))
+    is_stable = active == find_value(status, ("stableRS",))
+    return is_stable and _find_stable(subject, cluster) is not None
 
 
 def _name_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> ReplicaSetNames:
