@@ -9,7 +9,13 @@ from tests.apiserver import ApiServer, refuse, respond
 from tests.cli.inputs.manifestclusters import cluster_of
 from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster
-from webhook.cli.inputs.revisions import NextRevision, find_revision, find_stored, is_unchanged
+from webhook.cli.inputs.revisions import (
+    NextRevision,
+    find_revision,
+    find_stable,
+    find_stored,
+    is_unchanged,
+)
 from webhook.cli.inputs.subjects import ExplainSubject
 from webhook.errors import ApiError
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, ROLLOUT
@@ -223,3 +229,35 @@ def test_a_user_who_may_not_read_the_object_gets_an_answer(api: ApiServer) -> No
         assert find_stored(subject, cluster) is None
         with pytest.raises(ApiError):
             find_stored(subject, cluster)
+
+
+def hashed(name: str, *path: str) -> Any:
+    """Build a ReplicaSet with its hash as a label at a path."""
+    value: Any = {"labels": {"rollouts-pod-template-hash": name}}
+    for part in reversed(path):
+        value = {part: value}
+    return value
+
+
+IN_METADATA = hashed("a", "metadata")
+IN_TEMPLATE = hashed("a", "spec", "template", "metadata")
+OTHER = hashed("b", "metadata")
+
+# the status of a Rollout, its ReplicaSets, and the stable one
+STABLE: dict[str, tuple[Any, list[Any], Any]] = {
+    "the label of the ReplicaSet": ({"stableRS": "a"}, [OTHER, IN_METADATA], IN_METADATA),
+    "the label of its template": ({"stableRS": "a"}, [OTHER, IN_TEMPLATE], IN_TEMPLATE),
+    "none has the hash": ({"stableRS": "c"}, [OTHER, IN_METADATA], None),
+    "two have the hash": ({"stableRS": "a"}, [IN_TEMPLATE, IN_METADATA], None),
+    "no revision was stable yet": ({"stableRS": ""}, [OTHER, {}], None),
+    "the status does not say": ({}, [OTHER, {}], None),
+    "no string": ({"stableRS": 1}, [hashed("a"), {}], None),
+    "no status": (None, [OTHER, {}], None),
+}
+
+
+@pytest.mark.parametrize(("status", "owned", "expected"), STABLE.values(), ids=STABLE.keys())
+def test_the_stable_replica_set_is_the_one_that_the_status_names(
+    status: Any, owned: list[Any], expected: Any
+) -> None:
+    assert find_stable({"status": status}, owned) is expected

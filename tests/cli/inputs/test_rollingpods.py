@@ -13,6 +13,7 @@ from webhook.cli.inputs.rollouts import RolloutPlan
 from webhook.errors import ConfigError
 from webhook.explain.nodeedits import RemoveNodes
 from webhook.explain.removal import RemovalOrder
+from webhook.explain.rollingupdate.setup import ReplicaSetNames
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale
@@ -116,3 +117,12 @@ def test_replicas_have_a_bound() -> None:
         check_rollout(target(), MOST_REPLICAS + 1)
     with pytest.raises(ConfigError, match="501 replicas are too many to simulate"):
         check_rollout(target(replicas=MOST_REPLICAS + 1), None)
+
+
+def test_the_stable_replica_set_is_the_last_of_the_old_ones() -> None:
+    pods = [*observe({"n1": 2}), *observe({"n1": 1}, name="web-2", revision="2", first=9)]
+    plan = RolloutPlan(rolling, REVISIONS, ReplicaSetNames(("web-1", "web-2"), stable="web-1"))
+
+    setup, _ = prepare_rollout(target(plan, pods=pods), (), None)
+
+    assert setup.start.sizes == (1, 2, 0)

@@ -11,6 +11,8 @@ from webhook.cli.inputs.revisions import NextRevision
 from webhook.cli.inputs.rollouts import NEW_REVISION, RolloutPlan, read_plan
 from webhook.cli.inputs.subjects import find
 from webhook.explain.newpods import NewPod
+from webhook.explain.rollingupdate.setup import ReplicaSetNames
+from webhook.explain.rollingupdate.sizes import BlueGreen
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES, SHIPPED_TEMPLATES
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -146,7 +148,7 @@ def test_replica_sets_are_listed_by_their_age() -> None:
 
     plan = plan_of(workload("Deployment"), *sets, replica_set("a", None))
 
-    assert plan.sets == ("a", "c", "b")
+    assert plan.sets == ReplicaSetNames(("a", "c", "b"))
 
 
 def hash_of(new: NewPod) -> str:
@@ -184,3 +186,76 @@ def test_the_old_pods_of_a_stateful_set_have_the_revision_of_their_ordinal() -> 
 
     assert [hash_of(revisions.old(ordinal)) for ordinal in (0, 1)] == ["web-1", "web-2"]
     assert [hash_of(revisions.new(ordinal)) for ordinal in (0, 1)] == [NEW_REVISION] * 2
+
+
+def owned_by_rollout(name: str, created: str | None = None, **spec: Any) -> dict[str, Any]:
+    value = replica_set(f"web-{name}", created)
+    value["metadata"]["labels"] = {"rollouts-pod-template-hash": name}
+    value["metadata"]["ownerReferences"][0] |= {"apiVersion": ARGO, "kind": "Rollout"}
+    value["spec"] |= spec
+    return value
+
+
+def canary_of(image_name: str, **status: str) -> dict[str, Any]:
+    made = workload("Rollout", ARGO, strategy={"canary": {}}, **image(image_name))
+    return made | {"status": status}
+
+
+def test_the_stable_replica_set_of_a_rollout_creates_its_old_pods() -> None:
+    sets = owned_by_rollout("a", **image("a")), owned_by_rollout("b", **image("b"))
+    stored = canary_of("b", stableRS="a", currentPodHash="b")
+
+    live = plan_of(stored, *sets)
+    applied = plan_of(canary_of("c"), stored, *sets, exists=False)
+
+    assert (live.sets.stable, hash_of(live.revisions.old(0))) == ("web-a", "web-a")
+    assert (applied.sets.stable, hash_of(applied.revisions.old(0))) == ("web-a", "web-a")
+
+
+def test_without_a_stable_replica_set_old_pods_have_the_present_template() -> None:
+    sets = owned_by_rollout("a", **image("a")), owned_by_rollout("b", **image("b"))
+
+    plan = plan_of(canary_of("b", currentPodHash="b"), *sets)
+
+    assert (plan.sets.stable, hash_of(plan.revisions.old(0))) == ("", "web-b")
+
+
+def test_a_stable_replica_set_without_a_template_is_known_by_name() -> None:
+    abridged = owned_by_rollout("a")
+    del abridged["spec"]["template"]
+    stored = canary_of("b", stableRS="a")
+
+    plan = plan_of(stored, abridged, owned_by_rollout("b", **image("b")))
+
+    assert (plan.sets.stable, hash_of(plan.revisions.old(0))) == ("web-a", "web-b")
+
+
+def test_a_deployment_has_no_stable_replica_set() -> None:
+    plan = plan_of(workload("Deployment") | {"status": {"stableRS": "a"}}, owned_by_rollout("a"))
+
+    assert not plan.sets.stable
+
+
+ACTIVE = {"activeSelector": "a"}
+
+# the status of a Rollout, and whether pods of previews are deleted before those of the stable set
+PREVIEWS: dict[str, tuple[dict[str, Any], bool]] = {
+    "the stable set is active": ({"stableRS": "a", "blueGreen": ACTIVE}, True),
+    "another one is active": ({"stableRS": "b", "blueGreen": ACTIVE}, False),
+    "the stable set does not exist": (
+        {"stableRS": "c", "blueGreen": {"activeSelector": "c"}}, False
+    ),
+    "the active one is not known": ({"stableRS": "a"}, False),
+    "no status": ({}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "expected"), PREVIEWS.values(), ids=PREVIEWS.keys())
+def test_previews_are_deleted_if_the_stable_set_is_active(
+    status: dict[str, Any], expected: bool
+) -> None:
+    value = workload("Rollout", ARGO, strategy={"blueGreen": {}}) | {"status": status}
+
+    plan = plan_of(value, owned_by_rollout("a"), owned_by_rollout("b"))
+
+    assert plan.choose(3) == BlueGreen(3, deletes_previews=expected)

@@ -12,7 +12,12 @@ from tests.explain.scenarios import cluster_of
 from tests.policy.placement.clusters import SELECTS_WEB, WEB, gates, spread_over
 from webhook.explain.newpods import NewPod
 from webhook.explain.removal import RemovalOrder, WorkloadPods
-from webhook.explain.rollingupdate.setup import Revisions, prepare_ordinals, prepare_sets
+from webhook.explain.rollingupdate.setup import (
+    ReplicaSetNames,
+    Revisions,
+    prepare_ordinals,
+    prepare_sets,
+)
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.sizes import RollingUpdate, RolloutStrategy
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
@@ -98,13 +103,14 @@ def of_sets(
     *constraints: Constraint,
     pods: Sequence[ObservedPod] = (),
     sets: Sequence[str] = (),
+    stable: str = "",
     room: Mapping[str, Resources] | None = None,
     **taken: Any,
 ) -> RolloutSetup:
     """Prepare the rolling update of a Deployment; ``taken`` are other attributes of its pods."""
-    revisions = both(*constraints, **taken)
+    revisions, names = both(*constraints, **taken), ReplicaSetNames(tuple(sets), stable)
     scenario = cluster(nodes, revisions, pods, room)
-    return prepare_sets(scenario, workload(pods), strategy, revisions, sets)
+    return prepare_sets(scenario, workload(pods), strategy, revisions, names)
 
 
 def with_cpu(nodes: Iterable[Node], cpu: int) -> dict[str, Resources]:

@@ -19,7 +19,7 @@ from tests.explain.rollingupdate.rollouts import (
 )
 from tests.policy.placement.clusters import GPU, SELECTS_WEB, WEB, node, spread_over
 from webhook.explain.rollingupdate.placer import Placer
-from webhook.explain.rollingupdate.setup import Revisions, prepare_sets
+from webhook.explain.rollingupdate.setup import ReplicaSetNames, Revisions, prepare_sets
 from webhook.explain.rollingupdate.state import RolloutState
 from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE
 from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
@@ -56,7 +56,7 @@ def test_other_pods_count_and_the_workloads_own_do_not() -> None:
     revisions, pods = both(spread_over()), observe({"n2": 1})
     scenario = cluster(NODES, revisions, pods)
     scenario.census.add("shop", {**WEB, "tier": "other"}, "n1")
-    setup = prepare_sets(scenario, workload(pods), rolling(1), revisions)
+    setup = prepare_sets(scenario, workload(pods), rolling(1), revisions, ReplicaSetNames())
     placer = Placer(setup.scenario, setup.kinds)
 
     assert placer.place(1, RolloutState((0, 0), 0, (), (), ())).passing == ("n2",)
@@ -105,7 +105,7 @@ def test_whether_pods_are_alike(
     revisions = Revisions(old, new)
     scenario = cluster(NODES, revisions, room=with_cpu(NODES, 2) if has_room else {})
 
-    setup = prepare_sets(scenario, workload([]), rolling(1), revisions)
+    setup = prepare_sets(scenario, workload([]), rolling(1), revisions, ReplicaSetNames())
 
     assert Placer(setup.scenario, setup.kinds).are_pods_alike is expected
 

@@ -4,10 +4,12 @@ from msgspec.structs import replace
 
 from tests.explain.rollingupdate.rollouts import observe, of_sets, rolling
 from tests.policy.placement.clusters import node, spread_over
+from webhook.explain.rollingupdate.canary import ALL, Canary
 from webhook.explain.rollingupdate.replicasets import ReplicaSetController
 from webhook.explain.rollingupdate.simulation import RolloutSetup
 from webhook.explain.rollingupdate.state import RolloutState
 from webhook.policy.placement.census import ObservedPod
+from webhook.policy.rolloutlimits import PodLimits
 
 THREE = (node("n1", "a"), node("n2", "b"), node("n3", "c"))
 
@@ -105,3 +107,25 @@ def test_description() -> None:
     after = replace(before, sizes=(1, 2))
 
     assert controller(setup).describe(before, after) == "new 0 -> 2, old 3 -> 1"
+
+
+def test_a_stable_replica_set_that_is_too_small_grows_first() -> None:
+    pods = [
+        *observe({"n1": 1}, name="web-a", revision="1"),
+        *observe({"n2": 2}, name="web-b", revision="b", first=5),
+    ]
+    strategy = Canary(3, PodLimits(3, 0), (25, ALL))
+    setup = of_sets(THREE, strategy, spread_over(), pods=pods, stable="web-a")
+
+    first = controller(setup).advance(setup.start)
+    assert first is not None
+    second = controller(setup).advance(first)
+
+    assert (setup.start.sizes, first.sizes) == ((2, 1, 0), (2, 3, 0))
+    assert [(setup.kinds[kind].owner, setup.kinds[kind].is_new) for kind in first.pending] == [
+        (1, False),
+        (1, False),
+    ]
+    assert second is not None
+    assert second.sizes == (2, 3, 1)
+    assert [setup.kinds[kind].is_new for kind in second.pending] == [False, False, True]

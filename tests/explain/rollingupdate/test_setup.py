@@ -16,7 +16,7 @@ from tests.explain.rollingupdate.rollouts import (
 )
 from tests.policy.placement.clusters import WEB, node, spread_over
 from webhook.explain.nodeedits import RemoveNodes
-from webhook.explain.rollingupdate.setup import Filling, prepare_sets
+from webhook.explain.rollingupdate.setup import Filling, ReplicaSetNames, prepare_sets
 from webhook.explain.rollingupdate.sizes import SetSizes
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.model import ZONE
@@ -66,7 +66,9 @@ def test_pods_of_nodes_that_are_lost_are_missing() -> None:
     revisions, pods = both(spread_over()), observe({"n1": 1, "n2": 1})
     scenario = RemoveNodes(ZONE, "b").apply(cluster(NODES, revisions, pods))
 
-    setup = prepare_sets(scenario, workload(pods).lose_nodes({"n2"}), rolling(2), revisions)
+    setup = prepare_sets(
+        scenario, workload(pods).lose_nodes({"n2"}), rolling(2), revisions, ReplicaSetNames()
+    )
 
     assert setup.start.placed == (("n1", (0,)),)
     assert setup.start.pending == (1,)
@@ -77,7 +79,7 @@ def test_pods_of_nodes_that_are_not_known_run() -> None:
     revisions, pods = both(spread_over()), observe({"n1": 1, "gone": 1})
     scenario = cluster(NODES, revisions, pods)
 
-    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions, ReplicaSetNames())
 
     assert setup.start.placed == (("gone", (0,)), ("n1", (0,)))
     assert (setup.start.pending, setup.notes) == ((), ())
@@ -88,7 +90,7 @@ def test_the_workloads_own_pods_are_not_in_the_cluster() -> None:
     scenario = cluster(NODES, revisions, pods)
     scenario.census.add("shop", {**WEB, "tier": "other"}, "n1")
 
-    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions)
+    setup = prepare_sets(scenario, workload(pods), rolling(2), revisions, ReplicaSetNames())
 
     selector = spread_over().label_selector
     assert setup.scenario.census.count("shop", selector) == {"n1": 1}
@@ -117,7 +119,9 @@ def test_running_pods_take_what_they_request() -> None:
         scenario.cluster.placed.add(pod, node_name)
     known = {"web-1-0": small, "web-1-1": replace(alike, name="web-1-1", node_name="n2")}
 
-    setup = prepare_sets(scenario, replace(workload(pods), placed=known), rolling(3), revisions)
+    setup = prepare_sets(
+        scenario, replace(workload(pods), placed=known), rolling(3), revisions, ReplicaSetNames()
+    )
 
     usage = setup.scenario.cluster.placed.usage
     assert [usage(name).requests.milli_cpu for name in ("n1", "n2")] == [0, 0]
@@ -164,3 +168,24 @@ def test_filling_changes_no_size() -> None:
 
     assert Filling(3).decide(sizes) is sizes
     assert not str(Filling(3))
+
+
+def test_the_stable_replica_set_is_the_last_of_the_old_ones() -> None:
+    pods = [
+        *observe({"n1": 3}, name="web-a", revision="a"),
+        *observe({"n1": 1}, name="web-b", revision="b"),
+    ]
+
+    orders = [("web-a", "web-b"), ("web-b", "web-a"), ("web-b",)]
+    setups = [of_sets(NODES, rolling(4), pods=pods, sets=sets, stable="web-a") for sets in orders]
+
+    assert [setup.start.sizes for setup in setups] == [(1, 3, 0)] * 3
+
+
+def test_a_stable_replica_set_without_pods_creates_those_that_are_missing() -> None:
+    pods = observe({"n1": 1}, name="web-b", revision="b")
+
+    setup = of_sets(NODES, rolling(3), pods=pods, sets=["web-a", "web-b"], stable="web-a")
+
+    assert setup.start.sizes == (1, 2, 0)
+    assert [setup.kinds[number].owner for number in setup.start.pending] == [1, 1]

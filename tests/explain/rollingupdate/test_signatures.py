@@ -18,7 +18,7 @@ from tests.explain.rollingupdate.rollouts import (
 )
 from tests.policy.placement.clusters import GPU, WEB, node, spread_over
 from webhook.explain.rollingupdate.placer import Placer
-from webhook.explain.rollingupdate.setup import Revisions, prepare_sets
+from webhook.explain.rollingupdate.setup import ReplicaSetNames, Revisions, prepare_sets
 from webhook.policy.model import HOSTNAME
 from webhook.policy.placement.filters.filterpods import CLAIM, FilterPod, PodVolume
 from webhook.policy.placement.filters.resources import Resources
@@ -117,7 +117,7 @@ def test_resources_are_measured_in_what_divides_all_requests(
         one.name: Resources(milli_cpu=cpu, pods=9) for one, cpu in zip(NODES, cpus, strict=True)
     }
     scenario = cluster(NODES, Revisions(old, new), room=room)
-    setup = prepare_sets(scenario, workload([]), rolling(1), Revisions(old, new))
+    setup = prepare_sets(scenario, workload([]), rolling(1), Revisions(old, new), ReplicaSetNames())
 
     first, second = Placer(setup.scenario, setup.kinds).sign_nodes(MOST).values()
 

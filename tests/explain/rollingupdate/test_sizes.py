@@ -43,6 +43,19 @@ DECISIONS: dict[
     "blue and green": (BlueGreen(3), (3, 0), (3, 0), (3, 3)),
     "green waits": (BlueGreen(3), (3, 3), (3, 2), (3, 3)),
     "blue goes": (BlueGreen(3), (3, 3), (3, 3), (0, 3)),
+    "green waits beside all old sets": (BlueGreen(3), (3, 3, 3), (3, 3, 0), (3, 3, 3)),
+    "green is created before a preview goes": (
+        BlueGreen(3, deletes_previews=True), (3, 3, 0), (3, 3, 0), (3, 3, 3)
+    ),
+    "a preview goes before green is available": (
+        BlueGreen(3, deletes_previews=True), (3, 3, 3), (3, 3, 0), (0, 3, 3)
+    ),
+    "blue waits for green": (
+        BlueGreen(3, deletes_previews=True), (0, 3, 3), (0, 3, 2), (0, 3, 3)
+    ),
+    "blue goes after a preview": (
+        BlueGreen(3, deletes_previews=True), (0, 3, 3), (0, 3, 3), (0, 0, 3)
+    ),
 }  # fmt: skip
 
 

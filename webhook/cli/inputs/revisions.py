@@ -24,6 +24,7 @@ from webhook.policy.api.predict import is_stored_object
 from webhook.policy.kinds import DEPLOYMENT, REPLICA_SET, ROLLOUT
 from webhook.policy.nextrevision import read_revision
 from webhook.policy.paths import find_value, is_object
+from webhook.policy.podlabels import ROLLOUT_HASH
 from webhook.policy.templatematch import is_same_template
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -80,6 +81,31 @@ def is_paused(subject: subjects.ExplainSubject) -> bool:
     """Whether a workload is a Deployment that rolls nothing out."""
     paused = find_value(subject.value, ("spec", "paused")) is True
     return paused and subject.kind == DEPLOYMENT
+
+
+def find_stable(stored: Json | None, owned: Sequence[Json]) -> Json | None:
+    """
+    Find the stable ReplicaSet of an Argo Rollout: the one whose hash is ``status.stableRS``.
+
+    A ReplicaSet without the label of the hash has that of its pod template.
+
+    Args:
+        stored: The Rollout as the cluster stores it.
+        owned: ReplicaSets of the Rollout.
+
+    Returns:
+        None if the status names no hash, or if not exactly one ReplicaSet has it.
+
+    Source: argo-rollouts utils/replicaset/canary.go ``GetStableRS``.
+    """
+    name = find_value(stored, ("status", "stableRS"))
+    found = [one for one in owned if name and _hash_of(one) == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _hash_of(value: Json) -> Any:
+    label = ("metadata", "labels", ROLLOUT_HASH)
+    return find_value(value, label) or find_value(value, ("spec", "template", *label))
 
 
 def list_active(subject: subjects.ExplainSubject, owned: Sequence[Json]) -> list[tuple[Json, int]]:

@@ -1,5 +1,5 @@
 """
-How a workload rolls out a new revision: its update strategy, and its ReplicaSets by their age.
+How a workload rolls out a new revision: its update strategy, and its ReplicaSets.
 
 Entry point: ``read_plan``. What happens then is the subject of ``explain.rollingupdate``.
 """
@@ -13,11 +13,18 @@ from msgspec.structs import replace
 
 from webhook.cli.inputs import subjects
 from webhook.cli.inputs.cluster import ClusterReader
-from webhook.cli.inputs.revisions import NextRevision, created_at, find_revision, find_stored
+from webhook.cli.inputs.manifestcluster import Json
+from webhook.cli.inputs.revisions import (
+    NextRevision,
+    created_at,
+    find_revision,
+    find_stable,
+    find_stored,
+)
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.explain.newpods import NewPod
 from webhook.explain.rollingupdate.canary import ALL, Canary
-from webhook.explain.rollingupdate.setup import Revisions
+from webhook.explain.rollingupdate.setup import ReplicaSetNames, Revisions
 from webhook.explain.rollingupdate.sizes import (
     BlueGreen,
     Recreate,
@@ -58,14 +65,14 @@ class RolloutPlan(msgspec.Struct, frozen=True):
     Attributes:
         choose: Chooses the strategy.
         revisions: Its pods.
-        sets: Names of its ReplicaSets, the first created first.
+        sets: Its ReplicaSets.
         notes: What is supposed; sentences.
         obstacle: Why its rollout is not modelled; empty if it is.
     """
 
     choose: ChooseStrategy
     revisions: Revisions
-    sets: tuple[str, ...] = ()
+    sets: ReplicaSetNames = ReplicaSetNames()
     notes: tuple[str, ...] = ()
     obstacle: str = ""
 
@@ -95,13 +102,13 @@ def read_plan(
         case _ if subject.kind == STATEFUL_SET:
             choose = _read_stateful_set(subject, version)
         case _ if subject.kind == ROLLOUT:
-            choose = _read_argo_rollout(subject)
+            choose = _read_argo_rollout(subject, cluster)
         case _:
             return None
     return RolloutPlan(
         choose,
         _list_revisions(subject, cluster, foresee, replicas),
-        _list_sets(subject, cluster),
+        _name_sets(subject, cluster),
         tuple(_list_notes(subject, version, has_unknown_volumes=has_unknown_volumes)),
         _find_obstacle(subject),
     )
@@ -113,7 +120,11 @@ def _list_revisions(
     foresee: ForeseePod,
     replicas: Sequence[ObservedPod],
 ) -> Revisions:
-    """Foresee the pods of the stored workload, and those of a new revision of the subject."""
+    """
+    Foresee the pods of the stored workload, and those of a new revision of the subject.
+
+    The old pods of an Argo Rollout are those of its stable ReplicaSet, if its template is known.
+    """
     find_present = _find_present(subject, cluster, replicas)
     new = NextRevision(subject, {revision_key(subject.kind): NEW_REVISION}, is_new=True)
 
@@ -134,6 +145,10 @@ def _find_present(
         revisions = SetRevisions(present, replicas, cluster)
         revisions.at(revisions.start)  # reads all facts while the cluster is open
         return revisions.at
+    stable = _find_stable(subject, cluster)
+    if is_object(find_value(stable, subject.path)):
+        owner = replace(subject, kind=REPLICA_SET, value=stable)
+        return lambda _: NextRevision(owner, is_owned=True)
     revision = find_revision(present, cluster)
     return lambda _: revision
 
@@ -165,20 +180,47 @@ def _read_stateful_set(subject: subjects.ExplainSubject, version: Version) -> Ch
     return lambda replicas: replace(plan, unavailable=max(1, scale(most, replicas)))
 
 
-def _read_argo_rollout(subject: subjects.ExplainSubject) -> ChooseStrategy:
+def _read_argo_rollout(subject: subjects.ExplainSubject, cluster: ClusterReader) -> ChooseStrategy:
     canary = _find(subject, "strategy", "canary")
     if not is_object(canary):
-        return BlueGreen
+        deletes_previews = _is_stable_active(subject, cluster)
+        return lambda replicas: BlueGreen(replicas, deletes_previews=deletes_previews)
     limits, steps = read_limits(canary), canary.get("steps")
     weights = [find_value(step, ("setWeight",)) for step in (steps if is_array(steps) else ())]
     known = [weight for weight in weights if isinstance(weight, int) and 0 <= weight < ALL]
     return lambda replicas: Canary(replicas, limits.resolve(replicas), (*known, ALL))
 
 
-def _list_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> tuple[str, ...]:
-    """List the ReplicaSets of a workload by their age."""
+def _is_stable_active(subject: subjects.ExplainSubject, cluster: ClusterReader) -> bool:
+    """
+    Whether the active Service of a Rollout selects the stable ReplicaSet, which exists.
+
+    Otherwise, the pods of another ReplicaSet are kept as well.
+
+    Source: argo-rollouts rollout/replicaset.go ``isReplicaSetReferenced``.
+    """
+    status = find_value(find_stored(subject, cluster), ("status",))
+    active = find_value(status, ("blueGreen", "activeSelector"))
+    is_stable = active == find_value(status, ("stableRS",))
+    return is_stable and _find_stable(subject, cluster) is not None
+
+
+def _name_sets(subject: subjects.ExplainSubject, cluster: ClusterReader) -> ReplicaSetNames:
+    """Name the ReplicaSets of a workload."""
     owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
-    return tuple(subjects.name_of(value) for value in sorted(owned, key=created_at))
+    stable = _find_stable(subject, cluster)
+    return ReplicaSetNames(
+        tuple(subjects.name_of(value) for value in sorted(owned, key=created_at)),
+        "" if stable is None else subjects.name_of(stable),
+    )
+
+
+def _find_stable(subject: subjects.ExplainSubject, cluster: ClusterReader) -> Json | None:
+    """Find the stable ReplicaSet of an Argo Rollout; None for other kinds."""
+    if subject.kind != ROLLOUT:
+        return None
+    owned = subjects.list_controlled(REPLICA_SET, subject, cluster)
+    return find_stable(find_stored(subject, cluster), owned)
 
 
 def _find_obstacle(subject: subjects.ExplainSubject) -> str:

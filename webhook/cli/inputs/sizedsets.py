@@ -22,6 +22,7 @@ from webhook.cli.inputs.revisions import (
     NextRevision,
     created_at,
     find_revision,
+    find_stable,
     find_stored,
     is_paused,
     list_active,
@@ -30,10 +31,8 @@ from webhook.explain.rollingupdate.canary import ALL, approximate
 from webhook.explain.rollingupdate.proportions import ActiveSet, scale_sets
 from webhook.policy.kinds import REPLICA_SET, ROLLOUT
 from webhook.policy.paths import find_value, is_array, is_object
-from webhook.policy.podlabels import ROLLOUT_HASH
 from webhook.policy.rolloutlimits import read_limits
 
-_HASH = ("metadata", "labels", ROLLOUT_HASH)
 _MOST = "deployment.kubernetes.io/max-replicas"
 """Source: pkg/controller/deployment/util ``MaxReplicasAnnotation``."""
 
@@ -154,15 +153,15 @@ def _read_canary(
     """
     subject, status = newest.subject, find_value(stored, ("status",))
     canary = find_value(stored, ("spec", "strategy", "canary"))
-    weight, name = _find_weight(canary, status), find_value(status, ("stableRS",))
-    if weight is None or name is None or not newest.is_owned:
+    weight = _find_weight(canary, status)
+    if weight is None or not newest.is_owned:
         return None
     others = [one for one in owned if subjects.name_of(one) != subject.name]
-    stable = [one for one in others if find_value(one, _HASH) == name]
+    stable = find_stable(stored, others)
     active = [one for one, _ in list_active(subject, others)]
-    if len(stable) != 1 or any(one not in stable for one in active):
+    if stable is None or any(one != stable for one in active):
         return None
-    if not is_object(find_value(stable[0], subject.path)):
+    if not is_object(find_value(stable, subject.path)):
         return None
     limits = read_limits(canary)
 
@@ -170,7 +169,7 @@ def _read_canary(
         counts = approximate(wanted, weight, limits.resolve(wanted).surge)
         return counts.stable, counts.new
 
-    sets = (stable[0], subject.value)
+    sets = (stable, subject.value)
     sized = [(one, _count(find_value(one, ("spec", "replicas")))) for one in sets]
     return _WaitingRollout(sized, resize)
 

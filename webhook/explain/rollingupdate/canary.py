@@ -32,7 +32,8 @@ class Canary(RolloutStrategy, frozen=True):
     """
     Shift pods from the stable revision to the new one by weights.
 
-    The stable ReplicaSet is the last of the old ones.
+    The stable ReplicaSet is the last of the old ones. It grows if it has fewer pods than the weight
+    leaves to it, as after an update in the middle of a canary that had replaced more of them.
 
     Attributes:
         weights: In percent; the last one is 100.

@@ -38,7 +38,7 @@ class ReplicaSetController:
         Store what decides on pods.
 
         Args:
-            kinds: By their numbers.
+            kinds: By their numbers. A ReplicaSet that grows creates pods of its last kind.
             ages: Node name and kind -> positions of the pods there in the order of removal,
                 ascending, as far as it is determined now.
             ignores_nodes: Whether any pod may go first, however many are on its node.
@@ -47,7 +47,7 @@ class ReplicaSetController:
         self._kinds = kinds
         self._ages = ages
         self._ignores_nodes = ignores_nodes
-        self._new = next(kind.number for kind in kinds if kind.is_new)
+        self._created = {kind.owner: kind.number for kind in kinds}
 
     def ignore_nodes(self) -> "ReplicaSetController":
         """Return the controllers without the part of the order that depends on nodes."""
@@ -76,7 +76,9 @@ class ReplicaSetController:
         for owner, (was, now) in enumerate(zip(state.sizes, after.desired, strict=True)):
             if now < was:
                 changed = self._shrink(changed, owner, was - now)
-        return changed.create([self._new] * max(0, after.new - before.new))
+            elif now > was:
+                changed = changed.create([self._created[owner]] * (now - was))
+        return changed
 
     def _shrink(self, state: RolloutState, owner: int, number: int) -> RolloutState:
         """Delete pods; those without a node first."""

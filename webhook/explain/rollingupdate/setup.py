@@ -56,12 +56,26 @@ class Revisions(msgspec.Struct, frozen=True):
     new: Callable[[int], NewPod]
 
 
+class ReplicaSetNames(msgspec.Struct, frozen=True):
+    """
+    Names of the ReplicaSets of a workload.
+
+    Attributes:
+        by_age: The first created first. A ReplicaSet that is not among them comes before them.
+        stable: That of the stable one of an Argo Rollout, which is the last of the old ones, even
+            without pods. If it is empty, the last created one that has pods is the last.
+    """
+
+    by_age: tuple[str, ...] = ()
+    stable: str = ""
+
+
 def prepare_sets(
     scenario: Scenario,
     pods: WorkloadPods,
     strategy: RolloutStrategy,
     revisions: Revisions,
-    sets: Sequence[str] = (),
+    sets: ReplicaSetNames,
 ) -> RolloutSetup:
     """
     Prepare the rolling update of a workload with ReplicaSets.
@@ -69,7 +83,7 @@ def prepare_sets(
     Args:
         scenario: The cluster with all pods.
         pods: Those of the workload that are not lost.
-        sets: Names of its ReplicaSets, the first created first; others come before them.
+        sets: Its ReplicaSets.
     """
     kept = pods.pods
     names = _order_sets(kept, sets)
@@ -165,10 +179,12 @@ def _owner_of(pod: ObservedPod) -> str:
     return pod.controller.name if pod.controller else ""
 
 
-def _order_sets(pods: Iterable[ObservedPod], sets: Sequence[str]) -> list[str]:
-    """Order the ReplicaSets that have pods by their age; unknown ones come first."""
-    owners = set(map(_owner_of, pods))
-    return [*sorted(owners.difference(sets)), *(name for name in sets if name in owners)]
+def _order_sets(pods: Iterable[ObservedPod], sets: ReplicaSetNames) -> list[str]:
+    """Order the ReplicaSets that have pods by age, after unknown ones, and the stable one last."""
+    owners = set(map(_owner_of, pods)) - {sets.stable}
+    known = (name for name in sets.by_age if name in owners)
+    last = [sets.stable] if sets.stable else []
+    return [*sorted(owners.difference(sets.by_age)), *known, *last]
 
 
 def _describe_pod(

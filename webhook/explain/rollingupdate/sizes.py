@@ -22,6 +22,8 @@ class SetSizes(msgspec.Struct, frozen=True):
     """
     The ReplicaSets of a workload: old ones, the first created first, and the new one last.
 
+    The stable one of an Argo Rollout is the last of the old ones, whenever it was created.
+
     Attributes:
         desired: Number of pods of each.
         available: Ready pods of each.
@@ -101,15 +103,31 @@ class RollingUpdate(RolloutStrategy, frozen=True):
 
 
 class BlueGreen(RolloutStrategy, frozen=True):
-    """Create all new pods beside the old ones, and delete these once all new ones are available."""
+    """
+    Create all new pods beside the old ones, and delete these once all new ones are available.
+
+    Attributes:
+        deletes_previews: Whether only the last of the old ReplicaSets waits for that, as the stable
+            and active one. The pods of others are deleted before, after a delay.
+    """
+
+    deletes_previews: bool = False
 
     def __str__(self) -> str:
         return "blueGreen"
 
     def decide(self, sizes: SetSizes) -> SetSizes:
-        """Source: bluegreen.go ``reconcileBlueGreenReplicaSets``, ``reconcileBlueGreenPause``."""
+        """
+        Decide on the new ReplicaSet first, then on previews before it, and on the stable one last.
+
+        Source: bluegreen.go ``reconcileBlueGreenReplicaSets``, ``reconcileBlueGreenPause``,
+        ``scaleDownOldReplicaSetsForBlueGreen``.
+        """
         if sizes.new != self.replicas:
             return msgspec.structs.replace(sizes, desired=(*sizes.old, self.replicas))
+        if self.deletes_previews and any(sizes.old[:-1]):
+            previews = (0 for _ in sizes.old[:-1])
+            return msgspec.structs.replace(sizes, desired=(*previews, *sizes.desired[-2:]))
         if sizes.available[-1] < self.replicas:
             return sizes
         return msgspec.structs.replace(sizes, desired=(*(0 for _ in sizes.old), sizes.new))
