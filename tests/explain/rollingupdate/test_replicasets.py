@@ -105,3 +105,9 @@ def test_description() -> None:
     after = replace(before, sizes=(1, 2))
 
     assert controller(setup).describe(before, after) == "new 0 -> 2, old 3 -> 1"
+
+
+def test_pods_of_a_kind_have_no_name_of_their_own() -> None:
+    setup = setup_of(*observe({"n1": 1}))
+
+    assert not setup.updating.name_pod(0)

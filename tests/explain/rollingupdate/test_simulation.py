@@ -204,7 +204,18 @@ def test_a_pod_that_never_gets_ready_is_the_reason() -> None:
 
     forecast, _ = simulate(of_ordinals(THREE, StatefulSetPlan("web"), 1, pods=sick))
 
-    assert forecast.reason == "it waits for a pod that is not ready"
+    assert forecast.reason == "it waits for web-0, which is not ready"
+
+
+def test_an_old_pod_without_a_place_is_named_if_it_has_an_ordinal() -> None:
+    nowhere = replace(THREE[0], unschedulable=True)
+    plan = StatefulSetPlan("web", start=3)
+
+    named, _ = simulate(of_ordinals([nowhere], plan, 1))
+    unnamed, _ = simulate(of_sets([nowhere], rolling(1, 0, 0)))
+
+    assert named.reason.startswith("it waits for web-3, which cannot be placed")
+    assert unnamed.reason.startswith("an old pod cannot be placed")
 
 
 def test_many_choices_are_rough_or_incomplete() -> None:

@@ -149,7 +149,7 @@ def _report(
         can_finish=True in fates,
         can_stop=False in fates,
         all_tried=explored.is_complete,
-        reason="" if finishes else _explain_stop(placer, course.end),
+        reason="" if finishes else _explain_stop(setup, placer, course.end),
         stops_with=_bound_stops(
             setup, [one for one in (course.end, *explored.ends) if not is_finished(one)]
         ),
@@ -194,13 +194,31 @@ def _bound_stops(setup: RolloutSetup, stopped: Sequence[RolloutState]) -> StopBo
     return StopBounds(min(placed), max(placed)) if placed else None
 
 
-def _explain_stop(placer: Placer, end: RolloutState) -> str:
+def _explain_stop(setup: RolloutSetup, placer: Placer, end: RolloutState) -> str:
     """Explain why nothing happens any more."""
     kind = _find_waiting(placer, end)
     if kind is None:
-        return "it waits for a pod that is not ready"
+        name = _name_unready(setup, end)
+        return f"it waits for {name}, which is not ready" if name else _UNREADY
     failure = summarize(placer.describe(kind, end), placer.place(kind, end), "")
-    return f"{'a new pod' if placer.kinds[kind].is_new else 'an old pod'} {failure}"
+    if setup.kinds[kind].is_new:
+        return f"a new pod {failure}"
+    name = setup.updating.name_pod(kind)
+    return f"it waits for {name}, which {failure}" if name else f"an old pod {failure}"
+
+
+_UNREADY = "it waits for a pod that is not ready"
+
+
+def _name_unready(setup: RolloutSetup, end: RolloutState) -> str:
+    """Name the first pod that is not ready; empty if none has a name that is determined."""
+    unready = [
+        setup.kinds[kind]
+        for kind in end.list_kinds()
+        if kind in end.pending or not setup.kinds[kind].is_ready
+    ]
+    first = min(unready, key=lambda kind: kind.owner, default=None)
+    return setup.updating.name_pod(first.number) if first else ""
 
 
 def _find_waiting(placer: Placer, state: RolloutState) -> int | None:
