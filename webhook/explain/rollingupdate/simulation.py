@@ -229,7 +229,7 @@ def _find_waiting(placer: Placer, state: RolloutState) -> int | None:
 
 def _compare_skews(setup: RolloutSetup, placer: Placer, course: _Course) -> Iterator[RolloutSkew]:
     new = next(kind for kind in placer.kinds if kind.is_new and kind.new is not None)
-    old = next((kind for kind in placer.kinds if not kind.is_new and kind.new is not None), new)
+    old = _choose_old(setup, new)
     before = _measure_skews(placer, old, course.start)
     after = _measure_skews(placer, new, course.end)
     others = [_measure_skews(placer, new, state) for state in course.explored.ends]
@@ -240,6 +240,29 @@ def _compare_skews(setup: RolloutSetup, placer: Placer, course: _Course) -> Iter
         domains = tallies[place].domains.sizes
         own = [_measure_own(setup, state, key, domains) for state in (course.start, course.end)]
         yield RolloutSkew(index, key, first, skew, min(known), max(known), *own)
+
+
+def _choose_old(setup: RolloutSetup, new: ReplicaKind) -> ReplicaKind:
+    """
+    Choose the kind of old pods whose constraints measure the skew at the start.
+
+    It has as many constraints in common with the new pods as possible. Of several, one that is not
+    Pending is preferred, since Pending pods may be of an older template.
+    """
+    wanted = _list_keys(new)
+    old = (kind for kind in setup.kinds if not kind.is_new and kind.new is not None)
+    pending = setup.start.pending
+    return min(
+        old,
+        key=lambda kind: (-len(wanted & _list_keys(kind)), kind.number in pending),
+        default=new,
+    )
+
+
+def _list_keys(kind: ReplicaKind) -> set[tuple[int, str]]:
+    """List the constraints of a pod to place, by their index and key."""
+    spreads = kind.new.spreads.by_index if kind.new else ()
+    return {(spread.index, spread.topology_key) for spread in spreads}
 
 
 def _measure_skews(
