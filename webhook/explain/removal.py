@@ -18,7 +18,7 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from webhook.explain.newpods import ALIKE, PodSuccession
+from webhook.explain.newpods import ALIKE, NewPod, PodSuccession
 from webhook.explain.removalorder import (
     NOTHING_JOINED,
     RemovalGroup,
@@ -95,6 +95,8 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
         now: The present time, in seconds since 1970.
         succession: Its new pods; of a Job, without the indexes that need none.
         placed: Name of a pod -> what it takes of its node.
+        pending: Name of a pod without a node -> what kube-scheduler places, without its name and
+            uid; empty unless a rollout is simulated.
         sets: Its ReplicaSets with their sizes, if its rollout waits; empty otherwise.
         update: Its rolling update, if one runs; None otherwise.
         joined: Node name -> further ``related`` pods, which a what-if places there.
@@ -109,6 +111,7 @@ class WorkloadPods(msgspec.Struct, frozen=True, kw_only=True):
     now: float = 0.0
     succession: PodSuccession = ALIKE
     placed: Mapping[str, FilterPod] = {}
+    pending: Mapping[str, NewPod] = {}
     sets: tuple[RevisionSize, ...] = ()
     update: RunningUpdate | None = None
     joined: Mapping[str, int] = NOTHING_JOINED

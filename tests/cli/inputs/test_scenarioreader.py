@@ -22,6 +22,7 @@ from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.policy import RequestedPolicy
 from webhook.cli.inputs.revisions import find_revision
 from webhook.cli.inputs.scenarioreader import ScenarioReader, create_unadmitted
+from webhook.cli.inputs.storagescope import NO_CLAIMS
 from webhook.cli.inputs.subjects import find, find_in_manifests
 from webhook.cli.inputs.targets import TargetBuilder
 from webhook.cluster.scheduling.podobjects import ApiPod, UniqueMeta
@@ -209,3 +210,14 @@ def test_a_stored_pod_has_its_own_labels() -> None:
     found = ScenarioReader(PLAIN, cluster, replaces=False).read_stored(stored, "shop")
 
     assert found.pod.labels == {"app": "web", "pod-template-hash": "h1"}
+
+
+def test_what_a_pending_pod_requires_has_its_labels_and_not_its_name() -> None:
+    metadata = UniqueMeta(name="web-9", namespace="shop", uid="u", labels={"revision": "old"})
+    reader = ScenarioReader(PLAIN, cluster_of_text(NODES), replaces=False)
+
+    found = reader.read_pending(ApiPod(metadata), "shop", NO_CLAIMS)
+
+    assert (found.pod.name, found.pod.uid) == ("", "")
+    assert found.pod.labels == {"revision": "old"}
+    assert not found.spreads.hard

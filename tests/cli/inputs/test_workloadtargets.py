@@ -10,6 +10,7 @@ from tests.cli.inputs.targetcases import (
     NODES,
     NOW,
     PLAIN,
+    POD,
     PODS,
     REVISION,
     TEMPLATES,
@@ -57,6 +58,15 @@ def test_a_paused_deployment_has_a_next_pod_for_each_of_its_replica_sets() -> No
 
 def test_a_rollout_is_read_on_request() -> None:
     assert build("deploy/web", WEB + PODS).rollout is None
+
+
+@pytest.mark.parametrize(("rolls_out", "names"), [(True, ["web-2"]), (False, [])])
+def test_what_pending_pods_require_is_read_for_a_rollout(rolls_out: bool, names: list[str]) -> None:
+    pending = (POD % "web-2").replace("nodeName: n1", "")
+    pods = build("deploy/web", f"{WEB}{POD % 'web-1'}{pending}", rolls_out=rolls_out).pods
+
+    assert pods is not None
+    assert list(pods.pending) == names
 
 
 def test_the_next_pod_of_a_workload_counts_the_running_ones() -> None:

@@ -129,3 +129,9 @@ def test_a_stable_replica_set_that_is_too_small_grows_first() -> None:
     assert second is not None
     assert second.sizes == (2, 3, 1)
     assert [setup.kinds[kind].is_new for kind in second.pending] == [False, False, True]
+
+
+def test_pods_of_a_kind_have_no_name_of_their_own() -> None:
+    setup = setup_of(*observe({"n1": 1}))
+
+    assert not setup.updating.name_pod(0)

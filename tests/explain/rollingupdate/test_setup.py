@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from tests.explain.rollingupdate.rollouts import (
     ONE_CPU,
     both,
+    builder,
     cluster,
     observe,
     of_ordinals,
@@ -15,8 +16,14 @@ from tests.explain.rollingupdate.rollouts import (
     workload,
 )
 from tests.policy.placement.clusters import WEB, node, spread_over
+from webhook.explain.newpods import NewPod
 from webhook.explain.nodeedits import RemoveNodes
-from webhook.explain.rollingupdate.setup import Filling, ReplicaSetNames, prepare_sets
+from webhook.explain.rollingupdate.setup import (
+    Filling,
+    ReplicaSetNames,
+    prepare_ordinals,
+    prepare_sets,
+)
 from webhook.explain.rollingupdate.sizes import SetSizes
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
 from webhook.policy.model import ZONE
@@ -127,6 +134,55 @@ def test_running_pods_take_what_they_request() -> None:
     assert [usage(name).requests.milli_cpu for name in ("n1", "n2")] == [0, 0]
     assert [kind.pod.requests.milli_cpu for kind in setup.kinds] == [500, 1000, 1000, 1000]
     assert (setup.start.placed, setup.start.pending) == ((("n1", (0,)), ("n2", (1,))), (1,))
+
+
+STRICT = builder([spread_over(min_domains=3)], "1")(0)
+LABELLED = replace(STRICT, pod=replace(STRICT.pod, labels={**WEB, "added": "by a webhook"}))
+
+# what a Pending pod requires; does it differ from a new pod of its revision?
+PENDING: dict[str, tuple[NewPod, bool]] = {
+    "other constraints": (STRICT, True),
+    "other labels": (LABELLED, True),
+    "other requests": (builder([spread_over()], "1", requests=ONE_CPU)(0), True),
+    "the same": (both(spread_over()).old(0), False),
+}
+
+
+@pytest.mark.parametrize(("own", "differs"), PENDING.values(), ids=PENDING.keys())
+def test_pending_pods_are_placed_as_they_are(own: NewPod, differs: bool) -> None:
+    pods = observe({"n1": 1, "": 1})
+    revisions = both(spread_over())
+    known = replace(workload(pods), pending={"web-1-1": own, "web-1-0": LABELLED})
+
+    setup = prepare_sets(
+        cluster(NODES, revisions, pods), known, rolling(2), revisions, ReplicaSetNames()
+    )
+
+    (number,) = setup.start.pending
+    assert setup.kinds[number].new == own
+    assert setup.kinds[number].pod.labels == own.pod.labels
+    assert setup.kinds[number].pod.requests == own.pod.requests
+    assert setup.kinds[0].new == revisions.old(0), "a pod that has a node stays there"
+    assert (number != 0) is differs
+
+
+def test_pending_pods_of_a_stateful_set_are_placed_as_they_are() -> None:
+    pods = observe({"n1": 1, "": 1}, name="web")
+    revisions = both(spread_over())
+    known = replace(workload(pods), pending={"web-1": STRICT})
+    scenario = cluster(NODES, revisions, pods)
+
+    setup = prepare_ordinals(scenario, known, StatefulSetPlan("web"), revisions, 2)
+
+    assert setup.start.pending == (1,)
+    assert setup.kinds[1].new == STRICT
+
+
+def test_a_pending_pod_of_which_no_more_than_its_labels_is_known() -> None:
+    (alike,) = of_sets(NODES, rolling(1), pods=observe({"": 1})).start.pending
+    other = of_sets(NODES, rolling(1), pods=observe({"": 1}, revision="0")).kinds[0]
+
+    assert (alike, other.new) == (0, None)
 
 
 def test_ordinals() -> None:

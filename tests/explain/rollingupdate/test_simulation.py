@@ -10,15 +10,20 @@ from tests.explain.rollingupdate.rollouts import (
     ONE_CPU,
     PORT_80,
     apart_by,
+    both,
+    builder,
+    cluster,
     observe,
     of_ordinals,
     of_sets,
     rolling,
     with_cpu,
+    workload,
 )
 from tests.policy.placement.clusters import node, spread_over
 from webhook.explain.nodeedits import Cordon
 from webhook.explain.rollingupdate.report import StopBounds
+from webhook.explain.rollingupdate.setup import ReplicaSetNames, prepare_sets
 from webhook.explain.rollingupdate.simulation import simulate
 from webhook.explain.rollingupdate.sizes import (
     BlueGreen,
@@ -27,11 +32,19 @@ from webhook.explain.rollingupdate.sizes import (
     RolloutStrategy,
 )
 from webhook.explain.rollingupdate.statefulsets import StatefulSetPlan
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint, Node
+from webhook.policy.model import (
+    HOSTNAME,
+    SCHEDULE_ANYWAY,
+    ZONE,
+    Constraint,
+    LabelSelector,
+    Node,
+)
 from webhook.policy.placement.filters.resources import Resources
 from webhook.policy.podlabels import TEMPLATE_HASH
 
 HOST = spread_over(HOSTNAME)
+NONE = LabelSelector({"app": "none"})
 SOFT = replace(APART, when_unsatisfiable=SCHEDULE_ANYWAY)
 HOST_APART = spread_over(HOSTNAME, match_label_keys=(TEMPLATE_HASH,))
 UNEVEN = (node("a1", "a"), node("a2", "a"), node("a3", "a"), node("b1", "b"))
@@ -204,7 +217,35 @@ def test_a_pod_that_never_gets_ready_is_the_reason() -> None:
 
     forecast, _ = simulate(of_ordinals(THREE, StatefulSetPlan("web"), 1, pods=sick))
 
-    assert forecast.reason == "it waits for a pod that is not ready"
+    assert forecast.reason == "it waits for web-0, which is not ready"
+
+
+def test_an_old_pod_without_a_place_is_named_if_it_has_an_ordinal() -> None:
+    nowhere = replace(THREE[0], unschedulable=True)
+    plan = StatefulSetPlan("web", start=3)
+
+    named, _ = simulate(of_ordinals([nowhere], plan, 1))
+    unnamed, _ = simulate(of_sets([nowhere], rolling(1, 0, 0)))
+
+    assert named.reason.startswith("it waits for web-3, which cannot be placed")
+    assert unnamed.reason.startswith("an old pod cannot be placed")
+
+
+@pytest.mark.parametrize("constraints", [(), (spread_over(label_selector=NONE),)])
+def test_the_constraint_of_the_old_template_measures_the_skew_at_the_start(
+    constraints: tuple[Constraint, ...],
+) -> None:
+    """Not that of a Pending pod, which may be older."""
+    pods, revisions, own = observe({"": 1, "n1": 2}), both(APART), builder(constraints, "1")(0)
+    older = replace(workload(pods), pending={"web-1-0": own})
+
+    setup = prepare_sets(
+        cluster(THREE, revisions, pods), older, rolling(3), revisions, ReplicaSetNames()
+    )
+    forecast, _ = simulate(setup)
+
+    assert [kind.new == own for kind in setup.kinds] == [True, False, False, False]
+    assert [skew.before for skew in forecast.skews] == [3]
 
 
 def test_many_choices_are_rough_or_incomplete() -> None:

@@ -120,7 +120,8 @@ def test_pods_that_are_not_ready(
 
     assert [step.action for step in forecast.steps] == actions
     assert (forecast.can_finish, forecast.can_stop) == (finishes, not finishes)
-    assert forecast.reason == ("" if finishes else "it waits for a pod that is not ready")
+    waits = f"it waits for web-{min(unready)}, which is not ready"
+    assert forecast.reason == ("" if finishes else waits)
 
 
 def test_in_parallel_a_pod_without_a_node_is_replaced() -> None:
@@ -138,3 +139,11 @@ def test_ordinals_leave_no_choice() -> None:
     assert setup.updating.ignore_nodes() is setup.updating
     assert setup.updating.list_removable(setup.start) == []
     assert setup.updating.remove(setup.start, "n2", 1).placed == (("n1", (0,)),)
+
+
+def test_the_name_of_a_pod_has_its_ordinal() -> None:
+    setup = of_ordinals(THREE, replace(PLAN, start=5), 2)
+
+    assert [setup.updating.name_pod(kind.number) for kind in setup.kinds] == [
+        "web-5", "web-6", "web-5", "web-6"
+    ]  # fmt: skip

@@ -117,6 +117,19 @@ class ScenarioReader:
         scope = self.read_scope(pod, namespace)
         return self.read(pod, self._cluster.facts(namespace), scope)
 
+    def read_pending(self, pod: ApiPod, namespace: str, claims: PodClaims) -> NewPod:
+        """
+        Read what kube-scheduler places of a Pending pod: with its own constraints and labels.
+
+        Its name and uid are left out, so that pods that require the same are equal.
+
+        Args:
+            claims: Those that its controller gives to it, besides those of its volumes.
+        """
+        incoming = self.scheduling.read_pod(pod, namespace, claims).pod
+        spreads = self._constraints.resolve(pod, namespace, self._cluster.facts(namespace))
+        return NewPod(replace(incoming, name="", uid=""), spreads)
+
     def find_terms(
         self,
         subject: subjects.ExplainSubject,

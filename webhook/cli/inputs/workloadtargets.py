@@ -12,6 +12,7 @@ from webhook.cli.inputs.groupedpods import follow_members
 from webhook.cli.inputs.indexedpods import gather_indexed_pods
 from webhook.cli.inputs.keptpods import find_kept
 from webhook.cli.inputs.observedworkloads import ObservedWorkload, observe_workload
+from webhook.cli.inputs.pendingpods import read_pending_pods
 from webhook.cli.inputs.placementtargets import PlacementTarget, TargetOptions
 from webhook.cli.inputs.removals import gather_pods
 from webhook.cli.inputs.revisions import NextRevision
@@ -165,6 +166,11 @@ class WorkloadTargetBuilder:
             build = partial(foresee, workload.revision)
             pods = follow_members(subject, pods, workload.members, build)
         pods = replace(pods, placed=self._reader.scheduling.list_placed(subject.namespace))
+        if self._options.rolls_out:
+            pending = read_pending_pods(
+                subject, pods, workload.volumes, self._reader, self._cluster
+            )
+            pods = replace(pods, pending=pending)
         if revisions is None:
             sets = (
                 RevisionSize(one.name, one.size, foresee(one.revision, 0)) for one in workload.sets

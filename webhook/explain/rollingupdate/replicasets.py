@@ -154,3 +154,8 @@ class ReplicaSetController:
             if was != now
         ]
         return ", ".join(changes)
+
+    def name_pod(self, kind: int) -> str:
+        """Return no name: pods of a kind are alike."""
+        del kind
+        return ""

@@ -51,6 +51,10 @@ class RolloutController(Protocol):
         """Describe what they did between two states."""
         ...
 
+    def name_pod(self, kind: int, /) -> str:
+        """Return the name of the pod of a kind; empty if it is not determined."""
+        ...
+
 
 class Round(NamedTuple):
     """

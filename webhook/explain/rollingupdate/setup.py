@@ -2,7 +2,7 @@
 Prepare a rolling update from the pods of a workload, with or without ReplicaSets.
 
 ``prepare_sets`` and ``prepare_ordinals`` are the entry points. Pods that are missing are created as
-pods of the old revision before the rolling update.
+pods of the old revision before the rolling update; those that are Pending are placed as they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def prepare_sets(
     numbers: dict[object, int] = {}
     found: list[tuple[int, str]] = []  # kind and node of each pod
     for pod in kept:
-        kind = _describe_pod(pod, names.index(_owner_of(pod)), old, pods.placed)
+        kind = _describe_pod(pod, names.index(_owner_of(pod)), old, pods)
         number = numbers.setdefault(_identify(kind), len(kinds))
         if number == len(kinds):
             kinds.append(replace(kind, number=number))
@@ -134,7 +134,7 @@ def prepare_ordinals(
         pod, new = present.get(index), revisions.old(plan.start + index)
         kind = _make_kind(index, index, new, is_new=False)
         if pod is not None:
-            kind = replace(_describe_pod(pod, index, new, pods.placed), number=index)
+            kind = replace(_describe_pod(pod, index, new, pods), number=index)
         old.append(kind)
     new_kinds = [
         _make_kind(replicas + index, index, revisions.new(plan.start + index), is_new=True)
@@ -187,21 +187,36 @@ def _order_sets(pods: Iterable[ObservedPod], sets: ReplicaSetNames) -> list[str]
     return [*sorted(owners.difference(sets.by_age)), *known, *last]
 
 
-def _describe_pod(
-    pod: ObservedPod, owner: int, new: NewPod, placed: Mapping[str, FilterPod]
-) -> ReplicaKind:
-    """Describe a pod; one without a node will take what a new one takes."""
-    is_alike = (pod.metadata.labels or {}) == new.pod.labels
-    is_pending = is_alike and not pod.spec.node_name
+def _describe_pod(pod: ObservedPod, owner: int, new: NewPod, pods: WorkloadPods) -> ReplicaKind:
+    """
+    Describe a pod; one without a node will take what it requires.
+
+    Args:
+        new: A new pod of its revision.
+        pods: Those of the workload.
+    """
+    to_place = _find_new(pod, new, pods.pending)
+    to_run = None if pod.spec.node_name else to_place
     return ReplicaKind(
         number=0,
         owner=owner,
-        pod=_reduce(new.pod if is_pending else take_pod(pod, placed)),
-        new=new if is_alike else None,
+        pod=_reduce(take_pod(pod, pods.placed) if to_run is None else to_run.pod),
+        new=to_place,
         is_new=False,
         removal=removal_key(pod),
         is_ready=find_readiness(pod) is not False,
     )
+
+
+def _find_new(pod: ObservedPod, new: NewPod, pending: Mapping[str, NewPod]) -> NewPod | None:
+    """
+    Find what kube-scheduler places of a pod: a Pending one as it is, if that is known.
+
+    Others are like a new pod of their revision if they have its labels; None if they do not.
+    """
+    own = None if pod.spec.node_name else pending.get(pod.metadata.name or "")
+    is_alike = (pod.metadata.labels or {}) == new.pod.labels
+    return own or (new if is_alike else None)
 
 
 def _make_kind(number: int, owner: int, new: NewPod, *, is_new: bool) -> ReplicaKind:
@@ -228,8 +243,8 @@ def _reduce(pod: FilterPod) -> FilterPod:
 
 
 def _identify(kind: ReplicaKind) -> object:
-    pod = msgspec.json.encode(kind.pod, order="deterministic")
-    return kind.owner, pod, kind.removal, kind.is_ready
+    pods = msgspec.json.encode((kind.pod, kind.new), order="deterministic")
+    return kind.owner, pods, kind.removal, kind.is_ready
 
 
 def _start(sizes: tuple[int, ...], pods: Iterable[tuple[int, str]]) -> RolloutState:

@@ -149,7 +149,7 @@ def _report(
         can_finish=True in fates,
         can_stop=False in fates,
         all_tried=explored.is_complete,
-        reason="" if finishes else _explain_stop(placer, course.end),
+        reason="" if finishes else _explain_stop(setup, placer, course.end),
         stops_with=_bound_stops(
             setup, [one for one in (course.end, *explored.ends) if not is_finished(one)]
         ),
@@ -194,13 +194,31 @@ def _bound_stops(setup: RolloutSetup, stopped: Sequence[RolloutState]) -> StopBo
     return StopBounds(min(placed), max(placed)) if placed else None
 
 
-def _explain_stop(placer: Placer, end: RolloutState) -> str:
+def _explain_stop(setup: RolloutSetup, placer: Placer, end: RolloutState) -> str:
     """Explain why nothing happens any more."""
     kind = _find_waiting(placer, end)
     if kind is None:
-        return "it waits for a pod that is not ready"
+        name = _name_unready(setup, end)
+        return f"it waits for {name}, which is not ready" if name else _UNREADY
     failure = summarize(placer.describe(kind, end), placer.place(kind, end), "")
-    return f"{'a new pod' if placer.kinds[kind].is_new else 'an old pod'} {failure}"
+    if setup.kinds[kind].is_new:
+        return f"a new pod {failure}"
+    name = setup.updating.name_pod(kind)
+    return f"it waits for {name}, which {failure}" if name else f"an old pod {failure}"
+
+
+_UNREADY = "it waits for a pod that is not ready"
+
+
+def _name_unready(setup: RolloutSetup, end: RolloutState) -> str:
+    """Name the first pod that is not ready; empty if none has a name that is determined."""
+    unready = [
+        setup.kinds[kind]
+        for kind in end.list_kinds()
+        if kind in end.pending or not setup.kinds[kind].is_ready
+    ]
+    first = min(unready, key=lambda kind: kind.owner, default=None)
+    return setup.updating.name_pod(first.number) if first else ""
 
 
 def _find_waiting(placer: Placer, state: RolloutState) -> int | None:
@@ -211,7 +229,7 @@ def _find_waiting(placer: Placer, state: RolloutState) -> int | None:
 
 def _compare_skews(setup: RolloutSetup, placer: Placer, course: _Course) -> Iterator[RolloutSkew]:
     new = next(kind for kind in placer.kinds if kind.is_new and kind.new is not None)
-    old = next((kind for kind in placer.kinds if not kind.is_new and kind.new is not None), new)
+    old = _choose_old(setup, new)
     before = _measure_skews(placer, old, course.start)
     after = _measure_skews(placer, new, course.end)
     others = [_measure_skews(placer, new, state) for state in course.explored.ends]
@@ -222,6 +240,29 @@ def _compare_skews(setup: RolloutSetup, placer: Placer, course: _Course) -> Iter
         domains = tallies[place].domains.sizes
         own = [_measure_own(setup, state, key, domains) for state in (course.start, course.end)]
         yield RolloutSkew(index, key, first, skew, min(known), max(known), *own)
+
+
+def _choose_old(setup: RolloutSetup, new: ReplicaKind) -> ReplicaKind:
+    """
+    Choose the kind of old pods whose constraints measure the skew at the start.
+
+    It has as many constraints in common with the new pods as possible. Of several, one that is not
+    Pending is preferred, since Pending pods may be of an older template.
+    """
+    wanted = _list_keys(new)
+    old = (kind for kind in setup.kinds if not kind.is_new and kind.new is not None)
+    pending = setup.start.pending
+    return min(
+        old,
+        key=lambda kind: (-len(wanted & _list_keys(kind)), kind.number in pending),
+        default=new,
+    )
+
+
+def _list_keys(kind: ReplicaKind) -> set[tuple[int, str]]:
+    """List the constraints of a pod to place, by their index and key."""
+    spreads = kind.new.spreads.by_index if kind.new else ()
+    return {(spread.index, spread.topology_key) for spread in spreads}
 
 
 def _measure_skews(

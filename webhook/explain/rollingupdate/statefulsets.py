@@ -172,9 +172,15 @@ class StatefulSetController:
         verbs = ("replaces", gone & made), ("deletes", gone - made), ("creates", made - gone)
         return ", ".join(f"{verb} {self._join(sorted(of))}" for verb, of in verbs if of)
 
+    def name_pod(self, kind: int) -> str:
+        """Return the name of the pod of a kind."""
+        return self._name_index(self._kinds[kind].owner)
+
     def _join(self, indexes: Sequence[int]) -> str:
-        names = [f"{self._plan.name}-{self._plan.start + index}" for index in indexes]
-        return join_names(names, most=3)
+        return join_names(list(map(self._name_index, indexes)), most=3)
+
+    def _name_index(self, index: int) -> str:
+        return f"{self._plan.name}-{self._plan.start + index}"
 
 
 def _find_node(state: RolloutState, number: int) -> str:
