@@ -18,7 +18,7 @@ from webhook.explain.removal import RemovalOrder, WorkloadPods
 from webhook.explain.rollout import count_lost, roll_out
 from webhook.explain.runningupdate import RunningUpdate
 from webhook.explain.scenario import Scale, Scenario, ScenarioEdit
-from webhook.policy.model import SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
 from webhook.policy.placement.census import ObservedPod
 from webhook.policy.placement.tallies import PodTally
 from webhook.policy.rolloutlimits import RolloutLimits
@@ -323,6 +323,15 @@ def test_an_arbitrary_choice_is_named_where_it_matters() -> None:
     any_of_them, *_ = roll_out(scenario(THREE, spread_over()), [], 2, {})
 
     assert (one_each.notes, any_of_them.notes) == ((), (ARBITRARY,))
+
+
+def test_with_several_hard_constraints_another_choice_may_leave_replicas_pending() -> None:
+    nodes = [node("a1", "a"), node("a2", "a"), node("b1", "b"), node("b2", "b")]
+    both = spread_over(), spread_over(topology_key=HOSTNAME)
+
+    rollout, *_ = roll_out(scenario(nodes, *both), [], 3, {})
+
+    assert rollout.notes == (f"{ARBITRARY}, and then leave some Pending",)
 
 
 def test_the_choices_of_very_many_replicas_are_not_tried() -> None:

@@ -148,9 +148,11 @@ def describe_choice(
     """Yield a note if another choice among equally good nodes has another result than this."""
     many = placed.total() > TRIED_TWICE
     if many or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed:
+        keys = {spread.topology_key for spread in scenario.spreads.hard}
+        # With one hard constraint, every choice leaves the next replica as many domains.
         yield (
             "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
-            "on other nodes"
+            f"on other nodes{', and then leave some Pending' if len(keys) > 1 else ''}"
         )
 
 

@@ -23,7 +23,6 @@ from webhook.policy.advice.counting import (
     counts_own_revision,
     hard_constraints,
     next_pod,
-    other_workloads,
 )
 from webhook.policy.advice.daemonpods import PendingDaemonPods, find_pending
 from webhook.policy.advice.findings import (
@@ -35,6 +34,7 @@ from webhook.policy.advice.findings import (
 )
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.takenplaces import count_taken
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import AFFINITY_POLICY, HONOR, IGNORE
 from webhook.policy.placement.daemondemands import daemon_demands
@@ -43,9 +43,6 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.tallies import PodTally
 
 _CLOSED = "no further pod can go there"
-
-_MOST_OF_OTHERS = 2
-"""Most pods of another workload per replica: a rollout with maxSurge 100% doubles them."""
 
 
 def domains_are_open(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -202,13 +199,10 @@ def _demands_of(subject: Subject) -> Demands:
 def _all_fit(
     subject: Subject, spread: SpreadConstraint, closed: ClosedDomains, context: AdviceContext
 ) -> bool:
-    """Whether every pod has a place in the other domains, beside counted pods of others."""
+    """Whether every pod has a place in the other domains, beside other pods that count."""
     places, cluster = closed.reached * spread.max_skew, context.cluster
     if cluster is not None and not counts_own_revision(spread.constraint, subject, context.gates):
-        counting = spread.counting(subject.demands)
-        selector = spread.constraint.label_selector
-        others = other_workloads(subject, selector, cluster, counting)
-        places -= _MOST_OF_OTHERS * sum(others.values())
+        places -= count_taken(subject, spread, cluster)
     return not name_waiting(subject, spread.constraint, places)
 
 
