@@ -23,6 +23,7 @@ def live(control_plane_assets: Assets, tmp_path: Path) -> Iterator[LiveCluster]:
         yield made
 
 
+@pytest.mark.alone
 def test_every_row_is_measured_and_the_objects_are_there_then(live: LiveCluster) -> None:
     observed = Observed(live, rounds=1, seconds=0.2)
 

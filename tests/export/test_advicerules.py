@@ -6,6 +6,7 @@ import pytest
 
 from tests.build import gates
 from webhook.export.advicerules import ADVICE_RULES, is_exempt, write_advice_conditions
+from webhook.export.members import EXPRESSION_KEY, EXPRESSION_OPERATOR
 from webhook.policy import kinds
 from webhook.policy.model import GroupKind
 from webhook.policy.podlabels import ADDED_LABELS
@@ -32,6 +33,18 @@ def test_every_rule_has_a_condition(kind: GroupKind) -> None:
 )
 def test_labels_that_a_controller_adds_are_known(kind: GroupKind, word: str) -> None:
     assert word in write_advice_conditions(kind, gates(), completes=False)["TSC101"]
+
+
+def test_no_pod_lacks_a_label_that_its_controller_adds() -> None:
+    present = f'!({EXPRESSION_OPERATOR} == "DoesNotExist" && {EXPRESSION_KEY} in '
+
+    hashed, bare = (
+        write_advice_conditions(kind, gates(), completes=False)["TSC101"]
+        for kind in (kinds.DEPLOYMENT, kinds.POD)
+    )
+
+    assert f'{present}["pod-template-hash"]) && ' in hashed
+    assert present not in bare
 
 
 @pytest.mark.parametrize("kind", [FLEET, kinds.ROLLOUT])

@@ -3,7 +3,8 @@ Policy rules that need no facts as CEL expressions: TSC101 and TSC102.
 
 ``write_advice_conditions`` is the entry point. In the expressions, ``c`` is the constraint and
 ``labels`` are the labels of the pod template. A label that a controller or a webhook may add to the
-pods counts as one with any value, except the hash of a revision, which no template contains.
+pods counts as one with any value, except the hash of a revision, which no template contains. No pod
+lacks a label that its controller adds.
 
 Source: ``policy.advice.selectors`` and ``policy.advice.counting``.
 """
@@ -29,6 +30,7 @@ from webhook.policy.podlabels import (
     ADDED_LABELS,
     COMPLETION_INDEX,
     WEBHOOK_DOMAINS,
+    added_keys,
     revision_key,
 )
 
@@ -60,11 +62,19 @@ def _match_own_labels(kind: GroupKind) -> str:
     key = EXPRESSION_KEY
     selects = f"{key} == {cel.text(revision)} && {EXPRESSION_OPERATOR} == {cel.text(selectors.IN)}"
     added = f"!({selects}) && {_may_add(kind, key)}" if is_hash else _may_add(kind, key)
-    expression = f"((!({key} in labels) && {added}) || {_holds()})"
+    expression = f"{_is_present(kind)}((!({key} in labels) && {added}) || {_holds()})"
     return (
         f"!{HAS_SELECTOR} || ({SELECTED_PAIRS}.all(k, {pair}) && "
         f"{EXPRESSIONS}.all(e, {expression}))"
     )
+
+
+def _is_present(kind: GroupKind) -> str:
+    """Write that an expression does not require the absence of a label that all pods have."""
+    if not (keys := added_keys(kind)):
+        return ""
+    requires_absence = f"{EXPRESSION_OPERATOR} == {cel.text(selectors.DOES_NOT_EXIST)}"
+    return f"!({requires_absence} && {EXPRESSION_KEY} in {cel.texts(sorted(keys))}) && "
 
 
 def _holds() -> str:
