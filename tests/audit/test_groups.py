@@ -11,7 +11,7 @@ from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotWorkload
 from webhook.audit.snapshotpods import AWAITS_SPREAD, SnapshotPod, SnapshotPodMetadata
 from webhook.policy.advice.subject import Subject, SubjectPod
-from webhook.policy.kinds import LEADER_WORKER_SET, POD, ROLLOUT, STATEFUL_SET
+from webhook.policy.kinds import KNATIVE_SERVICE, LEADER_WORKER_SET, POD, ROLLOUT, STATEFUL_SET
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference
 
 REPLICA_SET = GroupKind("apps", "ReplicaSet")
@@ -142,6 +142,47 @@ def test_a_subject_of_a_known_controller_is_within_it() -> None:
     assert groups.is_within(KNOWN[1].subject)
     assert not groups.is_within(KNOWN[0].subject)
     assert key_of(KNOWN[0].subject) == ObjectKey("shop", DEPLOYMENT, "web")
+
+
+def knative(name: str, *, labels: dict[str, str]) -> tuple[SnapshotWorkload, ...]:
+    """Make a Knative Service, a Deployment of a Revision with labels, and a ReplicaSet of that."""
+    service = Subject(
+        kind=KNATIVE_SERVICE,
+        metadata=ObjectMeta(name=name, namespace="shop"),
+        namespace="shop",
+        pod=SubjectPod(),
+    )
+    revision = OwnerReference("serving.knative.dev/v1", "Revision", f"{name}-1", controller=True)
+    made = workload("Deployment", f"{name}-1-deployment", revision)
+    labelled = replace(made.subject, metadata=replace(made.subject.metadata, labels=labels))
+    return (
+        SnapshotWorkload(api_version="serving.knative.dev/v1", subject=service),
+        replace(made, subject=labelled),
+        workload("ReplicaSet", "web-1", reference("Deployment", f"{name}-1-deployment")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "owner"),
+    [
+        ({"serving.knative.dev/service": "web"}, ObjectKey("shop", KNATIVE_SERVICE, "web")),
+        (
+            {"serving.knative.dev/service": "other"},
+            ObjectKey("shop", DEPLOYMENT, "web-1-deployment"),
+        ),
+        ({}, ObjectKey("shop", DEPLOYMENT, "web-1-deployment")),
+    ],
+)
+def test_the_pods_of_a_revision_belong_to_its_knative_service(
+    labels: dict[str, str], owner: ObjectKey
+) -> None:
+    known = knative("web", labels=labels)
+    groups = PodGroups(known)
+
+    groups.add([pod("a", "x")])
+
+    assert list(groups.found) == [owner]
+    assert groups.is_within(known[1].subject) is (owner.kind == KNATIVE_SERVICE)
 
 
 def test_the_controller_of_an_object_is_the_one_written_there() -> None:

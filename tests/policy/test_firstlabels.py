@@ -13,7 +13,14 @@ from webhook.policy.firstlabels import (
     name_controller,
     number_uid,
 )
-from webhook.policy.kinds import CRON_JOB, DEPLOYMENT, JOB, JOB_SET, STATEFUL_SET
+from webhook.policy.kinds import (
+    CRON_JOB,
+    DEPLOYMENT,
+    JOB,
+    JOB_SET,
+    KNATIVE_SERVICE,
+    STATEFUL_SET,
+)
 from webhook.policy.model import GroupKind
 
 UNKNOWN = GroupKind("example.com", "Shards")
@@ -60,6 +67,15 @@ def test_a_stored_job_has_its_labels_in_its_template() -> None:
     labels = label_first_pod(JOB, {}, OWNER, stored)
 
     assert (labels["job-name"], labels["controller-uid"]) == ("real", "u1")
+
+
+def test_a_knative_service_keeps_the_app_of_its_template() -> None:
+    owner, written = PodOwner("web", "web"), {"app": "shop"}
+
+    labels = label_first_pod(KNATIVE_SERVICE, {}, owner, written)
+    default = label_first_pod(KNATIVE_SERVICE, {}, owner, {})
+
+    assert (labels["app"], default["app"]) == ("shop", "web-00001")
 
 
 def test_a_controller_replaces_the_hash_in_a_template() -> None:

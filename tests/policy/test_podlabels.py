@@ -6,6 +6,7 @@ from webhook.policy.kinds import (
     JOB,
     LEADER_WORKER_SET,
     POD_TEMPLATE,
+    REPLICA_SET,
     ROLLOUT,
     SHIPPED_TEMPLATES,
 )
@@ -18,6 +19,7 @@ from webhook.policy.podlabels import (
     added_keys,
     differing_keys,
     find_owner_by_hash,
+    find_owner_by_labels,
     grouped_keys,
     may_carry,
     member_keys,
@@ -29,6 +31,7 @@ from webhook.policy.podlabels import (
 
 JOB_SET = GroupKind("jobset.x-k8s.io", "JobSet")
 KNATIVE = GroupKind("serving.knative.dev", "Service")
+REVISION = GroupKind("serving.knative.dev", "Revision")
 UNKNOWN = GroupKind("example.com", "Shards")
 
 
@@ -48,6 +51,22 @@ def test_the_name_of_a_replica_set_shows_its_owner(
     name: str, labels: dict[str, str], owner: tuple[GroupKind, str] | None
 ) -> None:
     assert find_owner_by_hash(name, labels) == owner
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "owner"),
+    [
+        (REPLICA_SET, {"pod-template-hash": "1"}, (DEPLOYMENT, "web")),
+        (REPLICA_SET, {"serving.knative.dev/service": "web"}, None),
+        (REVISION, {"serving.knative.dev/service": "web"}, (KNATIVE, "web")),
+        (REVISION, {"pod-template-hash": "1"}, None),
+        (JOB, {"pod-template-hash": "1"}, None),
+    ],
+)
+def test_labels_show_the_owner_of_an_unknown_controller(
+    kind: GroupKind, labels: dict[str, str], owner: tuple[GroupKind, str] | None
+) -> None:
+    assert find_owner_by_labels(kind, "web-1", labels) == owner
 
 
 def test_every_kind_that_is_shipped_has_a_row() -> None:

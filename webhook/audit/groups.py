@@ -21,9 +21,9 @@ from webhook.audit.references import TemplateReference
 from webhook.audit.snapshot import SnapshotWorkload
 from webhook.audit.snapshotpods import SnapshotPod
 from webhook.policy.advice.subject import RunningPods, Subject
-from webhook.policy.kinds import DEFAULT_NAMESPACE, POD, REPLICA_SET
+from webhook.policy.kinds import DEFAULT_NAMESPACE, POD
 from webhook.policy.model import GroupKind, ObjectMeta, OwnerReference, PodSpec, group_of
-from webhook.policy.podlabels import find_owner_by_hash
+from webhook.policy.podlabels import find_owner_by_labels
 
 LONGEST_CHAIN = 8  # controllers above each other; real chains have one to three
 
@@ -139,10 +139,15 @@ class PodGroups:
     def _name_owner(
         self, namespace: str, controller: OwnerReference, labels: Mapping[str, str]
     ) -> OwnerReference:
-        """Return the known workload of a ReplicaSet that is not known, else the controller."""
+        """
+        Return the known workload of a controller that is not known, else the controller.
+
+        Args:
+            labels: Those of the object that it controls.
+        """
         own = _key_of_owner(namespace, controller)
-        found = find_owner_by_hash(own.name, labels) if own.kind == REPLICA_SET else None
-        if found is None or self._is_known(own):
+        found = None if self._is_known(own) else find_owner_by_labels(own.kind, own.name, labels)
+        if found is None:
             return controller
         kind, name = found
         owner = replace(controller, api_version=f"{kind.group}/v1", kind=kind.kind, name=name)
@@ -153,10 +158,11 @@ class PodGroups:
         self.versions.setdefault(first, controller.api_version)
         for _ in range(LONGEST_CHAIN):
             workload = self.known.get(reached)
-            above = workload.subject.metadata.controller if workload else None
-            if above is None:
+            metadata = workload.subject.metadata if workload else _NO_METADATA
+            if metadata.controller is None:
                 return reached
-            key = _key_of_owner(namespace, self._pass_leader(namespace, above))
+            above = self._pass_leader(namespace, metadata.controller)
+            key = _key_of_owner(namespace, self._name_owner(namespace, above, metadata.labels))
             if not self._is_known(key):
                 return reached
             reached = key

@@ -115,6 +115,9 @@ def number_uid(number: int) -> str:
     return f"{UID[:-12]}{number:012d}"
 
 
+_WRITTEN_IF_ABSENT = JOB_KEYS | {"app"}  # "app" is added to pods of Knative Services alone
+
+
 def foresee_label(key: str, owner: PodOwner) -> str:
     """Return the value that a controller gives to this label of a workload's first pod."""
     if key in _GROUP_HASHES and owner.run:
@@ -136,13 +139,14 @@ def label_first_pod(
 
     Args:
         value: The workload, as decoded from JSON.
-        labels: Those of its pod template. They replace the labels of a Job, which kube-apiserver
-            writes into a template that lacks them; controllers replace all others.
+        labels: Those of its pod template. They replace the labels of a Job and the label ``app`` of
+            a Knative Service, which are written where a template lacks them; controllers replace
+            all others.
     """
     added = {
         key: foresee_label(key, owner)
         for key in sorted(_list_added(kind, value))
-        if key not in JOB_KEYS or key not in labels
+        if key not in _WRITTEN_IF_ABSENT or key not in labels
     }
     return {**labels, **added}
 

@@ -119,6 +119,9 @@ _WORKER_SET = frozenset(
         WORKER_INDEX,
     }
 )
+KNATIVE_REVISION_KIND = GroupKind("serving.knative.dev", "Revision")
+"""The controller of the Deployments of a Knative Service, which controls it through another."""
+
 _KNATIVE_NAME = "serving.knative.dev/service"
 _KNATIVE = frozenset({"app", "serving.knative.dev/configuration", _KNATIVE_NAME})
 _JOBS_OF_SET = frozenset(
@@ -239,6 +242,30 @@ def find_owner_by_hash(replica_set: str, labels: Mapping[str, str]) -> tuple[Gro
         if name and not suffix and len(dash) > 1:
             return kind, name
     return None
+
+
+def find_owner_by_labels(
+    kind: GroupKind, name: str, labels: Mapping[str, str]
+) -> tuple[GroupKind, str] | None:
+    """
+    Find the workload of an object whose controller is not known.
+
+    The pods of a ReplicaSet carry its hash, and the Deployment of a Knative Revision the name of
+    the Service.
+
+    Args:
+        kind: That of the controller.
+        name: The name of the controller.
+        labels: Those of the object.
+
+    Returns:
+        The kind and name of the workload, which need not exist; None if no label shows it.
+
+    Source: knative serving pkg/reconciler/revision/resources/meta.go ``makeLabels``.
+    """
+    if kind == KNATIVE_REVISION_KIND and _KNATIVE_NAME in labels:
+        return kinds.KNATIVE_SERVICE, labels[_KNATIVE_NAME]
+    return find_owner_by_hash(name, labels) if kind == kinds.REPLICA_SET else None
 
 
 def may_carry(kind: GroupKind, key: str) -> bool:
