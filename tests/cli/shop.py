@@ -94,3 +94,10 @@ not considered: extenders, out-of-tree plugins and added affinity of the schedul
 resources of nodes without status.allocatable
 """
 """The explanation of the Deployment, of which two pods run."""
+
+ZONES = "".join(
+    f"---\napiVersion: v1\nkind: Node\nmetadata: {{name: {name}1, labels: "
+    f"{{topology.kubernetes.io/zone: {name}}}}}\n"
+    for name in "abc"
+)
+"""Three nodes, each in a zone of its own: a, b and c."""

@@ -149,7 +149,7 @@ def describe_choice(
     many = placed.total() > TRIED_TWICE
     if many or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed:
         keys = {spread.topology_key for spread in scenario.spreads.hard}
-        # With one hard constraint, every choice leaves the next replica as many domains.
+        # Hard constraints of several keys may each leave the next replica other nodes.
         yield (
             "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
             f"on other nodes{', and then leave some Pending' if len(keys) > 1 else ''}"

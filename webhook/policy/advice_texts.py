@@ -47,14 +47,15 @@ ADVICE_ENTRIES = (
         "minDomains is at most the number of domains that the pods can reach",
         "While there are fewer domains than minDomains the global minimum counts as 0: each domain "
         "takes maxSkew pods, and all others stay Pending until a domain is added. If all replicas "
-        "have a place, also during a rollout that keeps all of them, the rule is satisfied. More "
-        "minDomains than domains is right if a node autoscaler adds domains for Pending pods: this "
-        "is what the field is for. It is never right if nodeSelector or required node affinity "
-        "allow fewer values of the key, unless nodeAffinityPolicy is Ignore: this is reported "
-        "without any Node, too. Admission compares only values of the topology key; that a domain "
-        "has no node with another label, such as that of spot nodes, is for an audit. A pod of a "
-        "DaemonSet can go to one node, and so to one domain: with `maxSurge`, the new pod of a "
-        "node has no place beside the old one.",
+        "have a place, also during a rollout in which no replica may be missing, the rule is "
+        "satisfied. More minDomains than domains is right if a node autoscaler adds domains for "
+        "Pending pods: this is what the field is for. It is never right if nodeSelector or "
+        "required node affinity allow fewer values of the key, unless nodeAffinityPolicy is "
+        "Ignore: this is reported without any Node, too. At admission, nodeSelector and affinity "
+        "are compared with the values of the topology key alone; an audit knows the other labels "
+        "of the nodes in each domain, such as the capacity type. A pod of a DaemonSet can go to "
+        "one node, and so to one domain: with `maxSurge`, the new pod of a node has no place "
+        "beside the old one.",
         "keep it if a node autoscaler adds domains for Pending pods; otherwise write as many as "
         "there are, or `ScheduleAnyway` if another constraint would then keep pods Pending, or let "
         "the pods go to more by nodeSelector and tolerations",
@@ -64,12 +65,12 @@ ADVICE_ENTRIES = (
     advice_entry(
         "TSC105",
         "no domain that counts consists of nodes that the pods cannot go to",
-        "By default, taints are ignored when domains are counted. A zone of tainted nodes, or "
-        "a control plane node where nodes are the domains, then counts as one that stays empty: "
-        "the global minimum stays 0, every other domain takes maxSkew pods at most, and the rest "
-        "stays Pending. It does not matter whether the nodes are cordoned as well. If all replicas "
-        "have a place, also during a rollout that keeps all of them, and beside pods of other "
-        "workloads that the constraint counts, the rule is satisfied.",
+        "By default, taints are ignored when domains are counted. A zone of tainted nodes, or a "
+        "control plane node where nodes are the domains, then counts as one that stays empty: the "
+        "global minimum stays 0, every other domain takes maxSkew pods at most, and the rest stays "
+        "Pending. It does not matter whether the nodes are cordoned as well. If all replicas have "
+        "a place, also during a rollout in which no replica may be missing, and beside pods of "
+        "other workloads that the constraint counts, the rule is satisfied.",
         "write `nodeTaintsPolicy: Honor`, so that these nodes do not count; if fewer domains than "
         "minDomains are left then, also lower minDomains to their number, or tolerate the taints",
         action=Action.WARN,
@@ -82,8 +83,8 @@ ADVICE_ENTRIES = (
         "one that nodeSelector, affinity and taints keep off every node, and one for which all "
         "nodes are cordoned, not ready or tainted for now, as those that an autoscaler is about to "
         "delete or that wait for an agent. While all replicas run, and no autoscaler may add one, "
-        "the next pod is the first of a new revision. If a replica may be missing meanwhile, it "
-        "can wait until an old pod is deleted, and is reported only if it may have no node even "
+        "the next pod is the first of a new revision. If a replica may be missing meanwhile, this "
+        "pod waits until an old one is deleted, and is reported only if it may have no node even "
         "then; `evenspread explain --what-if rollout` simulates the pods after it. The next pod of "
         "a StatefulSet is then the one with the last ordinal, which a rollout replaces first, and "
         "the finding names it. A Pending pod with the constraints of an older template is reported "
@@ -228,10 +229,11 @@ ADVICE_ENTRIES = (
         "stays 0, every other domain takes maxSkew pods at most, and the rest stays Pending. It "
         "does not matter whether the nodes are cordoned as well: with `nodeTaintsPolicy: Honor` "
         "they do not count until they return, and the finding says so. If all replicas have a "
-        "place, also during a rollout that keeps all of them, the rule is satisfied. Admission "
-        "compares only values of the topology key; that a domain has no node with another label, "
-        "such as that of spot nodes, is for an audit. Each pod of a DaemonSet can go to one node "
-        "only: a domain then takes maxSkew pods more than the one with the fewest of its nodes.",
+        "place, also during a rollout in which no replica may be missing, the rule is satisfied. "
+        "At admission, nodeSelector and affinity are compared with the values of the topology key "
+        "alone; an audit knows the other labels of the nodes in each domain, such as the capacity "
+        "type. Each pod of a DaemonSet can go to one node only: a domain then takes maxSkew pods "
+        "more than the one with the fewest of its nodes.",
         "write `nodeAffinityPolicy: Honor`, or leave the field out, so that these nodes do not "
         "count; if fewer domains than minDomains are left then, also lower minDomains to their "
         "number",

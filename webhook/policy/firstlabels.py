@@ -16,11 +16,11 @@ from webhook.policy.completionindexes import is_indexed
 from webhook.policy.model import GroupKind
 from webhook.policy.paths import FieldPath, find_value, is_object
 from webhook.policy.podlabels import (
-    ADDED_LABELS,
     COMPLETION_INDEX,
     GENERATION,
     JOB_KEYS,
     KNATIVE_REVISION,
+    added_keys,
 )
 
 HASH = "hash"
@@ -157,7 +157,7 @@ def _list_added(kind: GroupKind, value: Any) -> frozenset[str]:
 
     Source: pkg/registry/batch/job/strategy.go ``generateSelectorIfNeeded``.
     """
-    keys = ADDED_LABELS[kind].keys if kind in ADDED_LABELS else frozenset[str]()
+    keys = added_keys(kind)
     job: Any = find_value(value, _JOB_SPECS[kind]) if kind in _JOB_SPECS else None
     if is_indexed(job):
         keys |= {COMPLETION_INDEX}

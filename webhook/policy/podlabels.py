@@ -119,7 +119,7 @@ _WORKER_SET = frozenset(
         WORKER_INDEX,
     }
 )
-KNATIVE_REVISION_KIND = GroupKind("serving.knative.dev", "Revision")
+_REVISION_KIND = GroupKind("serving.knative.dev", "Revision")
 """The controller of the Deployments of a Knative Service, which controls it through another."""
 
 _KNATIVE_NAME = "serving.knative.dev/service"
@@ -204,22 +204,29 @@ jobset api/jobset/v1alpha2; lws api/leaderworkerset/v1; knative serving pkg/apis
 register.go; openshift api apps/v1.
 """
 
+_NOTHING_ADDED = AddedLabels()
+
 WEBHOOK_DOMAINS = ("istio.io", "linkerd.io", "kueue.x-k8s.io", "kruise.io")
 """DNS domains of webhooks that label the pods of every kind."""
 
 
-def _join(key: str) -> str:
-    """Return a key as it looks to people who do not remember its hyphens and capital letters."""
+def _normalize(key: str) -> str:
+    """Remove what people misremember of a key: hyphens and capital letters."""
     return key.replace("-", "").replace("_", "").lower()
 
 
 _SPELLINGS: Mapping[str, str] = MappingProxyType(
     {
-        _join(key): key
+        _normalize(key): key
         for key in PER_POD_KEYS.union(*(one.keys | one.grouped for one in ADDED_LABELS.values()))
     }
 )
-"""Known label without its hyphens -> the label; a label of this spelling is none of later ones."""
+"""
+Normalized key -> the known label.
+
+A controller of a later version may add further labels, but none that differs from a known one only
+in hyphens or capitals.
+"""
 
 
 def find_owner_by_hash(replica_set: str, labels: Mapping[str, str]) -> tuple[GroupKind, str] | None:
@@ -263,7 +270,7 @@ def find_owner_by_labels(
 
     Source: knative serving pkg/reconciler/revision/resources/meta.go ``makeLabels``.
     """
-    if kind == KNATIVE_REVISION_KIND and _KNATIVE_NAME in labels:
+    if kind == _REVISION_KIND and _KNATIVE_NAME in labels:
         return kinds.KNATIVE_SERVICE, labels[_KNATIVE_NAME]
     return find_owner_by_hash(name, labels) if kind == kinds.REPLICA_SET else None
 
@@ -281,38 +288,33 @@ def may_carry(kind: GroupKind, key: str) -> bool:
 
 def spell_key(key: str) -> str:
     """Find the known label that differs from a key only in hyphens or capitals; empty if none."""
-    known = _SPELLINGS.get(_join(key), key)
+    known = _SPELLINGS.get(_normalize(key), key)
     return "" if known == key else known
 
 
 def added_keys(kind: GroupKind) -> frozenset[str]:
     """Return the labels that the controllers of a kind add to every pod."""
-    added = ADDED_LABELS.get(kind)
-    return added.keys if added else frozenset()
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).keys
 
 
 def unique_keys(kind: GroupKind) -> frozenset[str]:
     """Return the labels that a controller of a kind gives to no two pods with the same value."""
-    added = ADDED_LABELS.get(kind)
-    return added.unique if added else frozenset()
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).unique
 
 
 def naming_keys(kind: GroupKind) -> tuple[str, ...]:
     """Return the labels by which a controller of a kind names the workload; empty if by none."""
-    added = ADDED_LABELS.get(kind)
-    return added.naming if added else ()
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).naming
 
 
 def grouped_keys(kind: GroupKind) -> frozenset[str]:
     """Return the labels of a kind whose value distinguishes the groups of its pods."""
-    added = ADDED_LABELS.get(kind)
-    return added.grouped if added else frozenset()
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).grouped
 
 
 def member_keys(kind: GroupKind) -> frozenset[str]:
     """Return the labels of a kind that number the pods of each group."""
-    added = ADDED_LABELS.get(kind)
-    return added.members if added else frozenset()
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).members
 
 
 def differing_keys(kind: GroupKind) -> frozenset[str]:
@@ -324,5 +326,4 @@ def differing_keys(kind: GroupKind) -> frozenset[str]:
 
 def revision_key(kind: GroupKind) -> str:
     """Return the label whose value distinguishes the revisions of a kind; empty if unknown."""
-    added = ADDED_LABELS.get(kind)
-    return added.revision if added else ""
+    return ADDED_LABELS.get(kind, _NOTHING_ADDED).revision

@@ -26,6 +26,7 @@ from webhook.policy.podlabels import (
     ADDED_LABELS,
     REVISION_KEYS,
     ROLLOUT_HASH,
+    added_keys,
     may_carry,
     revision_key,
 )
@@ -232,7 +233,7 @@ def _may_have_rollout(subject: Subject) -> bool:
 def _find_meant(key: str, subject: Subject) -> str:
     """Find the label that a key, which the pods never carry, was meant to be; empty if unknown."""
     kinds = (subject.pods_kind, subject.kind) if subject.is_shared else (subject.pods_kind,)
-    added = (key for kind in kinds if kind in ADDED_LABELS for key in ADDED_LABELS[kind].keys)
+    added = (key for kind in kinds for key in added_keys(kind))
     carried = {*subject.labels, *subject.next_labels, *added}
     meant = nearest_key(key, [*REVISION_KEYS, *islice(sorted(carried), COMPARED_LABELS)])
     if "/" in key and SequenceMatcher(None, key, meant).ratio() < KEY_SIMILARITY:

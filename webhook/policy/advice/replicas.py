@@ -65,18 +65,25 @@ def constraints_agree(subject: Subject, context: AdviceContext) -> Iterator[Rule
     if subject.is_alone:
         return
     for conflict in find_conflicts(subject, context, replicas):
-        outer, inner = conflict.outer, conflict.inner
-        wider = range(inner.max_skew + 1, replicas)
-        number = f"{conflict.first - 1} of {replicas} replicas"
-        is_passing = not any(find_conflicts(subject, context, replicas, once_open=True))
-        yield RuleViolation(
-            subject.field(inner.index),
-            f"{'while nodes are cordoned, not ready or tainted, ' if is_passing else ''}"
-            f"there is no way to place more than {number}{_name_most(subject)} one after the "
-            f"other so that {conflict.describe()}, though each alone can be kept",
-            WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
-            f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
-        )
+        yield _report_conflict(conflict, subject, replicas, context)
+
+
+def _report_conflict(
+    conflict: "ConstraintConflict", subject: Subject, replicas: int, context: AdviceContext
+) -> RuleViolation:
+    """Report a conflict; one that ends with the state of some nodes is no reason to relax any."""
+    outer, inner = conflict.outer, conflict.inner
+    wider = range(inner.max_skew + 1, replicas)
+    number = f"{conflict.first - 1} of {replicas} replicas"
+    is_passing = not any(find_conflicts(subject, context, replicas, once_open=True))
+    return RuleViolation(
+        subject.field(inner.index),
+        f"{'while nodes are cordoned, not ready or tainted, ' if is_passing else ''}"
+        f"there is no way to place more than {number}{_name_most(subject)} one after the "
+        f"other so that {conflict.describe()}, though each alone can be kept",
+        WAIT_FOR_NODES if is_passing else _suggest_skew(subject, inner, wider, context),
+        f"no more than {number} can keep both {outer.topology_key} and {inner.topology_key}",
+    )
 
 
 class ConstraintConflict(NamedTuple):

@@ -80,26 +80,33 @@ def _describe_missing_key(index: int, subject: Subject, context: AdviceContext) 
     constraint, facts = subject.constraints[index], context.facts
     key, action = constraint.topology_key, constraint.when_unsatisfiable
     meant = nearest_key(key, facts.label_keys())
-    repeated = describe_repeated(meant or ZONE, action, subject)
-    in_audit = context.cluster is not None
-    if meant and in_audit and not _count_carriers(meant, subject.demands, context)[0]:
-        problem = f"is on no node; {meant} is, but on none that its pods can go to"
-        return problem, _suggest_labels("such nodes", key)
-    if meant and repeated:
-        return f"is on no node; {meant} is", f"# {repeated}"
     if meant:
-        return f"is on no node; {meant} is", member("topologyKey", meant)
+        return _describe_meant_key(meant, constraint, subject, context)
     well_known = nearest_key(key, WELL_KNOWN)
     if well_known not in ("", key):  # the nodes lack it too
-        repeated = describe_repeated(well_known, action, subject)
-        written = f"# {repeated or 'write ' + member('topologyKey', well_known)}"
+        done = describe_repeated(well_known, action, subject)
+        written = f"# {done or 'write ' + member('topologyKey', well_known)}"
         labels = _suggest_labels("the nodes", well_known).removeprefix("# ")
         return f"is on no node, and neither is {well_known}", f"{written}, and {labels}"
     if siblings := list_siblings(key, facts.label_keys()):
         return "is on no node", f"# write another label of that prefix: {join_names(siblings)}"
+    repeated = describe_repeated(ZONE, action, subject)
     has_zones = facts.nodes_with(ZONE) == facts.schedulable_nodes() and not repeated
     instead = member("topologyKey", ZONE) if has_zones else _suggest_labels("the nodes", key)
     return "is on no node, and is like none of their labels", instead
+
+
+def _describe_meant_key(
+    meant: str, constraint: Constraint, subject: Subject, context: AdviceContext
+) -> tuple[str, str]:
+    """Describe a key of no node that was meant to be another one, which some nodes have."""
+    in_audit = context.cluster is not None
+    if in_audit and not _count_carriers(meant, subject.demands, context)[0]:
+        problem = f"is on no node; {meant} is, but on none that its pods can go to"
+        return problem, _suggest_labels("such nodes", constraint.topology_key)
+    repeated = describe_repeated(meant, constraint.when_unsatisfiable, subject)
+    instead = f"# {repeated}" if repeated else member("topologyKey", meant)
+    return f"is on no node; {meant} is", instead
 
 
 def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple[int, int]:

@@ -33,7 +33,7 @@ from webhook.policy.paths import (
     is_constraint_list,
     parse_path,
 )
-from webhook.policy.podlabels import ADDED_LABELS
+from webhook.policy.podlabels import added_keys
 from webhook.policy.selectors import merge_match_label_keys, merge_stored_keys
 
 Constraints: TypeAlias = tuple[Constraint, ...]
@@ -166,8 +166,7 @@ def find_refused_pods(
     """
     if not path or template is None or Gate.SELECTOR_MERGE not in gates:
         return []
-    added = ADDED_LABELS[kind].keys if kind in ADDED_LABELS else frozenset[str]()
-    labels = {**dict.fromkeys(added, ""), **template.labels}  # values make no difference
+    labels = {**dict.fromkeys(added_keys(kind), ""), **template.labels}  # values make no difference
     merged = merge_match_label_keys(stored, labels)
     if merged is stored:
         return []
