@@ -23,6 +23,9 @@ settings.register_profile(  # for mutants and coverage: a defect is to be notice
 settings.register_profile("search", _untimed, max_examples=2000)  # `make search`
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
+# Tests start programs as on a machine without this variable, whose output is buffered.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # A shell starts what runs in the background with this signal ignored, and children inherit that;
 # tests that interrupt a program would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -281,7 +281,8 @@ async def test_work_begins_with_an_audit(tmp_path: Path) -> None:
 async def test_the_counts_of_an_audit_are_published(tmp_path: Path) -> None:
     counts = {"cluster": PolicyCounts(3, 1, 0)}
     answer = frame(encode(replace(DONE, counts=counts)))
-    program = f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdin.read()"
+    writing = f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdout.flush()"
+    program = f"{writing}; sys.stdin.read()"
     published: list[Mapping[str, PolicyCounts]] = []
     async with listening() as server:
         file = write_kubeconfig(tmp_path, server.url)

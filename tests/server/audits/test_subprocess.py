@@ -198,7 +198,7 @@ NO_MESSAGES = {
 @pytest.mark.parametrize("code", NO_MESSAGES.values(), ids=NO_MESSAGES)
 async def test_what_is_no_message_fails_it(code: str) -> None:
     imports = "from webhook.server.audits.messages import ApiResponse, AuditFailure, encode, frame"
-    program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nout.flush()\n"
+    program = f"import sys\n{imports}\nout = sys.stdout.buffer\n{code}\nsys.stdout.flush()\n"
     stays = f"{program}sys.stderr.write('why')\nsys.stderr.flush()\nsys.stdin.buffer.read()\n"
 
     problem = await failed(serve_objects(NODES), command=(sys.executable, "-c", stays))
