@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, gates, owned_by, pod, policy, spread
+from tests.build import Json, owned_by, pod, policy, spread
 from tests.policy.advice.subjects import (
     NO_MATCH_LABEL_KEYS,
     ROLLOUT,
@@ -23,8 +23,6 @@ from webhook.policy.advice.fields import (
 )
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
-from webhook.policy.api.gates import Gates
-from webhook.policy.api.versions import Version
 from webhook.policy.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, GroupKind
 from webhook.policy.paths import TemplatePath
@@ -382,50 +380,6 @@ def test_the_time_for_many_keys_is_limited() -> None:
     corrected = correct_keys(judged.constraints[0], judged)
 
     assert corrected == [HASH, *[""] * (JUDGED_KEYS - 1), *many[JUDGED_KEYS:]]
-
-
-LIST = "spec.template.spec.topologySpreadConstraints"
-OFF = gates(MinDomainsInPodTopologySpread=False)
-OLD_GATES = gates(Version(1, 24))
-
-# constraint, gates, field, why
-HELD_BACK: dict[str, tuple[Json, Gates, str, str]] = {
-    "a field": (
-        spread(minDomains=2),
-        OFF,
-        f"{LIST}[0].minDomains",
-        "feature gate MinDomainsInPodTopologySpread is off",
-    ),
-    "a field that this version does not know": (
-        spread(nodeTaintsPolicy="Honor"),
-        OLD_GATES,
-        f"{LIST}[0].nodeTaintsPolicy",
-        (
-            "Kubernetes 1.24 does not know it: it came with 1.25, "
-            "feature gate NodeInclusionPolicyInPodTopologySpread"
-        ),
-    ),
-    "the whole list": (
-        spread(),
-        gates(EvenPodsSpread=False),
-        LIST,
-        "feature gate EvenPodsSpread is off",
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "in_force", "field", "why"), HELD_BACK.values(), ids=HELD_BACK.keys()
-)
-def test_a_field_that_is_held_back(constraint: Json, in_force: Gates, field: str, why: str) -> None:
-    (violation,) = check_rule("TSC111", deployed(constraint), audit(config=policy(gates=in_force)))
-
-    assert (violation.field, violation.problem) == (field, f"it has no effect, since {why}")
-
-
-@pytest.mark.parametrize("constraint", [spread(), spread(nodeTaintsPolicy="Honor")])
-def test_a_field_that_is_in_force(constraint: Json) -> None:
-    assert check_rule("TSC111", deployed(constraint), audit(config=policy(gates=OFF))) == []
 
 
 def test_kinds_without_a_surge_count_no_two_revisions() -> None:

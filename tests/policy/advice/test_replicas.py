@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.build import Json, pod, spread
+from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
     THREE,
@@ -33,66 +33,6 @@ def cordon(one: Node) -> Node:
     return replace(one, unschedulable=True, taints=(UNSCHEDULABLE,))
 
 
-BINDING: dict[str, tuple[Subject, bool]] = {
-    "as many as the replicas": (deployed(spread(maxSkew=6)), True),
-    "more than the replicas": (deployed(spread(maxSkew=7)), True),
-    "fewer than the replicas": (deployed(spread(maxSkew=5)), False),
-    "a soft constraint, which still ranks": (
-        deployed(spread(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")),
-        False,
-    ),
-    "one replica": (deployed(spread(), replicas=1), False),
-    "replicas that are left to an autoscaler": (deployed(spread(), replicas=None), False),
-    "a selector that counts each revision": (
-        deployed(spread(maxSkew=6, matchLabelKeys=["pod-template-hash"])),
-        True,
-    ),
-    "a selector that counts others only": (
-        deployed(spread(maxSkew=6, labelSelector={"matchLabels": {"app": "shop"}})),
-        False,
-    ),
-    "a selector that counts no pod": (deployed(spread(maxSkew=6, labelSelector={})), False),
-    "pods that are written for one node": (
-        deployed(spread(maxSkew=6), template_spec={"nodeName": "a1"}),
-        False,
-    ),
-    "a Job of one pod": (subject(workload(spread(), kind=JOB, replicas=None)), False),
-    "a Pod": (subject(pod(spread())), False),
-    "a DaemonSet": (subject(workload(spread(), kind=DAEMON_SET)), False),
-}
-
-
-@pytest.mark.parametrize(("judged", "fires"), BINDING.values(), ids=BINDING.keys())
-def test_a_skew_that_never_binds(judged: Subject, fires: bool) -> None:
-    suggested = ["maxSkew: 1"] if fires else []
-
-    assert [
-        violation.instead for violation in check_rule("TSC112", judged, admission())
-    ] == suggested
-    assert [violation.instead for violation in check_rule("TSC112", judged, audit())] == suggested
-
-
-SCALED: dict[str, tuple[int, list[str]]] = {
-    "as many as the most replicas": (
-        9,
-        ["maxSkew 9 allows all replicas (2 to 9 by ScaledObject/web) in one domain"],
-    ),
-    "fewer than the most replicas": (8, []),
-}
-
-
-@pytest.mark.parametrize(("max_skew", "problems"), SCALED.values(), ids=SCALED.keys())
-@pytest.mark.parametrize("replicas", [None, 1, 3])
-def test_the_most_replicas_of_an_autoscaler_count(
-    max_skew: int, problems: list[str], replicas: int | None
-) -> None:
-    judged = replace(deployed(spread(maxSkew=max_skew), replicas=replicas), scaling=RANGE)
-
-    violations = check_rule("TSC112", judged, audit())
-
-    assert [violation.problem.partition(":")[0] for violation in violations] == problems
-
-
 def test_constraints_must_agree_for_the_most_replicas_of_an_autoscaler() -> None:
     judged = replace(deployed(spread(), HOST, replicas=3), scaling=RANGE)
 
@@ -102,12 +42,6 @@ def test_constraints_must_agree_for_the_most_replicas_of_an_autoscaler() -> None
         "to place more than 3 of 9 replicas, the most of ScaledObject/web, one after the other so "
         in violation.problem
     )
-
-
-def test_a_skew_may_bind_where_others_are_counted() -> None:
-    members = {"Deployment/cache": {"app": "web"}}
-
-    assert check_rule("TSC112", deployed(spread(maxSkew=6)), audit(members=members)) == []
 
 
 HOST = spread(topologyKey=HOSTNAME)

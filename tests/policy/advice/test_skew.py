@@ -4,7 +4,6 @@ from msgspec.structs import replace
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
     GPU,
-    NOT_READY,
     NOT_READY_C,
     TAINTED_C,
     THREE,
@@ -13,17 +12,14 @@ from tests.policy.advice.subjects import (
     check_rule,
     deployed,
     node,
-    of_revision,
-    partitioned,
     running,
     subject,
     workload,
     zones,
 )
-from webhook.policy.advice.restarts import suggest_moving
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import RunningPods
 from webhook.policy.kinds import DAEMON_SET, REPLICA_SET, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, ZONE, Node, Taint
+from webhook.policy.model import HOSTNAME, ZONE, Node
 
 HASH = "pod-template-hash"
 SOFT = "ScheduleAnyway"
@@ -281,95 +277,6 @@ def test_awaited_pods_raise_no_fixed_minimum(
 
 CLAIMS: Json = {"volumeClaimTemplates": [{"spec": {"storageClassName": "late"}}]}
 
-EVENING = (
-    "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if nodes have room and "
-    "PodDisruptionBudgets allow it; "
-    "kubectl rollout restart statefulset/web -n shop replaces all of them"
-)
-
-# constraint, what to do; pods in one of three zones
-PINNED: dict[str, tuple[Json, str]] = {
-    "a hard zone": (spread(), suggest_moving("whenUnsatisfiable: ScheduleAnyway")),
-    "a soft zone": (spread(whenUnsatisfiable=SOFT), suggest_moving()),
-    "nodes": (HOST, EVENING),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("constraint", "expected"), PINNED.values(), ids=PINNED.keys())
-def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
-    constraint: Json, expected: str
-) -> None:
-    pods = running("a1", "a1", "a1", constraints=(constraint,))
-    found = subject(workload(constraint, kind=STATEFUL_SET, replicas=3, **CLAIMS))
-
-    (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
-
-    assert violation.instead == expected
-
-
-@pytest.mark.parametrize("placed", [("a1", "a2", "b1"), ("a1", "a2", "b1", "")])
-def test_data_is_not_moved_while_the_emptiest_zone_is_closed(placed: tuple[str, ...]) -> None:
-    pods = running(*placed, constraints=(spread(),))
-    found = subject(workload(spread(), kind=STATEFUL_SET, replicas=len(placed), **CLAIMS))
-    context = audit(cordoned("c"), [pods])
-
-    (violation,) = check_rule("TSC114", replace(found, running=(pods,)), context)
-
-    assert violation.instead.startswith("# no pod can go to zone-c now: let a node there take pods")
-    assert violation.instead.endswith(", and then audit again once its pods run")
-
-
-# replicas, their nodes, the skews
-EXCLUDING: dict[str, tuple[int, tuple[str, ...], list[str]]] = {
-    "uneven zones": (6, ("a1", "a1", "a2", "a2", "b1", "b1"), ["zone"]),
-    "uneven nodes": (6, ("a1", "a1", "a1", "b1", "b1", "b1"), ["hostname"]),
-    "the last one is Pending": (6, ("a1", "a1", "a2", "a2", "b1", ""), ["zone"]),
-    "replicas that can be placed": (3, ("a1", "a2"), []),
-}
-
-
-@pytest.mark.parametrize(("replicas", "placed", "uneven"), EXCLUDING.values(), ids=EXCLUDING)
-def test_what_no_placement_keeps_is_relaxed_first(
-    replicas: int, placed: tuple[str, ...], uneven: list[str]
-) -> None:
-    constraints = (spread(), HOST)
-    pods = running(*placed, constraints=constraints)
-    judged = replace(deployed(*constraints, replicas=replicas), running=(pods,))
-
-    found = check_rule("TSC114", judged, audit(zones("a1", "a2", "b1"), [pods]))
-
-    relaxed = [one.instead for one in found if "relax" in one.instead]
-    assert [one.rpartition(": ")[2] for one in relaxed] == [
-        "otherwise relax the one on kubernetes.io/hostname" for _ in uneven
-    ]
-    assert all("no way to place more than 5 of 6 replicas" in one for one in relaxed)
-
-
-@pytest.mark.parametrize("when", ["DoNotSchedule", SOFT])
-def test_data_of_even_pods_is_not_moved_because_of_others(when: str) -> None:
-    constraint = spread(whenUnsatisfiable=when, labelSelector={"matchLabels": {"team": "x"}})
-    labels, others = {"app": "web", "team": "x"}, {"app": "api", "team": "x"}
-    pods = [running("a1", "b1", "c1", labels=labels), running("a1", "a1", labels=others)]
-    found = subject(workload(constraint, kind=STATEFUL_SET, replicas=3, labels=labels, **CLAIMS))
-    context = audit(THREE, pods, {"StatefulSet/web": labels, "StatefulSet/api": others})
-
-    (violation,) = check_rule("TSC114", replace(found, running=(pods[0],)), context)
-
-    assert violation.instead == "labelSelector: {matchLabels: {app: web, team: x}}"
-
-
-def test_beside_a_soft_zone_a_hard_one_may_be_removed() -> None:
-    constraints = (spread(minDomains=2), spread(whenUnsatisfiable=SOFT))
-    pods = running("a1", "a1", "a1", constraints=constraints)
-    found = subject(workload(*constraints, kind=STATEFUL_SET, replicas=3, **CLAIMS))
-
-    first, *_ = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
-
-    assert first.instead.endswith(
-        ", or remove this constraint: topologySpreadConstraints[1] already spreads softly over "
-        f'"{ZONE}"'
-    )
-
 
 CONTROL_PLANE = node("cp", "zone-cp", GPU)
 CORDONED = Node("d1", {ZONE: "zone-d", HOSTNAME: "d1"}, unschedulable=True)
@@ -450,121 +357,3 @@ def test_pending_pods_have_nothing_to_move() -> None:
     assert check_rule("TSC114", judged, audit(THREE, [others])) == []
     placed = replace(judged, running=(running("", "a1"),))
     assert len(check_rule("TSC114", placed, audit(THREE, [others]))) == 1
-
-
-HELD = of_revision("old", "a1", "a2", "b1", constraints=(spread(maxSkew=2),))
-HELD_UNEVEN = of_revision("old", "a1", "a2", "a1", constraints=(spread(),))
-
-# subject, fields of findings of uneven pods
-HELD_SKEWS: dict[str, tuple[Subject, list[str]]] = {
-    "a constraint that only the template has": (partitioned(spread(), pods=[HELD]), []),
-    "a constraint that only the pods have": (partitioned(pods=[HELD_UNEVEN]), [PATH]),
-    "the same constraint": (partitioned(spread(), pods=[HELD_UNEVEN]), [f"{PATH}[0].maxSkew"]),
-    "pods of both revisions, with the same constraint": (
-        partitioned(
-            spread(),
-            pods=[
-                of_revision("old", "a1", "a2", constraints=(spread(),)),
-                of_revision("new", "a1", constraints=(spread(),)),
-            ],
-        ),
-        [f"{PATH}[0].maxSkew"],
-    ),
-    "pods of both revisions": (
-        partitioned(spread(), pods=[HELD, of_revision("new", "b1", constraints=(spread(),))]),
-        [f"{PATH}[0].maxSkew"],
-    ),
-}
-
-
-@pytest.mark.parametrize(("judged", "fields"), HELD_SKEWS.values(), ids=HELD_SKEWS.keys())
-def test_pods_are_uneven_by_their_own_constraints(judged: Subject, fields: list[str]) -> None:
-    found = check_rule("TSC114", judged, audit(THREE, judged.running))
-
-    assert [violation.field for violation in found] == fields
-
-
-SOFT_HOST = spread(topologyKey=HOSTNAME, whenUnsatisfiable=SOFT)
-UNEVEN = zones("a1", "b1", "b2", "b3")
-ALLOWED = (
-    "# the hard constraint on topology.kubernetes.io/zone allows no skew below 2: raise this "
-    "maxSkew to 2, or relax the hard one"
-)
-REBALANCED = "# evenspread rebalance "
-
-# constraints, nodes, pods, replicas, starts of what is suggested
-LEAST: dict[str, tuple[tuple[Json, ...], tuple[str, ...], int, list[str]]] = {
-    "the hard constraint fixes the pods of each zone": (
-        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6, []
-    ),
-    "it allows a smaller skew, yet more than maxSkew": (
-        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b1", "b1"), 6, [ALLOWED]
-    ),
-    "it allows an even placement": (
-        (spread(), SOFT_HOST), ("a1", "b1", "b1"), 3, [REBALANCED]
-    ),
-    "another maxSkew allows an even placement": (
-        (spread(maxSkew=2), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6, [REBALANCED]
-    ),
-    "it is soft as well": (
-        (spread(whenUnsatisfiable=SOFT), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 6,
-        [REBALANCED],
-    ),
-    "more pods are to come": (
-        (spread(), SOFT_HOST), ("a1", "a1", "a1", "b1", "b2", "b3"), 9,
-        ["# Pending or missing pods may make it even"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("constraints", "placed", "replicas", "suggested"), LEAST.values(), ids=LEAST.keys()
-)
-def test_a_skew_that_a_hard_constraint_makes_necessary(
-    constraints: tuple[Json, ...], placed: tuple[str, ...], replicas: int, suggested: list[str]
-) -> None:
-    pods = running(*placed, constraints=constraints)
-    judged = replace(deployed(*constraints, replicas=replicas), running=(pods,))
-
-    found = check_rule("TSC114", judged, audit(UNEVEN, [pods]))
-
-    assert [violation.field for violation in found] == [f"{PATH}[1].maxSkew"] * len(suggested)
-    for violation, start in zip(found, suggested, strict=True):
-        assert violation.instead.startswith(start)
-        is_doubted = ", and its hard constraints and Pod" in violation.instead
-        assert is_doubted is (start == REBALANCED and constraints[0]["whenUnsatisfiable"] != SOFT)
-
-
-def test_a_skew_may_be_necessary_without_written_replicas() -> None:
-    constraints = (spread(), SOFT_HOST)
-    pods = running("a1", "a1", "a1", "b1", "b2", "b3", constraints=constraints)
-    judged = replace(deployed(*constraints, replicas=None), running=(pods,))
-
-    assert check_rule("TSC114", judged, audit(UNEVEN, [pods])) == []
-
-
-def test_a_domain_without_the_key_of_a_hard_constraint_is_no_empty_one() -> None:
-    constraints = (spread(), SOFT_HOST)
-    pods = running("a1", "a1", "b1", "b1", constraints=constraints)
-    judged = replace(deployed(*constraints, replicas=4), running=(pods,))
-    nodes = [*zones("a1", "b1"), Node("c1", {HOSTNAME: "c1"})]
-
-    assert check_rule("TSC114", judged, audit(nodes, [pods])) == []
-
-
-@pytest.mark.parametrize(("closed", "waits"), [((NOT_READY,), True), ((), False)])
-def test_a_soft_skew_waits_for_the_nodes_that_a_hard_constraint_needs(
-    closed: tuple[Taint, ...], *, waits: bool
-) -> None:
-    """Until then, a pod that is created anew stays Pending, whatever the soft one prefers."""
-    soft = spread(topologyKey=HOSTNAME, whenUnsatisfiable=SOFT)
-    pods = running("a1", "a1", "a1", "a2", constraints=(spread(), soft))
-    judged = replace(deployed(spread(), soft, replicas=4), running=(pods,))
-    nodes = [*zones("a1", "a2"), node("c1", "zone-c", *closed)]
-
-    _, of_soft = check_rule("TSC114", judged, audit(nodes, [pods]))
-
-    assert of_soft.instead.startswith("# no pod can go to zone-c now") is waits
-    assert (
-        "rollout restart" in of_soft.instead or "matchLabelKeys" in of_soft.instead
-    ) is not waits
