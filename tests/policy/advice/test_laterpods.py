@@ -76,6 +76,14 @@ LATER: dict[str, tuple[Subject, list[Node], list[str]]] = {
     "a drained zone for a Job, by the name of another": (
         subject(workload(naming(JOB_NAME, "db"), kind=JOB, parallelism=6)), DRAINED, []
     ),
+    "a drained zone for a StatefulSet without volumes": (
+        subject(workload(spread(), kind=STATEFUL_SET, replicas=6)), DRAINED, [HONOR]
+    ),
+    "a drained zone, and volumes that would all be created in the others": (
+        subject(workload(spread(), kind=STATEFUL_SET, replicas=6, volumeClaimTemplates=[{}])),
+        DRAINED,
+        [WAIT_FOR_NODES],
+    ),
     "a drained zone, and nodes": (deployed(spread(), HOST), DRAINED, [HONOR, HONOR]),
     "a drained zone, and nodes that zones of two sizes exclude": (
         deployed(spread(nodeTaintsPolicy="Honor"), HOST, replicas=9), UNEVEN, [WAIT_FOR_NODES]

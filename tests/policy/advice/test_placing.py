@@ -9,13 +9,15 @@ from tests.policy.advice.subjects import (
     deployed,
     node,
     running,
+    subject,
     suggestions,
+    workload,
     zones,
 )
 from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
-from webhook.policy.kinds import REPLICA_SET
+from webhook.policy.kinds import REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import TEMPLATE_HASH
@@ -73,6 +75,17 @@ def test_the_cause_is_changed_rather_than_the_skew(
     (violation,) = check_rule("TSC106", deployed(*constraints), context)
 
     assert (violation.field, violation.instead) == expected
+
+
+@pytest.mark.parametrize(
+    ("claims", "instead"), [([], "nodeTaintsPolicy: Honor"), ([{}], WAIT_FOR_NODES)]
+)
+def test_volumes_are_not_all_to_be_created_outside_a_cordoned_zone(
+    claims: list[Json], instead: str
+) -> None:
+    judged = subject(workload(spread(), kind=STATEFUL_SET, volumeClaimTemplates=claims))
+
+    assert suggestions("TSC106", judged, audit(DRAINED, [running("a1", "b1")])) == [instead]
 
 
 def test_without_node_policies_another_change_is_suggested() -> None:

@@ -6,12 +6,14 @@ from msgspec.structs import replace
 
 from tests.build import Json, spread
 from tests.policy.advice.subjects import (
+    TAINTED_C,
     THREE,
     admission,
     audit,
     check_rule,
     deployed,
     node,
+    running,
     subject,
     workload,
     zones,
@@ -22,6 +24,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_keep_pods, volumes_return
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 
 EARLY = StorageClass(name="early", provisioner="ebs.csi.aws.com", is_default=True)
 LATE = StorageClass(name="late", provisioner="ebs.csi.aws.com", binding_mode="WaitForFirstConsumer")
@@ -31,6 +34,8 @@ SHARED = StorageClass(name="shared", provisioner="efs.csi.aws.com")
 CLASSES = (EARLY, LATE, NARROW, ELSEWHERE, SHARED)
 POD_INDEX = "apps.kubernetes.io/pod-index"
 FOUR = zones("a1", "b1", "c1", "d1")
+HONORING = spread(nodeTaintsPolicy="Honor")
+CORDONED_C = [*zones("a1", "b1"), replace(node("c1", "zone-c", UNSCHEDULABLE), unschedulable=True)]
 
 
 def stateful(*names: str | None, constraint: Json | None = None, **changes: Any) -> Subject:
@@ -75,6 +80,14 @@ REPORTED: dict[str, tuple[Subject, list[Node], str]] = {
         stateful("late", scaling=RANGE), THREE,
         "4 replicas fill 3 zones unevenly, and volumes pin them",
     ),
+    "as many zones as minDomains": (
+        stateful("late", constraint=spread(minDomains=3), replicas=4), THREE,
+        "4 replicas fill 3 zones unevenly, and volumes pin them",
+    ),
+    "zones that are closed for now, and do not count": (
+        stateful("late", constraint=HONORING, replicas=6), CORDONED_C,
+        "6 replicas fill 2 of 3 zones, and volumes pin them",
+    ),
 }  # fmt: skip
 
 
@@ -89,6 +102,21 @@ SILENT: dict[str, tuple[Subject, list[Node]]] = {
     "as many replicas in each zone": (stateful("late", replicas=6), THREE),
     "no more than maxSkew in a zone": (
         stateful("late", constraint=spread(maxSkew=2), replicas=5), THREE
+    ),
+    "fewer zones than minDomains, each of which takes maxSkew": (
+        stateful("late", constraint=spread(minDomains=4), replicas=4), THREE
+    ),
+    "fewer zones than minDomains while one is closed": (
+        stateful("late", constraint=spread(minDomains=3, nodeTaintsPolicy="Honor")), CORDONED_C
+    ),
+    "a zone that stays empty, and counts": (stateful("late", replicas=4), TAINTED_C),
+    "a zone that is closed for now, and counts": (stateful("late", replicas=6), CORDONED_C),
+    "pods that ran before their zone was closed": (
+        replace(
+            stateful("late", constraint=HONORING, replicas=6),
+            running=(running("a1", "b1", "c1", "a1", "b1", ""),),
+        ),
+        CORDONED_C,
     ),
     "a class that is unknown, and a quorum": (stateful("other"), THREE),
     "an existing volume": (stateful(""), THREE),
@@ -166,12 +194,22 @@ def test_a_violation_names_the_storage_class_and_what_it_pins() -> None:
     (uneven,) = check_rule("TSC108", stateful("late", replicas=4), context)
     (unknown,) = check_rule("TSC108", stateful("other", replicas=4), context)
 
+    while_closed = audit(CORDONED_C, storage_classes=CLASSES)
+    (closed,) = check_rule(
+        "TSC108", stateful("late", constraint=HONORING, replicas=6), while_closed
+    )
+
     assert early.problem.startswith('StorageClass "early" binds volumes Immediate: ')
     assert early.instead.startswith("# use a StorageClass with volumeBindingMode: Wait")
     assert "(allowedTopologies), but zone-b, zone-c count as well" in narrow.problem
     assert uneven.problem.startswith('the volumes of StorageClass "late" stay in the zone where')
     assert "4 replicas over 3 zones put more than maxSkew 1 into one" in uneven.problem
     assert uneven.instead == "whenUnsatisfiable: ScheduleAnyway"
+    assert closed.problem.endswith(
+        "6 replicas over 2 zones, while the others are closed for now, put more than maxSkew 1 "
+        "into one, and a pod of that zone cannot return to its volume while another zone lacks a "
+        "pod, or after a zone is added; it stays Pending"
+    )
     assert unknown.problem.startswith("the volumes stay in the zone where their pod was placed ")
     assert "if they belong to a zone" in unknown.problem
 

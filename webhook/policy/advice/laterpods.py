@@ -27,6 +27,7 @@ from webhook.policy.advice.findings import (
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.replicas import find_conflicts
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import HONOR, TAINTS_POLICY, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
@@ -117,12 +118,19 @@ def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node
 def _is_honoring_enough(
     subject: Subject, short: Collection[int], now: list[Node], context: AdviceContext
 ) -> bool:
-    """Whether all may have a place if some constraints do not count nodes with taints."""
+    """
+    Whether all may have a place if some constraints do not count nodes with taints.
+
+    Volumes that are created meanwhile would keep their pods out of the domains that return.
+    """
     if context.cluster is None or Gate.NODE_INCLUSION_POLICY not in context.gates:
+        return False
+    written = subject.constraints
+    if any(volumes_return(written[index], subject, context.cluster) for index in short):
         return False
     constraints = tuple(
         honor_policies(one, (TAINTS_POLICY,)) if index in short else one
-        for index, one in enumerate(subject.constraints)
+        for index, one in enumerate(written)
     )
     pod, awaited = build_added_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, constraints, context.gates).hard

@@ -27,6 +27,7 @@ from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.topology import suggest_min_domains
+from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import TAINTS_POLICY, Constraint, Node
 from webhook.policy.placement.nodes import Demands, find_rejection
@@ -145,7 +146,8 @@ def _suggest_while_closed(
     """
     Suggest what to do about nodes that are cordoned, not ready or tainted for now.
 
-    A drain is no reason to allow a larger skew for good.
+    A drain is no reason to allow a larger skew for good, or to create volumes elsewhere, which keep
+    their pods there.
     """
     assert context.cluster is not None, "the rule runs in audits"
     returned = tally_returned(subject, context)
@@ -153,6 +155,8 @@ def _suggest_while_closed(
         return None
     for tally in tallies if Gate.NODE_INCLUSION_POLICY in context.gates else ():
         index = tally.spread.index
+        if volumes_return(subject.constraints[index], subject, context.cluster):
+            continue
         honoring = honor_policies(subject.constraints[index], (TAINTS_POLICY,))
         if _accepts_with(subject, {index: honoring}, affinity, context):
             return subject.field(index, TAINTS_POLICY), member(TAINTS_POLICY, "Honor")

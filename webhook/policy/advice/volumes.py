@@ -32,10 +32,18 @@ ZONES = frozenset({ZONE, BETA_ZONE})  # labels of volumes, too
 
 
 class _Zones(msgspec.Struct, frozen=True):
-    """Zones of a constraint: those that count, and those among them that the pods can reach."""
+    """
+    Zones of a constraint.
+
+    Attributes:
+        counted: Those that count.
+        reached: Those among them that the pods can reach.
+        closed: Number of zones that count again once their nodes are ready, and not cordoned.
+    """
 
     counted: frozenset[str]
     reached: frozenset[str]
+    closed: int = 0
 
 
 def volumes_can_follow(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -43,7 +51,8 @@ def volumes_can_follow(subject: Subject, context: AdviceContext) -> Iterator[Rul
     TSC108: a pod cannot leave the zone of its volume, and DoNotSchedule may rule that zone out.
 
     Silent if every zone takes as many pods as any other, or none more than maxSkew: then a pod
-    always fits where it was placed first.
+    always fits where it was placed first. While zones are closed for now, and do not count, the
+    volumes of all pods are created in the others.
     """
     cluster = context.cluster
     if cluster is None or subject.kind != STATEFUL_SET or not subject.claims:
@@ -105,16 +114,30 @@ def _judge(
     narrow = (found for found in known if _is_narrow(found, spread, subject, zones))
     if (found := next(narrow, None)) is not None:
         yield _report_narrow_class(found, spread, subject, zones)
-    elif replicas := _find_uneven(spread, subject, len(zones.reached)):
-        yield _report_uneven(replicas, known, spread, subject, zones)
+        return
+    for state in (zones, _leave_out_closed(zones, spread, subject, cluster)):
+        if replicas := _find_uneven(spread, subject, state):
+            yield _report_uneven(replicas, known, spread, subject, state)
+            return
 
 
 def _find_zones(spread: SpreadConstraint, subject: Subject, cluster: ClusterState) -> _Zones:
     key, demands = spread.topology_key, subject.demands
-    counting = spread.counting(demands)
-    counted = cluster.topology.domains(key, (key,), counting).sizes
+    counted = cluster.lasting_domains(key, (key,), spread.counting(demands)).sizes
     reached = cluster.lasting_domains(key, (key,), demands).sizes
     return _Zones(frozenset(counted), frozenset(counted) & frozenset(reached))
+
+
+def _leave_out_closed(
+    zones: _Zones, spread: SpreadConstraint, subject: Subject, cluster: ClusterState
+) -> _Zones:
+    """Leave out the zones that do not count now; all of them once pods have their volumes."""
+    if any(group.placed for group in subject.running):
+        return zones
+    key = spread.topology_key
+    counted = cluster.topology.domains(key, (key,), spread.counting(subject.demands)).sizes
+    closed = len(zones.counted.difference(counted))
+    return _Zones(zones.counted & counted.keys(), zones.reached & counted.keys(), closed)
 
 
 def _list_zonal(subject: Subject, classes: Mapping[str, StorageClass]) -> list[StorageClass | None]:
@@ -145,7 +168,7 @@ def _report_early_volume(
         f"must run there; where {DO_NOT_SCHEDULE} on {spread.topology_key} requires another zone, "
         "the pod stays Pending",
         "# use a StorageClass with volumeBindingMode: WaitForFirstConsumer, which creates the "
-        f"volume where the pod is placed{_add_evenness(spread, subject, len(zones.reached))}",
+        f"volume where the pod is placed{_add_evenness(spread, subject, zones)}",
         f"volumes of StorageClass {found.name} choose a zone before {DO_NOT_SCHEDULE} does",
     )
 
@@ -162,20 +185,20 @@ def _is_narrow(
 def _report_narrow_class(
     found: StorageClass, spread: SpreadConstraint, subject: Subject, zones: _Zones
 ) -> RuleViolation:
-    allowed = sorted(zones.counted.intersection(found.zones or ()))
-    empty = sorted(zones.counted.difference(allowed))
+    left = zones.counted.intersection(found.zones or ())
+    allowed, empty = sorted(left), sorted(zones.counted.difference(left))
     return RuleViolation(
         subject.field(spread.index, "whenUnsatisfiable"),
         f"StorageClass {quote_value(found.name)} has volumes only in {join_names(allowed)} "
         f"(allowedTopologies), but {join_names(empty)} count as well and stay empty: every other "
         f"zone takes {spread.max_skew} at most, and the other pods stay Pending",
         "# require the zones of the StorageClass by node affinity, so that only they count"
-        f"{_add_evenness(spread, subject, len(zones.reached.intersection(allowed)))}",
+        f"{_add_evenness(spread, subject, _Zones(left, zones.reached & left))}",
         f"StorageClass {found.name} has no volumes in {join_names(empty)}, counted as empty",
     )
 
 
-def _add_evenness(spread: SpreadConstraint, subject: Subject, zones: int) -> str:
+def _add_evenness(spread: SpreadConstraint, subject: Subject, zones: _Zones) -> str:
     """Add to a suggestion what else to change if zones then still fill unevenly; else empty."""
     replicas = _find_uneven(spread, subject, zones)
     if not replicas:
@@ -183,25 +206,28 @@ def _add_evenness(spread: SpreadConstraint, subject: Subject, zones: int) -> str
     soft = suggest_soft(spread.constraint, subject)
     remedy = soft.removeprefix("# ").replace("\n", " and ")
     return (
-        f"; since {replicas} replicas over {zones} zones put more than maxSkew {spread.max_skew} "
-        f"into one, also {'' if soft.startswith('#') else 'write '}{remedy}"
+        f"; since {replicas} replicas over {len(zones.reached)} zones put more than maxSkew "
+        f"{spread.max_skew} into one, also {'' if soft.startswith('#') else 'write '}{remedy}"
     )
 
 
-def _find_uneven(spread: SpreadConstraint, subject: Subject, zones: int) -> int:
+def _find_uneven(spread: SpreadConstraint, subject: Subject, zones: _Zones) -> int:
     """
     Find a number of replicas with which some zones have one pod more than others.
 
     Returns:
-        0 if there is none, or if no zone ever takes more than maxSkew pods. A pod then fits into
-        its zone even while all others are empty.
+        0 if there is none, or if no zone ever takes more than maxSkew pods: because of their
+        number, or because the minimum is 0, by minDomains or a zone that they cannot reach. A pod
+        then fits into its zone even while all others are empty.
     """
-    most = count_together(spread.constraint, subject)
-    if zones <= 1 or most is None:
+    most, number = count_together(spread.constraint, subject), len(zones.reached)
+    if number <= 1 or most is None:
+        return 0
+    if number < max(len(zones.counted), spread.min_domains):
         return 0
     least = subject.scaling.least if subject.scaling else most
-    numbers = range(max(least, zones * spread.max_skew + 1), most + 1)
-    return next((number for number in numbers if number % zones), 0)
+    numbers = range(max(least, number * spread.max_skew + 1), most + 1)
+    return next((one for one in numbers if one % number or zones.closed), 0)
 
 
 def _report_uneven(
@@ -214,12 +240,17 @@ def _report_uneven(
     names = join_names([quote_value(found.name) for found in known])
     whose = f"of StorageClass {names} " if names else ""
     zonal = "" if names else ", if they belong to a zone"
+    number = len(zones.reached)
+    meanwhile = ", while the others are closed for now," if zones.closed else ""
+    filled = (
+        f"{number} of {number + zones.closed} zones" if zones.closed else f"{number} zones unevenly"
+    )
     return RuleViolation(
         subject.field(spread.index, "whenUnsatisfiable"),
         f"the volumes {whose}stay in the zone where their pod was placed first{zonal}: "
-        f"{replicas} replicas over {len(zones.reached)} zones put more than maxSkew "
+        f"{replicas} replicas over {number} zones{meanwhile} put more than maxSkew "
         f"{spread.max_skew} into one, and a pod of that zone cannot return to its volume while "
         "another zone lacks a pod, or after a zone is added; it stays Pending",
         suggest_soft(spread.constraint, subject),
-        f"{replicas} replicas fill {len(zones.reached)} zones unevenly, and volumes pin them",
+        f"{replicas} replicas fill {filled}, and volumes pin them",
     )
