@@ -21,7 +21,7 @@ from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.podaffinity import PodAffinityTerm
 from webhook.policy.advice.selfaffinity import matches_itself
 from webhook.policy.advice.subject import Subject
-from webhook.policy.model import HOSTNAME, ZONE, LabelSelector
+from webhook.policy.model import HOSTNAME, ZONE, LabelSelector, Node
 
 WEB = {"matchLabels": {"app": "web"}}
 HARD = spread(topologyKey=ZONE)
@@ -44,7 +44,7 @@ def term(**changes: Any) -> Json:
 def beside(*terms: Json, constraint: Json = HARD, **changes: Any) -> Subject:
     """Make a Deployment of six replicas with a constraint and required terms of affinity."""
     among = {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}
-    spec = {"affinity": {"podAffinity": among}}
+    spec = {"affinity": {"podAffinity": among}, **changes.pop("template_spec", {})}
     return deployed(constraint, template_spec=spec, **changes)
 
 
@@ -95,6 +95,28 @@ FOUND: dict[str, tuple[Subject, AdviceContext, str]] = {
         FOLLOW,
     ),
 }  # fmt: skip
+
+
+IN_WEB = {"nodeSelector": {"tier": "web"}}
+
+# the rule of closed domains, subject, nodes; the others take no pod either
+CLOSED: dict[str, tuple[str, Subject, list[Node]]] = {
+    "a tainted zone": ("TSC105", beside(term()), [*zones("a1", "b1"), node("c1", "zone-c", GPU)]),
+    "a zone that affinity excludes": (
+        "TSC116",
+        beside(term(), constraint=spread(nodeAffinityPolicy="Ignore"), template_spec=IN_WEB),
+        [node("a1", "zone-a", tier="web"), node("b1", "zone-b", tier="web"), *zones("c1")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "advised", "nodes"), CLOSED.values(), ids=CLOSED)
+def test_closed_domains_are_no_cause_where_pods_follow_the_first_one(
+    rule: str, advised: Subject, nodes: list[Node]
+) -> None:
+    assert check_rule(rule, advised, audit(nodes)) == []
+    (found,) = check_rule("TSC120", advised, audit(nodes))
+    assert found.problem == PENDING.replace("of 3 domains", "of 2 domains")
 
 
 @pytest.mark.parametrize(("advised", "context", "problem"), FOUND.values(), ids=FOUND)

@@ -33,6 +33,7 @@ from webhook.policy.advice.findings import (
     quote_value,
 )
 from webhook.policy.advice.flow import member
+from webhook.policy.advice.selfaffinity import describe_following
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.takenplaces import count_taken
 from webhook.policy.api.gates import Gate
@@ -153,7 +154,11 @@ def _name_pending(subject: Subject, spread: SpreadConstraint, places: int) -> st
 def list_closed(
     subject: Subject, context: AdviceContext
 ) -> Iterator[tuple[SpreadConstraint, ClosedDomains]]:
-    """Yield the hard constraints for which closed domains count, and keep pods Pending."""
+    """
+    Yield the hard constraints for which closed domains count, and keep pods Pending.
+
+    Where all pods follow the first one to its domain, the others would stay empty in any case.
+    """
     demands = _demands_of(subject)
     hard = _list_known(subject, context)
     keys = tuple(spread.topology_key for spread in hard)
@@ -165,7 +170,10 @@ def list_closed(
         if not counts_itself(spread.constraint, subject, context.gates):
             continue  # its pods never add to the skew
         closed = find_closed(spread, keys, demands, context)
-        if closed is not None and not _all_fit(subject, spread, closed, context):
+        if closed is None or _all_fit(subject, spread, closed, context):
+            continue
+        tally = _find_tally(subject, spread, context)
+        if tally is None or not describe_following(subject, tally, keys, context):
             yield spread, closed
 
 
