@@ -13,11 +13,15 @@ from webhook.fix.harm import (
     changes_request,
     find_lost_place,
     find_worse,
+    finds_key,
     lowers_min_domains,
 )
 from webhook.policy.advice.keptpods import DELETE_PENDING
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import HOSTNAME
+
+ZONES, TWO_ON_A_NODE = spread(), spread(topologyKey=HOSTNAME, maxSkew=2)
+UNEVEN = zones("a1", "b1", "b2", "b3")
 
 # rules before, rules after, rules that the same run fixes, rule that the change must not cause
 WORSE: dict[str, tuple[list[str], list[str], list[str], str]] = {
@@ -53,6 +57,35 @@ def test_findings_that_a_change_must_not_cause(
     assert (found.reason if found else "") == (
         f"the proposed value would cause {rule}: some pods stay Pending" if rule else ""
     )
+
+
+def test_pods_that_could_have_no_node_before_are_not_caused() -> None:
+    pending, refused = finding("TSC106"), finding("TSC004")
+
+    assert find_worse([finding("TSC103")], [pending], lambda one: False, had_place=False) is None
+    assert find_worse([finding("TSC103")], [refused], lambda one: False, had_place=False)
+
+
+MISSPELLED = spread(topologyKey="zon")
+
+# subject before, after, whether pods can have a node only since the change
+FOUND: dict[str, tuple[Subject, Subject, bool]] = {
+    "a hard key": (deployed(MISSPELLED, ZONES), deployed(ZONES), True),
+    "one of two hard keys": (
+        deployed(MISSPELLED, spread(topologyKey="rak")), deployed(ZONES, MISSPELLED), False
+    ),
+    "a soft key": (
+        deployed(spread(topologyKey="zon", whenUnsatisfiable="ScheduleAnyway")),
+        deployed(ZONES),
+        False,
+    ),
+    "a key that nodes have": (deployed(ZONES), deployed(), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "found"), FOUND.values(), ids=FOUND.keys())
+def test_a_key_that_nodes_have_since_a_change(before: Subject, after: Subject, found: bool) -> None:
+    assert finds_key(before, after, audit(UNEVEN)) is found
 
 
 def test_pods_that_waited_before_are_not_caused() -> None:
@@ -92,9 +125,6 @@ def finding(rule: str) -> AuditFinding:
     )
 
 
-ZONES, TWO_ON_A_NODE = spread(), spread(topologyKey=HOSTNAME, maxSkew=2)
-UNEVEN = zones("a1", "b1", "b2", "b3")
-
 # subject before, after, whether replicas lose their place
 LOST: dict[str, tuple[Subject, Subject, bool]] = {
     "one constraint more": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE), True),
@@ -102,19 +132,6 @@ LOST: dict[str, tuple[Subject, Subject, bool]] = {
     "no change": (deployed(ZONES, TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False),
     "fewer replicas": (deployed(ZONES), deployed(ZONES, TWO_ON_A_NODE, replicas=5), False),
     "a Pod": (subject(pod(ZONES)), subject(pod(ZONES, TWO_ON_A_NODE)), False),
-    "a hard key that no node has": (
-        deployed(spread(topologyKey="zon"), TWO_ON_A_NODE), deployed(ZONES, TWO_ON_A_NODE), False
-    ),
-    "a hard key that no node has, before and after": (
-        deployed(spread(topologyKey="zon"), ZONES),
-        deployed(spread(topologyKey="zon"), ZONES, TWO_ON_A_NODE),
-        True,
-    ),
-    "a soft key that no node has": (
-        deployed(spread(topologyKey="zon", whenUnsatisfiable="ScheduleAnyway"), TWO_ON_A_NODE),
-        deployed(ZONES, TWO_ON_A_NODE),
-        True,
-    ),
     "one replica": (deployed(ZONES, replicas=1), deployed(ZONES, TWO_ON_A_NODE), False),
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from webhook.cluster.policyexceptions import END_OF_TIME
 from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
-from webhook.fix.harm import find_lost_place, find_worse, lowers_min_domains
+from webhook.fix.harm import find_lost_place, find_worse, finds_key, lowers_min_domains
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
@@ -216,7 +216,8 @@ class Evaluation:
         return self._evaluate(document, audited)
 
     def _find_harm(self, before: EvaluatedObject, after: EvaluatedObject) -> FixObstacle | None:
-        worse = find_worse(before.findings, after.findings, self._is_fixed)
+        had_place = not finds_key(before.audited.subject, after.audited.subject, self.grounds)
+        worse = find_worse(before.findings, after.findings, self._is_fixed, had_place=had_place)
         # Constraints that the API refuses place no pod, so that no place can be lost.
         return worse or (None if before.is_refused else self._find_lost_place(before, after))
 
@@ -230,7 +231,10 @@ class Evaluation:
     def _find_lost_place(
         self, before: EvaluatedObject, after: EvaluatedObject
     ) -> FixObstacle | None:
-        return find_lost_place(before.audited.subject, after.audited.subject, self.grounds)
+        changed = before.audited.subject, after.audited.subject
+        if finds_key(*changed, self.grounds):
+            return None
+        return find_lost_place(*changed, self.grounds)
 
 
 def _describe_unreadable(objects: Sequence[UnreadableObject]) -> FixObstacle:

@@ -58,6 +58,8 @@ def find_worse(
     before: Sequence[AuditFinding],
     after: Sequence[AuditFinding],
     is_fixed: Callable[[AuditFinding], bool],
+    *,
+    had_place: bool = True,
 ) -> FixObstacle | None:
     """
     Find a finding that a change must not cause.
@@ -66,15 +68,18 @@ def find_worse(
 
     Args:
         is_fixed: Whether the same run fixes a finding.
+        had_place: Whether a pod can have a node without the change.
     """
     had = Counter(found.rule for found in before)
     has = Counter(found.rule for found in after)
     # Advice is not evaluated while API rules are broken: findings that appear then are not caused.
-    is_refused = bool(API_RULES.keys() & had.keys())
-    forbidden = API_RULES.keys() if is_refused else API_RULES.keys() | PENDING_RULES | CLOSED_RULES
+    # Neither does a change cause Pending pods if none could have a node before.
+    forbidden = set(API_RULES)
+    if had_place and not API_RULES.keys() & had.keys():
+        forbidden |= PENDING_RULES | CLOSED_RULES
     # A domain that does not count any more lets more replicas be placed, if not all of them.
     if sum(has[rule] - had[rule] for rule in CLOSED_RULES) < 0:
-        forbidden = forbidden - {HIDDEN_RULE}
+        forbidden.discard(HIDDEN_RULE)
     for found in after:
         is_caused = found.rule in forbidden and has[found.rule] > had[found.rule]
         is_caused = is_caused and found.instead != DELETE_PENDING
@@ -87,11 +92,8 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     """
     Find out whether replicas that have a place in every order may have none after a change.
 
-    Domains that the pods cannot go to are left out where rules report those. While no node has the
-    key of a hard constraint, no replica has a place.
+    Domains that the pods cannot go to are left out where rules report those.
     """
-    if _lacks_key(before, grounds) and not _lacks_key(after, grounds):
-        return None
     fit_before, fit_after = (
         orders.all_fit() if orders else None
         for orders in (
@@ -103,6 +105,11 @@ def find_lost_place(before: Subject, after: Subject, grounds: AdviceContext) -> 
     if after.most_replicas is not None:
         return NOT_SHOWN
     return UNKNOWN_PODS if after.is_bare else UNKNOWN_NUMBER
+
+
+def finds_key(before: Subject, after: Subject, grounds: AdviceContext) -> bool:
+    """Whether nodes have the keys of all hard constraints since a change; no pod had a node."""
+    return _lacks_key(before, grounds) and not _lacks_key(after, grounds)
 
 
 def _lacks_key(subject: Subject, grounds: AdviceContext) -> bool:
