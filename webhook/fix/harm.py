@@ -15,7 +15,6 @@ from webhook.policy.advice.everyorder import read_orders
 from webhook.policy.advice.keptpods import DELETE_PENDING
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
-from webhook.policy.model import DO_NOT_SCHEDULE
 
 PENDING_RULES = frozenset({"TSC103", "TSC104", "TSC106", "TSC109", "TSC119"})
 """Advice about pods that stay Pending: no change may cause a finding of these rules."""
@@ -114,8 +113,6 @@ def finds_key(before: Subject, after: Subject, grounds: AdviceContext) -> bool:
 
 def _lacks_key(subject: Subject, grounds: AdviceContext) -> bool:
     cluster = grounds.cluster
-    return cluster is not None and any(
-        one.when_unsatisfiable == DO_NOT_SCHEDULE
-        and not cluster.is_known(one.topology_key, subject.demands)
-        for one in subject.constraints
+    return cluster is not None and bool(
+        cluster.list_unknown_keys(subject.constraints, subject.demands)
     )

@@ -176,6 +176,18 @@ def test_several_constraints_may_allow_fewer_pods_than_each_alone() -> None:
     assert max(count_placed(judged, nodes, 6)) == 3
 
 
+def test_no_pod_has_a_place_before_nodes_have_the_keys_of_all_hard_constraints() -> None:
+    judged = deployed(spread(topologyKey="topology.kubernetes.io/zones"), spread())
+
+    (violation,) = check_rule("TSC106", judged, audit(DRAINED))
+
+    assert violation.problem.startswith(
+        "at most 2 of 6 pods that wait have a place, and none before nodes have "
+        '"topology.kubernetes.io/zones": all nodes of zone-c '
+    )
+    assert violation.instead == HONOR
+
+
 def test_without_node_policies_the_nodes_must_return() -> None:
     (violation,) = check_rule("TSC106", deployed(spread()), audit(DRAINED, config=OFF))
 

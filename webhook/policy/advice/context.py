@@ -22,7 +22,7 @@ from webhook.policy.advice.storage import StorageClass
 from webhook.policy.api.gates import Gates
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.facts import Facts
-from webhook.policy.model import Constraint, LabelSelector, Node
+from webhook.policy.model import DO_NOT_SCHEDULE, Constraint, LabelSelector, Node
 from webhook.policy.placement.census import Census
 from webhook.policy.placement.nodes import Demands
 from webhook.policy.placement.place import ConstraintTallies, tally_constraints
@@ -194,6 +194,15 @@ class ClusterState:
     def is_known(self, key: str, demands: Demands) -> bool:
         """Whether a node that a pod can go to has a topology key."""
         return bool(self.lasting_domains(key, (key,), demands).sizes)
+
+    def list_unknown_keys(self, constraints: Iterable[Constraint], demands: Demands) -> list[str]:
+        """List the keys of hard constraints that no node has which a pod can go to: none passes."""
+        return [
+            one.topology_key
+            for one in constraints
+            if one.when_unsatisfiable == DO_NOT_SCHEDULE
+            and not self.is_known(one.topology_key, demands)
+        ]
 
     def tallies(
         self, pod: IncomingPod, constraints: tuple[Constraint, ...], gates: Gates

@@ -62,6 +62,7 @@ def report_later(
     returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
     short = [index for index, number in places.items() if number < awaited]
     is_enough = _is_honoring_enough(subject, short, now, context)
+    lacking = _name_lacking(subject, cluster)
     for tally in tallies:
         if counts_apart(tally.spread.constraint, subject):
             continue
@@ -69,10 +70,11 @@ def report_later(
         if count_places_of(returned[index], later, awaited) <= places[index]:
             continue
         # Several constraints together may allow fewer; TSC109 may name that number.
-        number = f"{'at most ' if len(tallies) > 1 else ''}{places[index]} of {awaited} pods"
+        is_bound = len(tallies) > 1 or lacking
+        number = f"{'at most ' if is_bound else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
-            f"{number} that wait have a place: {_describe_unready(tally, now, later)}",
+            f"{number} that wait have a place{lacking}: {_describe_unready(tally, now, later)}",
             member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
             f"{number} have a place while nodes are {_CLOSED}",
         )
@@ -99,6 +101,13 @@ def tally_returned(subject: Subject, context: AdviceContext) -> tuple[PodTally, 
 
 def _list_open(cluster: ClusterState, demands: Demands) -> list[Node]:
     return [node for node in cluster.topology.nodes if find_rejection(node, demands) is None]
+
+
+def _name_lacking(subject: Subject, cluster: ClusterState) -> str:
+    """Name the keys of hard constraints that no node has, which TSC103 reports; mostly empty."""
+    keys = map(quote_value, cluster.list_unknown_keys(subject.constraints, subject.demands))
+    named = join_names([*keys])
+    return f", and none before nodes have {named}" if named else ""
 
 
 def _describe_unready(tally: PodTally, now: Sequence[Node], later: Sequence[Node]) -> str:
