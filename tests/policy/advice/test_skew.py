@@ -17,6 +17,7 @@ from tests.policy.advice.subjects import (
     workload,
     zones,
 )
+from webhook.policy.advice.carriedconstraints import AWAIT_ROLLOUT
 from webhook.policy.advice.subject import RunningPods
 from webhook.policy.kinds import DAEMON_SET, REPLICA_SET, STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
@@ -197,40 +198,15 @@ def test_neither_evictions_nor_restarts_are_suggested_where_they_change_nothing(
     assert "matchLabelKeys" not in violation.instead
 
 
-BY_APP = spread(matchLabelKeys=["app"])
-MERGED = spread(
-    matchLabelKeys=["app"],
-    labelSelector={
-        "matchLabels": {"app": "web"},
-        "matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}],
-    },
-)
-MISSPELLED: Json = {"matchLabels": {"app": "wbe"}}
-
-# constraint of the template, those of the running pods, whether these have it
-CARRIED: dict[str, tuple[Json, tuple[Json, ...], bool]] = {
-    "the same": (spread(), (HOST, spread()), True),
-    "its selector completed by kube-apiserver": (BY_APP, (MERGED,), True),
-    "a selector of other pods": (spread(), (spread(labelSelector=MISSPELLED),), False),
-    "no selector": (spread(), (spread(labelSelector=None),), False),
-    "none": (spread(), (), False),
-    "another maxSkew": (spread(), (spread(maxSkew=3),), False),
-    "a soft one": (spread(), (spread(whenUnsatisfiable=SOFT),), False),
-    "another key": (spread(), (HOST,), False),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("written", "constraints", "has"), CARRIED.values(), ids=CARRIED.keys())
-def test_pods_that_lack_the_constraint_get_it_by_a_rollout(
-    written: Json, constraints: tuple[Json, ...], has: bool
-) -> None:
-    pods = running("a1", "a1", "b1", constraints=constraints)
-    judged = replace(deployed(written, replicas=3), running=(pods,))
+@pytest.mark.parametrize("max_skew", [1, 3])
+def test_pods_that_lack_the_constraint_get_it_by_a_rollout(max_skew: int) -> None:
+    pods = running("a1", "a1", "b1", constraints=(spread(maxSkew=max_skew),))
+    judged = replace(deployed(spread(), replicas=3), running=(pods,))
 
     (violation,) = check_rule("TSC114", judged, audit(THREE, [pods]))
 
-    assert violation.instead.startswith("# evenspread rebalance") is has
-    assert violation.instead.endswith("apply it, and audit again after its rollout") is not has
+    assert violation.instead.startswith("# evenspread rebalance") is (max_skew == 1)
+    assert (violation.instead == AWAIT_ROLLOUT) is (max_skew == 3)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from webhook.policy.advice.carriedconstraints import AWAIT_ROLLOUT, carries_constraint
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.everyorder import read_orders
@@ -25,11 +26,10 @@ from webhook.policy.advice.restarts import (
     suggest_moving,
     suggest_placing,
 )
-from webhook.policy.advice.subject import RunningPods, Subject
+from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.placement.tallies import PodTally
-from webhook.policy.selectors import merge_match_label_keys
 
 
 class _Revision(NamedTuple):
@@ -173,8 +173,8 @@ def _suggest(
         return _suggest_kept(subject, tally, revision.find_profile(tally), cluster, first)
     if about_others := suggest_about_others(subject, tally, cluster):
         return about_others + place
-    if not any(_carries(group, constraint) for group in subject.running):
-        return _AWAIT_ROLLOUT
+    if not any(carries_constraint(group, constraint) for group in subject.running):
+        return AWAIT_ROLLOUT
     if first:
         return first + place
     orders = read_orders(subject, context)
@@ -213,27 +213,6 @@ def _suggest_kept(
         instead + _describe_place(profile)
         if is_comment
         else f"# change the defaults of profile {profile}"
-    )
-
-
-_AWAIT_ROLLOUT = (
-    "# the pods do not have this constraint yet: apply it, and audit again after its rollout"
-)
-
-
-def _carries(group: RunningPods, constraint: Constraint) -> bool:
-    """
-    Whether running pods have a constraint.
-
-    kube-apiserver may have merged its matchLabelKeys, and a profile completes a null selector.
-    """
-    wanted = constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew
-    (merged,) = merge_match_label_keys((constraint,), group.pod.labels)
-    selectors = (constraint.label_selector, merged.label_selector)
-    return any(
-        (one.topology_key, one.when_unsatisfiable, one.max_skew) == wanted
-        and (constraint.label_selector is None or one.label_selector in selectors)
-        for one in group.pod.constraints
     )
 
 
