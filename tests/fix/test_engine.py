@@ -155,7 +155,7 @@ def test_an_object_with_a_value_of_a_wrong_type_is_left() -> None:
 
     outcome = run_fix(text)
 
-    assert reasons(outcome.left) == {TYPE_INVALID: "the intended value cannot be known"}
+    assert reasons(outcome.left) == {TYPE_INVALID: "a value of a wrong type is corrected by hand"}
     assert [finding.object for finding in outcome.left] == ["Deployment shop/web"]
 
 

@@ -88,6 +88,15 @@ UNEVEN = """\
 """
 
 
+def test_a_change_that_corrects_an_unknown_key_causes_no_pending_pods() -> None:
+    misspelled = UNEVEN.replace("wbe", "web").replace("topologyKey: zone", "topologyKey: zonn")
+    evaluation, (evaluated,) = evaluate(deployment(misspelled, replicas=6), NODES)
+    finding = next(one for one in evaluated.findings if one.rule == "TSC103")
+    change = Put((*SKEW[:-1], "topologyKey"), "zone")
+
+    assert evaluation.find_obstacle(evaluated, finding, [change]) is None
+
+
 def test_changes_may_cause_harm_only_together() -> None:
     evaluation, (evaluated,) = evaluate(deployment(UNEVEN, replicas=6), NODES)
     findings = [one for one in evaluated.findings if one.rule == "TSC101"]

@@ -22,7 +22,7 @@ from webhook.fix.conflicts import DocumentPlan, Proposal, RejectedProposal
 from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
 from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
-from webhook.fix.remedies import NO_VALUE, find_solution
+from webhook.fix.remedies import BY_HAND, find_solution
 from webhook.fix.report import (
     BELOW_LEVEL,
     FixedFinding,
@@ -167,7 +167,7 @@ def _find_changes(
 def _reason_unreadable(finding: AuditFinding) -> str:
     """Explain why a finding about an object with a value of a wrong type is left."""
     is_type_error = finding.rule == TYPE_INVALID
-    return NO_VALUE.reason if is_type_error else "first correct the values of wrong types"
+    return BY_HAND.reason if is_type_error else "first correct the values of wrong types"
 
 
 def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:

@@ -179,11 +179,11 @@ def _remove_field(context: FindingContext) -> Solution:
     return (Remove(context.path),)
 
 
-NO_VALUE = FixObstacle("the intended value cannot be known")
+BY_HAND = FixObstacle("a value of a wrong type is corrected by hand")
 
 FIX_REMEDIES: Mapping[str, FixRemedy | FixObstacle] = MappingProxyType(
     {
-        TYPE_INVALID: NO_VALUE,
+        TYPE_INVALID: BY_HAND,
         REFUSED_EXEMPTION: FixObstacle("only the author knows what is exempted, and why"),
         "TSC001": FixRemedy(_write_least_skew),
         "TSC002": FixObstacle("only the author knows what to spread over"),

@@ -123,8 +123,9 @@ ADVICE_ENTRIES = (
         "With WaitForFirstConsumer it is created where the pod is placed first. Then a pod always "
         "fits into its zone if there are at most maxSkew pods in each, and nearly always if all "
         "zones have as many: such StatefulSets, for example 3 replicas over 3 zones, are not "
-        "reported. A pod that a hard constraint requires in another zone stays Pending. TSC114 "
-        "reports pods that already run more unevenly than maxSkew allows.",
+        "reported. Neither are those whose constraint always finds an empty zone, since no zone "
+        "takes more than maxSkew pods then. A pod that a hard constraint requires in another zone "
+        "stays Pending. TSC114 reports pods that already run more unevenly than maxSkew allows.",
         "use a StorageClass with `volumeBindingMode: WaitForFirstConsumer`, as many replicas in "
         "each zone, or `whenUnsatisfiable: ScheduleAnyway` for the zone",
         scope=RuleScope.AUDIT,

@@ -54,6 +54,14 @@ def test_constraints_on_keys_of_no_node_are_left_out() -> None:
     )
 
 
+def test_no_node_passes_a_hard_constraint_on_an_unknown_key() -> None:
+    known = cluster(*zones("a1", "b1"))
+    soft = constraint(topology_key="rack", when_unsatisfiable=SCHEDULE_ANYWAY)
+    constraints = (constraint(topology_key="zones"), constraint(), soft)
+
+    assert known.list_unknown_keys(constraints, Demands()) == ["zones"]
+
+
 def test_the_gates_are_those_of_the_policy() -> None:
     config = policy()
 

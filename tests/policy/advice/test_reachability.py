@@ -177,6 +177,15 @@ def test_all_taints_are_named(make: Any) -> None:
     assert "(gpu=a100:NoSchedule, spot:NoExecute) form 2 domains" in violation.problem
 
 
+def test_pods_that_follow_the_first_one_miss_no_domain() -> None:
+    itself = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
+    required = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [itself]}}
+
+    following = judged(spread(), affinity=required)
+
+    assert check_rule("TSC105", following, audit(TAINTED_C)) == []
+
+
 def test_pods_that_came_before_the_taint_are_counted() -> None:
     pods = running("c1", "a1")
     advised = replace(judged(spread()), running=(pods,))
