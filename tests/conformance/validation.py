@@ -7,6 +7,7 @@ Serves ``validation`` and ``gates``; a case without an ``operation`` is a create
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tests.conformance.case import Answer, Case
 from webhook.policy import render
@@ -14,13 +15,20 @@ from webhook.policy.api import fieldgates, gates, predict
 from webhook.policy.api.fielderrors import aggregate
 from webhook.policy.api.gates import Gates
 from webhook.policy.api.predict import Request
-from webhook.policy.api.versions import parse_version
+from webhook.policy.api.versions import Version, parse_version
 from webhook.policy.kinds import BUILT_IN_TEMPLATES
 from webhook.policy.model import GroupKind, PodTemplate, group_of
 from webhook.policy.paths import TemplatePath
 from webhook.policy.workloads import Workload
 
 NEWEST_RECORDED = "1.36"  # what a case without a version was recorded from
+
+OLDEST_EMULATED = Version(1, 30)
+"""
+First version whose cases were recorded from 1.36.3 with ``--emulated-version``; 1.29 is real.
+
+An emulation has the gates of its version, and the checks of its program that depend on no gate.
+"""
 
 FILLED_IN = frozenset(
     {
@@ -75,8 +83,12 @@ def answer(case: Case) -> Answer:
 
 
 def _gates(case: Case) -> Gates:
+    """Return the gates of a case; those of OLDEST_EMULATED and later are emulated by 1.36.3."""
     version = parse_version(case.get("kubernetes", NEWEST_RECORDED))
-    return gates.resolve(version, case.get("featureGates") or {}, allow_locked=True)
+    in_force = gates.resolve(version, case.get("featureGates") or {}, allow_locked=True)
+    if version < OLDEST_EMULATED:
+        return in_force
+    return replace(in_force, version=max(version, parse_version(NEWEST_RECORDED)))
 
 
 def _is_update(case: Case) -> bool:

@@ -208,8 +208,9 @@ class Scanner:
             unjudged=subject.unjudged,
         )
         answer = predict.predict_response(request, self._context.gates)
-        violations = _find_too_many(subject) or answer.findings
-        found = builder.build_violations(violations, AuditSeverity.DENY)
+        too_many = _find_too_many(subject)
+        violations = too_many or answer.violations
+        found = builder.build_violations(too_many or answer.findings, AuditSeverity.DENY)
         found += builder.build_violations(answer.refused, self._options.strict_severity)
         strict, exempted = self._build_strict(audited, builder)
         found += strict
@@ -218,7 +219,8 @@ class Scanner:
             judged = neutralize(subject) if violations else subject
             advice = advise(judged, self._context, self._rows, broken.justify)
             found += builder.build_advice(advice)
-            warnings = predict.find_warnings(request, answer.stored, subject.list_path)
+            version = self._context.gates.version
+            warnings = predict.find_warnings(request, answer.stored, subject.list_path, version)
             sound = (item for item in warnings if not broken.mislead(item.rule, item.entry))
             found += builder.build_warnings(sound, found)
             exempted += (builder.build(AuditSeverity.AUDIT, *item) for item in advice.exempted)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from webhook.policy.advice_texts import ADVICE_ENTRIES
+from webhook.policy.api.laterchecks import VALIDATES_SELECTORS, WARNS_SINCE
 from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD
 from webhook.policy.api.versions import Version
 from webhook.policy.model import MAX_CONSTRAINTS
@@ -103,8 +104,11 @@ _API_ENTRIES = (
     CatalogueEntry(
         "TSC009",
         "labelSelector is a valid label selector",
-        "An invalid label selector selects no pod.",
+        "An invalid label selector selects no pod. Before 1.27, kube-apiserver accepts it, and "
+        "kube-scheduler cannot place the pods. evenspread warns then, and denies the object with "
+        "`--strict`.",
         "write label keys and values in the syntax of labels; values with In and NotIn only",
+        since=VALIDATES_SELECTORS,
     ),
     advice_entry(
         TOO_MANY_CONSTRAINTS,
@@ -146,6 +150,7 @@ _WARNING_ENTRIES = (
         "Kubernetes stopped setting the label on new nodes of many clouds; nodes without it "
         "are in no domain.",
         "write the label that the warning names",
+        since=WARNS_SINCE["TSC020"],
         action=Action.WARN,
     ),
     CatalogueEntry(
@@ -153,6 +158,7 @@ _WARNING_ENTRIES = (
         "labelSelector is set",
         "A null selector matches no pod: every domain counts as empty, and nothing is spread.",
         "write a selector that matches the pod's own labels; a null one counts no pod",
+        since=WARNS_SINCE["TSC021"],
         action=Action.WARN,
     ),
 )

@@ -66,7 +66,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, gc=False):
         if self.category is RuleCategory.ADVICE:
             return self.why
         if self.action is Action.WARN:
-            return "kube-apiserver accepts the object with a warning."
+            return f"kube-apiserver accepts the object with a warning, since version {self.since}."
         return f"kube-apiserver refuses the object, since version {self.since}."
 
 

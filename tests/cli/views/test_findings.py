@@ -131,34 +131,35 @@ EVERY_FIELD = """\
 APART = EVERY_FIELD.replace("[tier]", "[app]")
 
 
+SIDE_BY_SIDE = """\
+1.16-17  1.18-24  1.25  1.26  1.27  1.28-33  1.34-37  finding
+old.yaml:1: Pod shop/web-1
+drop     -        -     -     -     -        -        TSC111 topologySpreadConstraints (line 10)
+-        -        -     -     -     warn     warn     TSC021 [0].labelSelector (line 11)
+-        -        warn  warn  warn  warn     warn     TSC020 [0].topologyKey (line 12)
+-        drop     drop  drop  -     -        -        TSC111 [0].minDomains (line 14)
+web.yaml:1: Pod shop/web-1
+drop     -        -     -     -     -        -        TSC111 topologySpreadConstraints (line 10)
+-        -        -     -     -     -        deny     TSC008 [0][0] (line 11)
+-        drop     drop  drop  -     -        -        TSC111 [0].minDomains (line 14)
+-        drop     drop  -     -     -        -        TSC111 [0].nodeTaintsPolicy (line 15)
+-        -        -     -     deny  deny     -        TSC008 [0].matchLabelKeys[0] (line 16)
+-        drop     drop  drop  -     -        -        TSC111 [0].matchLabelKeys (line 16)
+
+0        0        0     0     1     1        1        objects denied
+2        2        2     2     1     1        1        objects with warnings only
+2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: \
+1 denied, 1 with warnings; 1 without
+"""
+
+
 def test_versions_side_by_side(folder: Path, run: Run) -> None:
     (folder / "web.yaml").write_text(f"{files.POD}{APART}---\n{files.SERVICE}")
     (folder / "old.yaml").write_text(files.POD + files.DOUBTFUL)
 
-    assert run("validate", "-f", "old.yaml", "-f", "web.yaml", "--kube-version", "1.16..1.37") == (
-        1,
-        (
-            "1.16-17  1.18-25  1.26  1.27-33  1.34-37  finding\n"
-            "old.yaml:1: Pod shop/web-1\n"
-            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
-            "-        warn     warn  warn     warn     TSC021 [0].labelSelector (line 11)\n"
-            "-        warn     warn  warn     warn     TSC020 [0].topologyKey (line 12)\n"
-            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
-            "web.yaml:1: Pod shop/web-1\n"
-            "drop     -        -     -        -        TSC111 topologySpreadConstraints (line 10)\n"
-            "-        -        -     -        deny     TSC008 [0][0] (line 11)\n"
-            "-        drop     drop  -        -        TSC111 [0].minDomains (line 14)\n"
-            "-        drop     -     -        -        TSC111 [0].nodeTaintsPolicy (line 15)\n"
-            "-        -        -     deny     -        TSC008 [0].matchLabelKeys[0] (line 16)\n"
-            "-        drop     drop  -        -        TSC111 [0].matchLabelKeys (line 16)\n"
-            "\n"
-            "0        0        0     1        1        objects denied\n"
-            "2        2        2     1        1        objects with warnings only\n"
-            "2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: "
-            "1 denied, 1 with warnings; 1 without\n"
-        ),
-        "",
-    )
+    ran = run("validate", "-f", "old.yaml", "-f", "web.yaml", "--kube-version", "1.16..1.37")
+
+    assert ran == (1, SIDE_BY_SIDE, "")
 
 
 def test_versions_for_programs(folder: Path, run: Run) -> None:

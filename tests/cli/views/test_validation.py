@@ -372,7 +372,7 @@ def test_an_object_without_strict_errors_has_no_report_of_them() -> None:
 
 def test_findings_of_exempt_rules_are_left_out_and_counted() -> None:
     text = files.POD + files.DOUBTFUL + "    minDomain: 3\n"
-    servers = [gates(Version(1, 20))]
+    servers = [gates(Version(1, 29), MinDomainsInPodTopologySpread=False)]
 
     (whole,) = reports_on(read(text), BUILT_IN_TEMPLATES, servers)
     (rest,) = reports_on(

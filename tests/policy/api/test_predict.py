@@ -88,17 +88,20 @@ ANSWERS: dict[str, tuple[Request, Gates, tuple[list[str], list[str], list[str]]]
     "before merging, keys must stand apart": (
         submit(DEPLOYMENT, APART), LEGACY, (["TSC008"], [], [])
     ),
-    "a StatefulSet was not judged by 1.29": (
-        submit(STATEFUL_SET, BAD), gates(Version(1, 29)), ([], [], [])
+    "a StatefulSet was not judged by 1.33": (
+        submit(STATEFUL_SET, BAD), gates(Version(1, 33)), ([], [], [])
     ),
-    "a StatefulSet is judged by 1.30": (
-        submit(STATEFUL_SET, BAD), gates(Version(1, 30)), (["TSC001"], [], [])
+    "a StatefulSet is judged by 1.34": (
+        submit(STATEFUL_SET, BAD), gates(Version(1, 34)), (["TSC001"], [], [])
     ),
     "a StatefulSet whose old list fails is not judged": (
         submit(STATEFUL_SET, BAD, old=APART), KEYS_OFF, ([], [], [])
     ),
     "a StatefulSet whose old list passes is judged": (
-        submit(STATEFUL_SET, BAD, old=GOOD), LEGACY, (["TSC001"], [], [])
+        submit(STATEFUL_SET, BAD, old=GOOD), NEWEST, (["TSC001"], [], [])
+    ),
+    "a null selector was not warned of by 1.27": (
+        submit(POD, UNSELECTING), gates(Version(1, 27)), ([], [], [])
     ),
     "an update of a pod is not warned of": (
         submit(POD, UNSELECTING, old=GOOD), NEWEST, ([], [], [])

@@ -155,3 +155,17 @@ DUMPS: dict[str, tuple[Any, Any, bool]] = {
 @pytest.mark.parametrize(("metadata", "status", "stored"), DUMPS.values(), ids=DUMPS.keys())
 def test_a_dump_shows_that_a_pod_was_stored(metadata: Any, status: Any, stored: bool) -> None:
     assert is_stored_object({"metadata": metadata, "status": status}) is stored
+
+
+def test_the_pods_of_a_statefulset_are_refused_that_is_not_judged_itself() -> None:
+    answer = predict_response(submit(STATEFUL_SET, BAD), LEGACY)
+
+    assert answer.findings == []
+    assert answer.violations == answer.refused
+    (refused,) = answer.refused
+    assert refused.rule == "TSC001"
+    assert refused.error.field.endswith("[0].maxSkew")
+    assert refused.error.message == (
+        "Invalid value: 0: must be greater than zero: kube-apiserver accepts this object, and "
+        "refuses all its pods"
+    )

@@ -20,6 +20,7 @@ from webhook.policy.api import fieldgates, rules
 from webhook.policy.api.fastpath import are_plain
 from webhook.policy.api.fieldgates import DroppedField
 from webhook.policy.api.gates import Gate, Gates
+from webhook.policy.api.laterchecks import PODS_REFUSED, WARNS_SINCE, split_violations
 from webhook.policy.api.rules import ApiViolation, ValidationOptions
 from webhook.policy.api.versions import Version
 from webhook.policy.kinds import POD, REPLICATION_CONTROLLER, STATEFUL_SET
@@ -40,10 +41,7 @@ Constraints: TypeAlias = tuple[Constraint, ...]
 
 MERGED, APART = ValidationOptions(merged=True), ValidationOptions(merged=False)
 
-REFUSED = (
-    "exists in both matchLabelKeys and labelSelector: kube-apiserver accepts this object, and "
-    "refuses all its pods"
-)
+REFUSED = f"exists in both matchLabelKeys and labelSelector: {PODS_REFUSED}"
 """The problem of a key that an API server adds to the selector of a pod, which has it already."""
 
 REFUSED_LATER = (
@@ -51,8 +49,6 @@ REFUSED_LATER = (
     "refuses all its pods"
 )
 """The same of an object that it refuses for other reasons, of which it does not report this one."""
-
-VALIDATES_STATEFUL_SETS = Version(1, 30)  # observed: 1.29 does not, 1.33 does
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,8 @@ class PredictedResponse:
         findings: The reasons for a refusal; empty if the object is accepted.
         drops: The fields that are dropped silently because of feature gates.
         refused: Further reasons, for which it refuses no object, but every pod that is created
-            from its template.
+            from its template; or for which kube-scheduler places none of them.
+        violations: All violations of the list, whether this version reports them or not.
     """
 
     findings: list[ApiViolation]
@@ -113,6 +110,7 @@ class PredictedResponse:
     warned: list[ApiWarning]
     drops: tuple[DroppedField, ...]
     refused: list[ApiViolation] = field(default_factory=list[ApiViolation])
+    violations: list[ApiViolation] = field(default_factory=list[ApiViolation])
 
 
 def predict_response(request: Request, gates: Gates) -> PredictedResponse:
@@ -126,19 +124,22 @@ def predict_response(request: Request, gates: Gates) -> PredictedResponse:
         stored = merge(stored, request.template.labels)
     at = constraints_field(request.path)
     options = validation_options(old, gates)
-    skips = _skips_validation(request.kind, old, options, gates.version)
+    skips = _skips_validation(request.kind, old, options)
     violations = [] if skips or are_plain(stored, options) else rules.check(stored, at, options)
     unjudged = request.unjudged
-    findings = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
+    violations = [one for one in violations if find_entry(one.error.field, at) not in unjudged]
+    findings, accepted = split_violations(violations, request.kind, gates.version)
+    violations = findings + accepted
     judged = tuple(one for i, one in enumerate(stored) if i not in unjudged) if unjudged else stored
     refused = find_refused_pods(request.kind, request.path, request.template, stored, gates)
     if findings:
         later = [
             ApiViolation(one.rule, replace(one.error, problem=REFUSED_LATER)) for one in refused
         ]
-        return PredictedResponse(findings, judged, [], kept.drops, later)
-    warned = [one for one in find_warnings(request, stored, at) if one.entry not in unjudged]
-    return PredictedResponse(findings, judged, warned, kept.drops, refused)
+        return PredictedResponse(findings, judged, [], kept.drops, accepted + later, violations)
+    warnings = find_warnings(request, stored, at, gates.version)
+    warned = [one for one in warnings if one.entry not in unjudged]
+    return PredictedResponse(findings, judged, warned, kept.drops, accepted + refused, violations)
 
 
 def find_refused_pods(
@@ -227,9 +228,7 @@ def validation_options(old: Constraints | None, gates: Gates) -> ValidationOptio
     return ValidationOptions(merged, selectors)
 
 
-def _skips_validation(
-    kind: GroupKind, old: Constraints | None, options: ValidationOptions, version: Version
-) -> bool:
+def _skips_validation(kind: GroupKind, old: Constraints | None, options: ValidationOptions) -> bool:
     """
     Whether the API server does not validate the list at all.
 
@@ -240,17 +239,19 @@ def _skips_validation(
     """
     if kind != STATEFUL_SET:
         return False
-    return version < VALIDATES_STATEFUL_SETS or bool(old and rules.check(old, "", options))
+    return bool(old and rules.check(old, "", options))
 
 
-def find_warnings(request: Request, stored: Constraints, at: str) -> list[ApiWarning]:
+def find_warnings(
+    request: Request, stored: Constraints, at: str, version: Version
+) -> list[ApiWarning]:
     """Find the warnings about a list that is stored; an API server that refuses it gives none."""
     old = request.old
     if old is not None and (request.kind == POD or not request.changed):
         return []
     if old is not None and request.kind == REPLICATION_CONTROLLER:
         stored = old.constraints  # upstream warns about the old object here
-    warnings = list_warnings(stored, at)
+    warnings = [one for one in list_warnings(stored, at) if version >= WARNS_SINCE[one.rule]]
     if is_constraint_list(request.path):  # an operator completes the selectors of such a list
         return [warning for warning in warnings if warning.rule != "TSC021"]
     return warnings
