@@ -8,7 +8,9 @@ EFFECTS = {
     "a rule of kube-apiserver": (
         "TSC005", "kube-apiserver refuses the object, since version 1.24."
     ),
-    "a warning of kube-apiserver": ("TSC021", "kube-apiserver accepts the object with a warning, since version 1.28."),
+    "a warning of kube-apiserver": (
+        "TSC021", "kube-apiserver accepts the object with a warning, since version 1.28."
+    ),
     "a policy rule": ("TSC108", CATALOGUE["TSC108"].why),
 }  # fmt: skip
 

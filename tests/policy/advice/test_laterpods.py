@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -27,7 +28,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import JOB, STATEFUL_SET
-from webhook.policy.model import HOSTNAME, Node
+from webhook.policy.model import HOSTNAME, Constraint, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import JOB_NAME, WORKER_SET_NAME
 
@@ -163,6 +164,41 @@ def test_the_closed_domains_and_the_places_are_named(
 
     assert violation.field == f"spec.template.spec.topologySpreadConstraints[0]{field}"
     assert violation.problem == f"{UNREADY}, not ready or tainted for now, {effect}"
+
+
+INDEX = "jobset.sigs.k8s.io/job-index"
+BY_JOB = spread(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway", matchLabelKeys=[INDEX])
+
+# constraints of a JobSet of two Jobs of three pods each, pods that have a place in two zones
+OF_JOBS: dict[str, tuple[tuple[Json, ...], str]] = {
+    "a soft constraint that compares Jobs": ((spread(), BY_JOB), "2 of 6 pods"),
+    "a hard constraint that compares Jobs": ((spread(matchLabelKeys=[INDEX]),), "4 of 6 pods"),
+    "both": ((spread(), spread(matchLabelKeys=[INDEX], maxSkew=9)), "at most 2 of 6 pods"),
+}
+
+
+@pytest.mark.parametrize(("constraints", "places"), OF_JOBS.values(), ids=OF_JOBS)
+def test_pods_of_several_jobs_wait_for_nodes(constraints: tuple[Json, ...], places: str) -> None:
+    written = tuple(msgspec.convert(one, Constraint) for one in constraints)
+    judged = job_set(jobs=2, parallelism=3).with_constraints(written)
+
+    (violation,) = check_rule("TSC106", judged, audit(DRAINED))
+
+    assert violation.problem.startswith(f"{places} that wait have a place: all nodes of zone-c ")
+    assert violation.instead == HONOR
+
+
+def test_of_running_jobs_only_what_all_jobs_share_is_certain() -> None:
+    pods = running("a1", "b1")
+    apart, beside = spread(matchLabelKeys=[INDEX]), spread()
+    found = []
+    for constraints in ([apart], [apart, beside]):
+        written = tuple(msgspec.convert(one, Constraint) for one in constraints)
+        judged = job_set(jobs=2, parallelism=3).with_constraints(written)
+        judged = replace(judged, running=(pods,))
+        found.append(check_rule("TSC106", judged, audit(DRAINED, [pods])))
+
+    assert [len(one) for one in found] == [0, 1]
 
 
 def test_several_constraints_may_allow_fewer_pods_than_each_alone() -> None:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from webhook.policy.advice.awaitedpods import count_awaited, count_places_of
 from webhook.policy.advice.closeddomains import honor_policies
 from webhook.policy.advice.context import AdviceContext, ClusterState
-from webhook.policy.advice.countedgroups import counts_apart
-from webhook.policy.advice.counting import build_added_pod
+from webhook.policy.advice.countedgroups import count_together
+from webhook.policy.advice.counting import build_added_pod, hard_constraints
 from webhook.policy.advice.findings import (
     WAIT_FOR_NODES,
     RuleViolation,
@@ -56,7 +56,7 @@ def report_later(
     now, later = (_list_open(cluster, one) for one in (demands, demands.lasting))
     if len(now) == len(later):
         return
-    places = {tally.spread.index: count_places_of(tally, now, awaited) for tally in tallies}
+    places = {tally.spread.index: _count_places(tally, now, subject) for tally in tallies}
     if all(number == awaited for number in places.values()):
         return
     returned = {tally.spread.index: tally for tally in tally_returned(subject, context)}
@@ -64,13 +64,11 @@ def report_later(
     is_enough = _is_honoring_enough(subject, short, now, context)
     lacking = _name_lacking(subject, cluster)
     for tally in tallies:
-        if counts_apart(tally.spread.constraint, subject):
-            continue
         index = tally.spread.index
-        if count_places_of(returned[index], later, awaited) <= places[index]:
+        if _count_places(returned[index], later, subject) <= places[index]:
             continue
         # Several constraints together may allow fewer; TSC109 may name that number.
-        is_bound = len(tallies) > 1 or lacking
+        is_bound = len(hard_constraints(subject, context)) > 1
         number = f"{'at most ' if is_bound else ''}{places[index]} of {awaited} pods"
         yield RuleViolation(
             subject.field(index, TAINTS_POLICY if is_enough else ""),
@@ -78,6 +76,20 @@ def report_later(
             member(TAINTS_POLICY, HONOR) if is_enough else WAIT_FOR_NODES,
             f"{number} have a place while nodes are {_CLOSED}",
         )
+
+
+def _count_places(tally: PodTally, nodes: Sequence[Node], subject: Subject) -> int:
+    """
+    Count the awaited pods that one constraint allows on some nodes.
+
+    Each Job of a JobSet, and each group of a LeaderWorkerSet, has as many places as the others if
+    the constraint counts the pods of one of them, and none of these has a node.
+    """
+    awaited, together = count_awaited(subject), count_together(tally.spread.constraint, subject)
+    if together == subject.most_replicas or not together:
+        return count_places_of(tally, nodes, awaited)
+    places = together if tally.pods else count_places_of(tally, nodes, together)
+    return awaited if places == together else places * (awaited // together)
 
 
 def report_unready(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -143,7 +155,7 @@ def _is_honoring_enough(
     )
     pod, awaited = build_added_pod(subject), count_awaited(subject)
     changed = context.cluster.tally_known(pod, constraints, context.gates).hard
-    if any(count_places_of(one, now, awaited) < awaited for one in changed):
+    if any(_count_places(one, now, subject) < awaited for one in changed):
         return False
     replicas = max(subject.most_replicas or 0, awaited)
     return not any(find_conflicts(subject.with_constraints(constraints), context, replicas))

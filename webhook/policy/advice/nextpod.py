@@ -73,8 +73,10 @@ def _judge_next(
     if not reached:
         yield from report_unready(subject, context)
         return
-    if any(belongs_to_group(constraint, subject) for constraint in subject.constraints):
-        return  # to which one the next pod belongs is unknown
+    known = tuple(one for one in tallies if not _depends_on_group(one, subject))
+    if tallies and not known:
+        return  # to which Job or group the next pod belongs is unknown
+    tallies = known
     affinity = NO_AFFINITY if held is not None else read_affinity(subject, reached, cluster)
     if not tallies or accepts_pod(tallies, pod.demands, cluster, affinity):
         if held is None:
@@ -87,6 +89,11 @@ def _judge_next(
     if held is not None:
         violation = violation._replace(field=subject.list_path, instead=_LOWER_PARTITION)
     yield violation
+
+
+def _depends_on_group(tally: PodTally, subject: Subject) -> bool:
+    """Whether it matters which Job, or group, a pod belongs to; not before the first one runs."""
+    return bool(tally.pods) and belongs_to_group(tally.spread.constraint, subject)
 
 
 def _judge_replaced(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
