@@ -74,6 +74,12 @@ def test_a_deployment_has_its_pods_and_its_replica_set() -> None:
     assert (found.revisions, found.ordinal, found.scaled.number) == (None, 0, 4)
 
 
+def test_a_deployment_without_replicas_has_one() -> None:
+    text = TEXT.replace("replicas: 4", "paused: false")
+
+    assert observe("deploy/web", text).scaled.number == 1
+
+
 def test_a_stateful_set_has_the_ordinal_of_its_next_pod() -> None:
     found = observe("sts/db", TEXT + "---\n" + DB)
 

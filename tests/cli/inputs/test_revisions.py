@@ -11,6 +11,7 @@ from webhook.cli.inputs.apiserver import ServerOptions
 from webhook.cli.inputs.cluster import open_cluster
 from webhook.cli.inputs.revisions import (
     NextRevision,
+    find_kept_replicas,
     find_revision,
     find_stable,
     find_stored,
@@ -210,6 +211,34 @@ def test_a_manifest_that_was_stored_is_the_object_of_the_cluster() -> None:
 
     assert find_stored(subject_of(DEPLOYMENT, value), cluster_of(value)) is value
     assert find_stored(subject_of(DEPLOYMENT, workload(DEPLOYMENT)), cluster_of()) is None
+
+
+def scaled(replicas: Any, applied: Any = None) -> Any:
+    """Build a stored Deployment with replicas, and perhaps with those that were applied last."""
+    written = json.dumps({"spec": {"replicas": applied}} if applied else {})
+    key = "kubectl.kubernetes.io/last-applied-configuration"
+    value = workload(DEPLOYMENT, metadata={"annotations": {key: written}})
+    value["spec"]["replicas"] = replicas
+    return value
+
+
+# the stored object; the replicas that a manifest without replicas leaves it
+KEPT: dict[str, tuple[list[Any], int | None]] = {
+    "those of an autoscaler": ([scaled(4)], 4),
+    "those that were applied last, which are removed": ([scaled(4, applied=4)], None),
+    "no stored object": ([], None),
+    "a value of a wrong type": ([scaled("4")], None),
+}
+
+
+@pytest.mark.parametrize(("stored", "replicas"), KEPT.values(), ids=KEPT.keys())
+def test_a_manifest_without_replicas_keeps_those_of_the_stored_object(
+    stored: list[Any], replicas: int | None
+) -> None:
+    manifest = workload(DEPLOYMENT)
+    cluster = cluster_of(*stored, manifest)
+
+    assert find_kept_replicas(subject_of(DEPLOYMENT, manifest), cluster) == replicas
 
 
 def test_a_stored_object_without_a_template_of_its_own_shows_no_revision() -> None:

@@ -17,7 +17,7 @@ from webhook.cli.inputs.jobs import (
 )
 from webhook.cli.inputs.placementtargets import TargetOptions
 from webhook.cli.inputs.replicas import select_replicas
-from webhook.cli.inputs.revisions import NextRevision, find_revision
+from webhook.cli.inputs.revisions import NextRevision, find_kept_replicas, find_revision
 from webhook.cli.inputs.setrevisions import SetRevisions
 from webhook.cli.inputs.setvolumes import SetVolumes, read_set_volumes
 from webhook.cli.inputs.sizedsets import SizedSet, choose_revision, read_sized_sets
@@ -141,6 +141,8 @@ def _read_replicas(
     options: TargetOptions,
 ) -> ScaledReplicas:
     """Read the replicas to place; without a what-if, no autoscaler matters."""
+    if written is None:
+        written = find_kept_replicas(subject, cluster)
     replicas = 1 if written is None else written
     if not options.simulates:
         return ScaledReplicas(replicas)

@@ -27,6 +27,7 @@ from webhook.policy.paths import find_value, is_object
 from webhook.policy.podlabels import ROLLOUT_HASH
 from webhook.policy.templatematch import is_same_template
 
+_REPLICAS = ("spec", "replicas")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """Source: k8s.io/api core/v1 annotation_key_constants.go ``LastAppliedConfigAnnotation``."""
 
@@ -166,6 +167,22 @@ def is_unchanged(subject: subjects.ExplainSubject, stored: Json) -> bool:
         return True
     template, kept = (find_value(value, subject.path) for value in (subject.value, stored))
     return is_same_template(kept, template, find_value(_read_applied(stored), subject.path))
+
+
+def find_kept_replicas(subject: subjects.ExplainSubject, cluster: ClusterReader) -> int | None:
+    """
+    Find the replicas of the stored object that a manifest without replicas leaves as they are.
+
+    An apply removes only those of the manifest that was applied last.
+
+    Returns:
+        None if the default of the API applies.
+    """
+    stored = find_stored(subject, cluster)
+    if stored is None or find_value(_read_applied(stored), _REPLICAS) is not None:
+        return None
+    replicas = find_value(stored, _REPLICAS)
+    return replicas if type(replicas) is int else None
 
 
 def _read_applied(stored: Json) -> Any:
