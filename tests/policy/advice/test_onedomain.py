@@ -1,6 +1,6 @@
 import pytest
 
-from tests.build import pod, spread
+from tests.build import Json, pod, spread
 from tests.policy.advice.subjects import (
     BOUND,
     GPU,
@@ -17,9 +17,11 @@ from tests.policy.advice.subjects import (
     required,
     subject,
     suggestions,
+    workload,
     zones,
 )
 from webhook.policy.advice.subject import Subject
+from webhook.policy.kinds import DAEMON_SET
 from webhook.policy.model import HOSTNAME, ZONE, Node
 
 IN_A = {"nodeSelector": {ZONE: "zone-a"}}
@@ -212,3 +214,41 @@ def test_pods_in_one_zone_can_be_spread_over_nodes() -> None:
     assert zone.endswith(f"or spread them over {HOSTNAME}")
     assert host.startswith("# let its pods go to more nodes")
     assert both == host
+
+
+# constraint of a DaemonSet, whether it has no effect
+DAEMONS: dict[str, tuple[Json, bool]] = {
+    "a hard constraint, which counts one node": (HARD_ZONE, True),
+    "a soft constraint": (SOFT_ZONE, True),
+    "a soft constraint that counts every node": (
+        spread(whenUnsatisfiable=SOFT, nodeAffinityPolicy="Ignore"), True
+    ),
+    "a hard constraint that counts every node": (IGNORING, False),
+    "more than one domain is required": (spread(minDomains=2), False),
+    "one domain is required": (spread(minDomains=1), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraint", "is_idle"), DAEMONS.values(), ids=DAEMONS)
+def test_constraints_without_effect_on_a_daemon_set(constraint: Json, is_idle: bool) -> None:
+    daemons = subject(workload(constraint, kind=DAEMON_SET))
+
+    found = check_rule("TSC120", daemons, audit(THREE))
+
+    assert [one.field for one in found] == (
+        ["spec.template.spec.topologySpreadConstraints[0].topologyKey"] if is_idle else []
+    )
+    assert check_rule("TSC120", daemons, admission()) == []
+
+
+def test_a_daemon_set_is_told_who_chooses_its_nodes() -> None:
+    daemons = subject(workload(HARD_ZONE, SOFT_ZONE, kind=DAEMON_SET))
+
+    hard, soft = check_rule("TSC120", daemons, audit(THREE))
+
+    assert hard.problem == (
+        "the controller of a DaemonSet chooses one node for each pod by node affinity, and the "
+        "constraint counts no other: the constraint has no effect"
+    )
+    assert soft.problem.endswith("by node affinity: the constraint has no effect")
+    assert hard.instead.startswith("# leave out the constraint")

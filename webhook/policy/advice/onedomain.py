@@ -10,7 +10,7 @@ from webhook.policy.advice.closeddomains import (
     find_taints,
     name_requirements,
 )
-from webhook.policy.advice.context import AdviceContext, ClusterState
+from webhook.policy.advice.context import AdviceContext, ClusterState, resolve_valid
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.findings import SHOWN_CHARACTERS, RuleViolation, clip, quote_value
 from webhook.policy.advice.reachability import list_closed
@@ -24,20 +24,31 @@ from webhook.policy.placement.spreads import SpreadConstraint
 from webhook.policy.placement.topology import Domains
 
 _LET_APART = "# leave out the constraint, or the required podAffinity that keeps its pods together"
+_LEAVE_OUT = "# leave out the constraint: nodeSelector, affinity and tolerations choose its nodes"
 _LET_GO = "# let its pods go to more nodes by nodeSelector, affinity and tolerations"
 
 
 def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
     """TSC120: with one domain within reach, there is nothing to spread pods over."""
     cluster = context.cluster
-    if cluster is None or subject.is_alone:
+    if cluster is None:
         return
-    if not subject.constraints:
+    if subject.is_daemon:
+        yield from _report_daemon_pods(subject, context)
+    elif subject.is_alone:
+        return
+    elif not subject.constraints:
         yield from _report_pinned(subject, cluster)
-        return
-    if subject.is_bound:
+    elif subject.is_bound:
         yield from _report_one_node(subject, cluster, "no constraint is evaluated")
-        return
+    else:
+        yield from _judge_constraints(subject, cluster, context)
+
+
+def _judge_constraints(
+    subject: Subject, cluster: ClusterState, context: AdviceContext
+) -> Iterator[RuleViolation]:
+    """Report the constraints whose pods can go to one domain, or all follow the first one there."""
     tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates)
     closed = {spread.index for spread, _ in list_closed(subject, context)}
     for kind in (tallies.hard, tallies.soft):
@@ -55,6 +66,25 @@ def domains_are_several(subject: Subject, context: AdviceContext) -> Iterator[Ru
                 yield _report_constraint(
                     subject, spread, f"{problem}: the constraint cannot spread its pods", suggestion
                 )
+
+
+def _report_daemon_pods(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
+    """
+    Report the constraints of a DaemonSet that have no effect: its controller chooses the nodes.
+
+    A hard one has an effect if it counts other nodes, or with more minDomains than the one.
+    """
+    spreads = resolve_valid(subject.constraints, subject.next_labels, context.gates)
+    hard = (one for one in spreads.hard if one.honors_affinity and one.min_domains <= 1)
+    for spread in (*hard, *spreads.soft):
+        counted = ", and the constraint counts no other" if spread in spreads.hard else ""
+        yield RuleViolation(
+            subject.field(spread.index, "topologyKey"),
+            "the controller of a DaemonSet chooses one node for each pod by node affinity"
+            f"{counted}: the constraint has no effect",
+            _LEAVE_OUT,
+            "a DaemonSet has a pod on each of its nodes: the constraint has no effect",
+        )
 
 
 def _report_constraint(
