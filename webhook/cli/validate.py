@@ -47,7 +47,8 @@ class ObjectCounts:
 
     def summary(self, versions: Sequence[Version], what: str) -> str:
         """Format the counts as one line, of objects that ``what`` names."""
-        others = f"; {self.others} without" if self.others else ""
+        have = "has" if self.others == 1 else "have"
+        others = f"; {count_of(self.others, 'other object')} {have} none" if self.others else ""
         if self.exempted:
             others += f"; {count_of(self.exempted, 'finding')} exempted"
         supported = VersionRange(versions[0], versions[-1])

@@ -149,7 +149,7 @@ drop     -        -     -     -     -        -        TSC111 topologySpreadConst
 0        0        0     0     1     1        1        objects denied
 2        2        2     2     1     1        1        objects with warnings only
 2 objects with a pod template, by the rules of Kubernetes 1.16..1.37: \
-1 denied, 1 with warnings; 1 without
+1 denied, 1 with warnings; 1 other object has none
 """
 
 
