@@ -114,7 +114,7 @@ def test_labels_select_the_objects_to_fix(folder: Path, run: Run) -> None:
 def test_labels_select_objects_that_no_rule_can_judge(folder: Path, run: Run) -> None:
     (folder / "wrong.yaml").write_text(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, labels: {tier: web}}\n"
-        'spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: "1"}]}}}\n'
+        'spec: {template: {spec: {topologySpreadConstraints: [{maxSkew: "one"}]}}}\n'
     )
 
     own, others = (run("fix", "wrong.yaml", "-l", f"tier={tier}") for tier in ("web", "data"))

@@ -11,6 +11,7 @@ from webhook.audit.report import AuditSeverity
 from webhook.fix.changes import Change, Move, Put, Remove
 from webhook.fix.evaluate import EvaluatedObject, Evaluation
 from webhook.policy.model import LabelSelector
+from webhook.policy.paths import format_path
 
 CONSTRAINTS = """\
       topologySpreadConstraints:
@@ -47,6 +48,7 @@ def test_only_objects_to_evaluate_have_findings() -> None:
     _, evaluated = evaluate(deployment(CONSTRAINTS), other)
 
     assert [one.document.name for one in evaluated] == ["web"]
+    assert [one.name for one in evaluated] == ["Deployment shop/web"]
 
 
 def test_a_change_that_fixes_a_finding_has_no_obstacle() -> None:
@@ -135,12 +137,26 @@ def test_a_change_that_causes_a_finding_with_a_fix_may_be_made() -> None:
 
 
 def test_objects_with_type_errors_are_reported() -> None:
-    text = deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: x"))
+    text = deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: x, maxSkew: y"))
     evaluation, evaluated = evaluate(text)
 
     assert evaluated == []
-    (report,) = evaluation.type_errors
-    assert report.name == "web"
+    (undecoded,) = evaluation.undecoded
+    assert undecoded.name == "Deployment shop/web"
+    assert [one.rule for one in undecoded.findings] == ["FieldValueTypeInvalid", "TSC012"]
+    assert undecoded.is_duplicate(SKEW)
+    assert not undecoded.is_duplicate(MIN_DOMAINS)
+
+
+def test_whether_a_change_gives_a_value_its_type() -> None:
+    text = deployment(CONSTRAINTS.replace("maxSkew: 0", "maxSkew: x, minDomains: y"))
+    evaluation, _ = evaluate(text)
+    (undecoded,) = evaluation.undecoded
+    field = format_path(SKEW)
+
+    assert evaluation.reads_type(undecoded, field, Put(SKEW, 1))
+    assert not evaluation.reads_type(undecoded, field, Put(SKEW, "1"))
+    assert not evaluation.reads_type(undecoded, field, Put(MIN_DOMAINS, 1))
 
 
 def test_a_controller_that_only_its_pods_name_is_not_evaluated() -> None:

@@ -127,7 +127,7 @@ LEFT = {
         "TSC112", listed(entry(maxSkew="9")), "--rules TSC112 applies it", named=False
     ),
     "a value of another type": LeftCase(
-        "FieldValueTypeInvalid", listed(entry(maxSkew='"1"')), "corrected by hand"
+        "FieldValueTypeInvalid", listed(entry(maxSkew='"one"')), "corrected by hand"
     ),
 }
 

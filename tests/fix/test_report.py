@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.audit import world
-from tests.fix.fixed import context_of, deployment, objects, options, run_fix
+from tests.fix.fixed import deployment, objects, options, run_fix
 from webhook.audit.report import AuditSeverity
 from webhook.audit.snapshot import Snapshot
 from webhook.fix.changes import Change, Move, Put, Remove, Wrap
@@ -72,10 +72,10 @@ DESCRIBED: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize(("change", "words"), DESCRIBED.values(), ids=DESCRIBED.keys())
 def test_a_change_is_described_in_words(change: Change, words: str) -> None:
-    context = context_of(deployment(CONSTRAINTS), "TSC001")
+    (written,) = objects(deployment(CONSTRAINTS))
 
-    assert describe_changes([change], context) == words
-    assert describe_changes([change, change], context) == f"{words}; {words}"
+    assert describe_changes([change], written.value) == words
+    assert describe_changes([change, change], written.value) == f"{words}; {words}"
 
 
 def test_an_object_is_named_by_kind_namespace_and_name() -> None:

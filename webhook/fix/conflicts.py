@@ -23,7 +23,7 @@ from webhook.fix.changes import (
     identity,
     shift,
 )
-from webhook.fix.evaluate import EvaluatedObject
+from webhook.fix.evaluate import EvaluatedObject, UndecodedObject
 from webhook.fix.locate import MERGED, Placement, locate_change
 from webhook.fix.merges import locate_in_merged
 from webhook.fix.move import locate_move
@@ -47,7 +47,7 @@ class Proposal:
         alone: Whether no other changes of the object may be made in the same round.
     """
 
-    evaluated: EvaluatedObject
+    evaluated: EvaluatedObject | UndecodedObject
     finding: AuditFinding
     changes: tuple[Change, ...]
     wrote: str

@@ -8,7 +8,8 @@ conflicting changes. This module must not write files.
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,19 +20,18 @@ from webhook.audit.snapshot import Snapshot
 from webhook.errors import SourceError
 from webhook.fix.changes import FixObstacle
 from webhook.fix.conflicts import DocumentPlan, Proposal, RejectedProposal
-from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions
+from webhook.fix.evaluate import EvaluatedObject, Evaluation, FixOptions, UndecodedObject
 from webhook.fix.file import FileDraft
 from webhook.fix.finding import FindingContext
-from webhook.fix.remedies import BY_HAND, find_solution
+from webhook.fix.remedies import find_solution
 from webhook.fix.report import (
     BELOW_LEVEL,
     FixedFinding,
     RemainingFinding,
     describe_changes,
     describe_remaining,
-    name_of,
 )
-from webhook.policy.catalogue import TYPE_INVALID
+from webhook.fix.wrongtypes import correct_type
 from webhook.policy.paths import format_path
 
 MOST_ROUNDS = 30  # a round makes at least one change; the files of real objects need four
@@ -106,29 +106,42 @@ def _propose(
     """Find for every finding the changes that fix it, or the reason why it is left."""
     proposals: list[Proposal] = []
     left: list[RemainingFinding] = []
-    for evaluated in evaluation.evaluate_objects(options.includes):
-        source, name = evaluated.document.source, name_of(evaluated.audited)
-        for finding in filter(options.selects, evaluated.findings):
+    objects: Iterable[EvaluatedObject | UndecodedObject] = chain(
+        evaluation.evaluate_objects(options.includes), evaluation.undecoded
+    )
+    for judged in objects:
+        source = judged.document.source
+        for finding in filter(options.selects, judged.findings):
             locked = files[source].locked
             found = (
                 FixObstacle(locked)
                 if locked
-                else find_proposal(evaluation, evaluated, finding, options)
+                else _find_any_proposal(evaluation, judged, finding, options)
             )
             if isinstance(found, FixObstacle):
                 below = not options.fixes(finding)
                 left.append(
-                    describe_remaining(finding, source, name, found.reason, below_level=below)
+                    describe_remaining(
+                        finding, source, judged.name, found.reason, below_level=below
+                    )
                 )
             else:
                 proposals.append(found)
-    for report in evaluation.type_errors:
-        name = f"{report.kind} {report.namespace}/{report.name}"
-        left += [
-            describe_remaining(finding, report.source, name, _reason_unreadable(finding))
-            for finding in filter(options.selects, report.findings)
-        ]
     return proposals, left
+
+
+def _find_any_proposal(
+    evaluation: Evaluation,
+    judged: EvaluatedObject | UndecodedObject,
+    finding: AuditFinding,
+    options: FixOptions,
+) -> Proposal | FixObstacle:
+    if isinstance(judged, EvaluatedObject):
+        return find_proposal(evaluation, judged, finding, options)
+    changes = correct_type(evaluation, judged, finding)
+    if isinstance(changes, FixObstacle):
+        return changes
+    return Proposal(judged, finding, changes, describe_changes(changes, judged.document.value))
 
 
 def find_proposal(
@@ -161,18 +174,13 @@ def _find_changes(
         if context.is_duplicate(change.path):
             return FixObstacle(f"first keep one of the fields {format_path(change.path)}")
     obstacle = evaluation.find_obstacle(evaluated, finding, changes)
-    return obstacle or Proposal(evaluated, finding, changes, describe_changes(changes, context))
-
-
-def _reason_unreadable(finding: AuditFinding) -> str:
-    """Explain why a finding about an object with a value of a wrong type is left."""
-    is_type_error = finding.rule == TYPE_INVALID
-    return BY_HAND.reason if is_type_error else "first correct the values of wrong types"
+    wrote = describe_changes(changes, context.value)
+    return obstacle or Proposal(evaluated, finding, changes, wrote)
 
 
 def _describe_remaining(proposal: Proposal, reason: str) -> RemainingFinding:
-    source, name = proposal.evaluated.document.source, name_of(proposal.evaluated.audited)
-    return describe_remaining(proposal.finding, source, name, reason)
+    evaluated = proposal.evaluated
+    return describe_remaining(proposal.finding, evaluated.document.source, evaluated.name, reason)
 
 
 def _run_round(
@@ -208,8 +216,9 @@ def _plan(
         key
         for key, together in accepted.items()
         if len(together) > 1
+        and isinstance(evaluated := together[0].evaluated, EvaluatedObject)
         and not evaluation.fit_together(
-            together[0].evaluated, [change for one in together for change in one.changes]
+            evaluated, [change for one in together for change in one.changes]
         )
     }
     if not harmful:
@@ -226,7 +235,7 @@ def _describe_fixed(proposal: Proposal, file: FileDraft) -> FixedFinding:
         severity=finding.severity,
         source=file.source,
         line=file.original_line(finding.line),
-        object=name_of(proposal.evaluated.audited),
+        object=proposal.evaluated.name,
         field=finding.field,
         problem=finding.problem,
         instead=finding.instead,

@@ -21,15 +21,17 @@ from webhook.config.configuration import Configuration
 from webhook.errors import SourceError
 from webhook.fix.changes import Change, FixObstacle, apply_changes
 from webhook.fix.harm import find_lost_place, find_worse, finds_key, lowers_min_domains
+from webhook.fix.report import name_of
 from webhook.manifests import Document
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.rules import API_RULES
-from webhook.policy.api.schema import UNKNOWN_FIELD
+from webhook.policy.api.schema import DUPLICATE_FIELD, UNKNOWN_FIELD, StrictFinding
 from webhook.policy.corrections import suggest_type
 from webhook.policy.defaulting.profiles import Policy
 from webhook.policy.kinds import DEFAULT_NAMESPACE
 from webhook.policy.model import LabelSelector
+from webhook.policy.paths import FieldPath
 from webhook.policy.selectors import SELECT_ALL
 
 NOT_FIXED = FixObstacle("no change that could be written would fix it")
@@ -103,9 +105,37 @@ class EvaluatedObject:
     findings: tuple[AuditFinding, ...]
 
     @property
+    def name(self) -> str:
+        """Kind, namespace and name."""
+        return name_of(self.audited)
+
+    @property
     def is_refused(self) -> bool:
         """Whether it breaks an API rule."""
         return any(found.rule in API_RULES for found in self.findings)
+
+
+@dataclass(frozen=True)
+class UndecodedObject:
+    """An object of a file with values of wrong types, which no rule can evaluate."""
+
+    document: Document
+    report: WorkloadReport
+    strict: tuple[StrictFinding, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Kind, namespace and name."""
+        return f"{self.report.kind} {self.report.namespace}/{self.report.name}"
+
+    @property
+    def findings(self) -> tuple[AuditFinding, ...]:
+        """The values of wrong types, and the unknown and duplicate fields."""
+        return self.report.findings
+
+    def is_duplicate(self, path: FieldPath) -> bool:
+        """Whether a field is written several times, so that the intended value is not known."""
+        return any(one.rule == DUPLICATE_FIELD and one.path == path for one in self.strict)
 
 
 class Evaluation:
@@ -114,7 +144,7 @@ class Evaluation:
 
     Attributes:
         problems: Errors of cluster objects that cannot be read.
-        type_errors: Reports on objects with values of wrong types; no rule can evaluate them.
+        undecoded: Objects with values of wrong types.
         grounds: The policy and the cluster.
     """
 
@@ -123,12 +153,12 @@ class Evaluation:
         inventory: Inventory,
         options: FixOptions,
         problems: Sequence[SourceError] = (),
-        type_errors: Sequence[WorkloadReport] = (),
+        undecoded: Sequence[UndecodedObject] = (),
     ) -> None:
         """Evaluate what an inventory contains."""
         self._make_collector = partial(ManifestCollector, options.configuration, options.namespace)
         self._options = options
-        self.problems, self.type_errors = problems, type_errors
+        self.problems, self.undecoded = problems, undecoded
         self._inventory = inventory
         self.grounds = AdviceContext(options.policy, inventory.cluster, inventory.state)
         self._scanner = Scanner(options.audit, self.grounds)
@@ -139,18 +169,25 @@ class Evaluation:
     ) -> Self:
         """Collect the objects of files; ``context`` is the cluster around them."""
         collector = ManifestCollector(options.configuration, options.namespace)
+        unreadable: list[tuple[Document, UnreadableObject]] = []
         for document in objects:
             collector.add(document)
+            if len(collector.snapshot.unreadable) > len(unreadable):
+                unreadable.append((document, collector.snapshot.unreadable[-1]))
         whole = merge_snapshots([collector.snapshot, context])
         inventory = Inventory(whole, options.configuration.owner_selectors)
         inventory.set_time(options.now)
         audit = options.audit
-        type_errors = tuple(
-            report_type_errors(item, audit.strict_severity, audit.includes_rule)
-            for item in collector.snapshot.unreadable
+        undecoded = tuple(
+            UndecodedObject(
+                document,
+                report_type_errors(item, audit.strict_severity, audit.includes_rule),
+                item.strict,
+            )
+            for document, item in unreadable
             if audit.includes_object(item.namespace, item.labels)
         )
-        return cls(inventory, options, collector.problems, type_errors)
+        return cls(inventory, options, collector.problems, undecoded)
 
     def evaluate_objects(
         self, selects: Callable[[AuditSubject], bool] | None = None
@@ -190,6 +227,15 @@ class Evaluation:
             # Other findings about the value were hidden before, and are not caused by the change.
             return self._find_lost_place(evaluated, after)
         return self._find_harm(evaluated, after)
+
+    def reads_type(self, undecoded: UndecodedObject, field: str, change: Change) -> bool:
+        """Whether the value of a field has the right type after a change."""
+        value = apply_changes([change], undecoded.document.value)
+        document = replace(undecoded.document, value=value)
+        collector = self._make_collector()
+        collector.add(document)
+        left = (part for one in collector.snapshot.unreadable for part in (one, *one.more))
+        return all(one.field != field for one in left)
 
     def fit_together(self, evaluated: EvaluatedObject, changes: Iterable[Change]) -> bool:
         """Whether changes, of which each has no obstacle, have none when they are made together."""

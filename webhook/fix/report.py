@@ -8,10 +8,10 @@ import msgspec
 from webhook.audit.inventory import AuditSubject
 from webhook.audit.report import SEVERITY_RANKS, AuditFinding, AuditSeverity
 from webhook.fix.changes import Change, Move, Put, Wrap
-from webhook.fix.finding import ABSENT, FindingContext
+from webhook.fix.finding import ABSENT
 from webhook.policy.advice import flow
 from webhook.policy.advice.findings import clip
-from webhook.policy.paths import format_path
+from webhook.policy.paths import find_value, format_path
 
 BELOW_LEVEL = "its severity is {severity}: --level {severity} fixes it, as does --rules {rule}"
 """Why a finding of a severity below the requested level is not fixed, if it has a fix."""
@@ -138,9 +138,9 @@ def describe_unwritten(fixed: FixedFinding) -> RemainingFinding:
     )
 
 
-def describe_changes(changes: Iterable[Change], context: FindingContext) -> str:
-    """Describe changes in words."""
-    parts = (_describe(change, context.written(change.path)) for change in changes)
+def describe_changes(changes: Iterable[Change], value: Any) -> str:
+    """Describe changes of an object in words; ``value`` is the object as it is written."""
+    parts = (_describe(change, find_value(value, change.path, ABSENT)) for change in changes)
     return clip("; ".join(parts), DESCRIPTION_CHARACTERS)
 
 
