@@ -190,6 +190,27 @@ def test_a_selector_in_yaml() -> None:
     assert suggested == "labelSelector: {matchLabels: {app: web}}"
 
 
+def test_expressions_that_the_pods_meet_are_kept() -> None:
+    written = [
+        {"key": "app", "operator": "In", "values": ["wbe"]},
+        {"key": "tier", "operator": "NotIn", "values": ["canary"]},
+        {"key": "stage", "operator": "Exists"},
+        {"key": "zone", "operator": "In", "values": ["a"]},
+        {"key": HASH, "operator": "Exists"},
+        {"key": "team", "operator": "Gt", "values": ["1"]},
+    ]
+    judged = deployed(
+        spread(labelSelector={"matchExpressions": written}, matchLabelKeys=["stage"]),
+        labels={"app": "web", "stage": "live", "zone": "b"},
+        selector={"matchLabels": {"app": "web"}},
+    )
+
+    assert suggest_selector(judged, judged.constraints[0], None) == (
+        "labelSelector: {matchLabels: {app: web}, matchExpressions: "
+        "[{key: tier, operator: NotIn, values: [canary]}]}"
+    )
+
+
 SERVER: Json = {"agones.dev/gameserver": "web", "game": "arena", "role": "server"}
 
 # labels of a Pod named web, selector of its constraint, what is suggested

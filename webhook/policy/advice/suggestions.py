@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from webhook.policy import render
 from webhook.policy.advice.context import ClusterState
-from webhook.policy.advice.counting import list_revision_keys, other_workloads
+from webhook.policy.advice.counting import list_revision_keys, may_add, other_workloads
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.podselectors import (
     NAMING_LABELS,
@@ -20,9 +20,9 @@ from webhook.policy.advice.podselectors import (
 )
 from webhook.policy.advice.subject import Subject
 from webhook.policy.kinds import POD
-from webhook.policy.model import Constraint, LabelSelector
+from webhook.policy.model import Constraint, LabelSelector, LabelSelectorRequirement
 from webhook.policy.podlabels import JOB_KEYS, PER_POD_KEYS, REVISION_KEYS, naming_keys
-from webhook.policy.selectors import SELECT_ALL, has_pairs, selected_keys
+from webhook.policy.selectors import OPERATORS, SELECT_ALL, has_pairs, matches, selected_keys
 
 
 def order_by_naming(labels: Mapping[str, str]) -> dict[str, str]:
@@ -47,6 +47,8 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     own = corrected or constraint_selector(subject, constraint, cluster)
     if own == SELECT_ALL:
         return ADD_LABELS
+    if corrected is None:
+        own = replace(own, match_expressions=_list_met(constraint, own, subject))
     written = member("labelSelector", render.selector(own))
     keys = constraint.match_label_keys
     kept = [key for key in keys if key not in own.match_labels]
@@ -55,6 +57,21 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     ):
         return written
     return f"{written}\n{member('matchLabelKeys', kept or None)}"
+
+
+def _list_met(
+    constraint: Constraint, own: LabelSelector, subject: Subject
+) -> tuple[LabelSelectorRequirement, ...]:
+    """List the expressions of a constraint that the subject's pods meet, on other labels."""
+    written = constraint.label_selector.match_expressions if constraint.label_selector else ()
+    return tuple(
+        one
+        for one in written
+        if one.operator in OPERATORS
+        and one.key not in (*own.match_labels, *constraint.match_label_keys)
+        and not may_add(subject, one.key)
+        and matches(LabelSelector(match_expressions=(one,)), subject.labels)
+    )
 
 
 def constraint_selector(
