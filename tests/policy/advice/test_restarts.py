@@ -20,6 +20,7 @@ from webhook.policy.advice.restarts import (
     suggest_opening,
     suggest_placing,
     suggest_restart,
+    suggest_within_zones,
 )
 from webhook.policy.advice.subject import Subject
 from webhook.policy.api.gates import Gates
@@ -201,6 +202,13 @@ def test_no_restart_is_suggested_that_may_stop() -> None:
         suggested = suggest_evening(judged, found, ["zone-a"], gates(), restart_may_stop=True)
 
         assert suggested == rebalance("deployment/web").removesuffix("; ")
+
+
+def test_pods_with_volumes_of_several_zones_are_not_restarted() -> None:
+    suggested = suggest_within_zones(subject(workload(spread(), kind=STATEFUL_SET)))
+
+    assert suggested.startswith("# evenspread rebalance statefulset/web -n shop moves the fewest ")
+    assert "rollout restart" not in suggested
 
 
 def test_volumes_are_moved_rather_than_pods() -> None:

@@ -16,14 +16,16 @@ from tests.policy.advice.subjects import (
 )
 from tests.policy.advice.test_skew import CLAIMS, HOST, SOFT, cordoned
 from webhook.policy.advice.restarts import suggest_moving
+from webhook.policy.advice.storage import StorageClass
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import ZONE
 
+REBALANCE = "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if "
 EVENING = (
-    "# evenspread rebalance statefulset/web -n shop moves the fewest pods, if nodes have room and "
-    "PodDisruptionBudgets allow it; "
-    "kubectl rollout restart statefulset/web -n shop replaces all of them"
+    f"{REBALANCE}their volumes, room on nodes and PodDisruptionBudgets allow it: a restart may "
+    "keep pods Pending, which only the nodes of their zones can take"
 )
+RESTART = "kubectl rollout restart statefulset/web -n shop replaces all of them"
 
 # constraint, what to do; pods in one of three zones
 PINNED: dict[str, tuple[Json, str]] = {
@@ -43,6 +45,23 @@ def test_no_restart_is_suggested_for_pods_with_volumes_of_a_zone(
     (violation,) = check_rule("TSC114", replace(found, running=(pods,)), audit(THREE, [pods]))
 
     assert violation.instead == expected
+
+
+def test_a_restart_is_suggested_for_volumes_that_every_node_can_use() -> None:
+    pods = running("a1", "a1", "a1", constraints=(HOST,))
+    found = subject(workload(HOST, kind=STATEFUL_SET, replicas=3, **CLAIMS))
+    shared = StorageClass(name="late", provisioner="efs.csi.aws.com")
+
+    suggested = [
+        check_rule("TSC114", replace(found, running=(pods,)), context)[0].instead
+        for context in (
+            audit(zones("a1", "a2", "a3"), [pods]),
+            audit(THREE, [pods], storage_classes=[shared]),
+        )
+    ]
+
+    assert all(one.startswith(f"{REBALANCE}nodes have room") for one in suggested)
+    assert all(one.endswith(RESTART) for one in suggested)
 
 
 @pytest.mark.parametrize("placed", [("a1", "a2", "b1"), ("a1", "a2", "b1", "")])

@@ -21,7 +21,7 @@ from tests.policy.advice.subjects import (
 from webhook.policy.advice.scaling import ReplicaRange
 from webhook.policy.advice.storage import StorageClass
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_keep_pods, volumes_return
+from webhook.policy.advice.volumes import volumes_divide, volumes_keep_pods, volumes_return
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, ZONE, GroupKind, Node
 from webhook.policy.placement.nodes import UNSCHEDULABLE
@@ -180,6 +180,26 @@ def test_volumes_that_keep_pods_in_their_zones(judged: Subject, key: str, expect
 
     assert cluster is not None
     assert volumes_keep_pods(judged, key, cluster) is expected
+
+
+# StatefulSet, nodes, whether its volumes may be in one of several zones
+DIVIDED: dict[str, tuple[Subject, list[Node], bool]] = {
+    "zonal volumes": (stateful("late"), THREE, True),
+    "one zone": (stateful("late"), zones("a1", "a2"), False),
+    "pods that may only go to one zone": (
+        stateful("late", template_spec={"nodeSelector": {ZONE: "zone-a"}}), THREE, False
+    ),
+    "shared storage": (stateful("shared"), THREE, False),
+    "no volumes": (RESTARTED, THREE, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "nodes", "divided"), DIVIDED.values(), ids=DIVIDED.keys())
+def test_volumes_that_divide_the_nodes(judged: Subject, nodes: list[Node], divided: bool) -> None:
+    cluster = audit(nodes, storage_classes=CLASSES).cluster
+
+    assert cluster is not None
+    assert volumes_divide(judged, cluster) is divided
 
 
 def test_an_admission_knows_no_classes() -> None:

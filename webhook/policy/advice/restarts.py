@@ -183,6 +183,15 @@ def suggest_evening(
     return f"{rebalance}; or delete pods in {join_names(full)} one after another"
 
 
+def suggest_within_zones(subject: Subject) -> str:
+    """Suggest how to make pods even that return to volumes of several zones; a YAML comment."""
+    return (
+        f"# {_format_command(subject, 'rebalance')} moves the fewest pods, if their volumes, room "
+        "on nodes and PodDisruptionBudgets allow it: a restart may keep pods Pending, which only "
+        "the nodes of their zones can take"
+    )
+
+
 def _is_limited(subject: Subject, constraint: Constraint) -> bool:
     """Whether hard constraints on other keys may prevent what a soft constraint prefers."""
     return constraint.when_unsatisfiable == SCHEDULE_ANYWAY and any(

@@ -25,9 +25,10 @@ from webhook.policy.advice.restarts import (
     suggest_evening,
     suggest_moving,
     suggest_placing,
+    suggest_within_zones,
 )
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.volumes import volumes_keep_pods
+from webhook.policy.advice.volumes import volumes_divide, volumes_keep_pods
 from webhook.policy.model import DO_NOT_SCHEDULE, Constraint
 from webhook.policy.placement.tallies import PodTally
 
@@ -177,6 +178,8 @@ def _suggest(
         return AWAIT_ROLLOUT
     if first:
         return first + place
+    if volumes_divide(subject, cluster):
+        return suggest_within_zones(subject)
     orders = read_orders(subject, context)
     may_stop = orders is not None and orders.all_fit() is False
     return suggest_evening(subject, constraint, full, context.gates, restart_may_stop=may_stop)

@@ -74,6 +74,12 @@ def volumes_keep_pods(subject: Subject, key: str, cluster: ClusterState) -> bool
     return is_location and _volumes_last(subject, cluster.storage_classes)
 
 
+def volumes_divide(subject: Subject, cluster: ClusterState) -> bool:
+    """Whether replaced pods may have to return to nodes of one of several zones."""
+    zones = (cluster.lasting_domains(key, (key,), subject.demands).sizes for key in ZONES)
+    return max(map(len, zones)) > 1 and _volumes_last(subject, cluster.storage_classes)
+
+
 def volumes_return(constraint: Constraint, subject: Subject, cluster: ClusterState | None) -> bool:
     """
     Whether a hard constraint may keep the pods of a StatefulSet from their volumes.
