@@ -12,6 +12,7 @@ from tests.policy.advice.subjects import (
     THREE,
     audit,
     check_rule,
+    node,
     running,
     subject,
     workload,
@@ -24,6 +25,7 @@ from webhook.policy.advice.subject import RunningPods, Subject
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import HOSTNAME, LabelSelector, Node, ObjectMeta, PodTemplate
 from webhook.policy.nextrevision import PartitionedRevisions
+from webhook.policy.placement.nodes import UNSCHEDULABLE
 from webhook.policy.podlabels import REVISION_HASH
 
 DISKS = StorageClass(name="disks", provisioner="ebs.csi.aws.com")
@@ -87,6 +89,19 @@ def test_rollouts_of_pods_with_volumes(found: Subject, nodes: list[Node], fires:
 
     moved = "# a volume of a zone keeps its pod there, and a pod that is deleted without its claim "
     assert [violation.instead.startswith(moved) for violation in violations] == [True] * fires
+
+
+@pytest.mark.parametrize("policy", ["Honor", "Ignore"])
+def test_pods_on_closed_nodes_return_to_the_others_of_their_zone(policy: str) -> None:
+    closed = replace(node("b2", "zone-b", UNSCHEDULABLE), unschedulable=True)
+    constraint = spread(nodeTaintsPolicy=policy)
+    found = stateful("a1", "b1", "b1", "b2", constraint=constraint, replicas=4)
+
+    (violation,) = check_rule(
+        "TSC119", found, cluster_of(*found.running, nodes=[*zones("a1", "b1"), closed])
+    )
+
+    assert "take back more than 2 pods: zone-b has 3 pods, the minimum is 1" in violation.problem
 
 
 def test_data_is_not_moved_to_a_zone_that_is_closed_for_now() -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from webhook.policy.advice.context import AdviceContext, ClusterState
 from webhook.policy.advice.counting import list_revision_keys, next_pod
@@ -62,8 +63,9 @@ def judge_volumes(
     """
     Judge a rollout whose pods return to the zones of their volumes.
 
-    In the end each zone has as many pods as now. A zone that then has too many rejects the last
-    ones, whether or not revisions are counted apart: the minimum was no larger before.
+    In the end each zone has as many pods as now, all of them on nodes that count. A zone that then
+    has too many rejects the last ones, whether or not revisions are counted apart: the minimum was
+    no larger before.
     """
     classes = list_zonal_classes(subject, cluster)
     tallies = cluster.tally_known(next_pod(subject), subject.constraints, context.gates).hard
@@ -73,9 +75,28 @@ def judge_volumes(
     for tally in tallies if classes else ():
         if tally.spread.topology_key in ZONES and tally.matches_pod:
             raising = suggest_raising(subject, tally, keys, context) or ""
-            yield from _judge_sizes(subject, tally, cluster, kept, raising) or _judge_order(
-                subject, tally, cluster, kept
+            returned = _return_all(subject, tally, cluster)
+            yield from _judge_sizes(subject, returned, cluster, kept, raising) or _judge_order(
+                subject, returned, cluster, kept
             )
+
+
+def _return_all(subject: Subject, tally: PodTally, cluster: ClusterState) -> PodTally:
+    """
+    Count also the subject's pods that run on nodes which do not count.
+
+    A node may have been cordoned, or tainted, after the pod came. Its successor runs in the same
+    zone, on a node that the pod can go to.
+    """
+    nodes, key, values = cluster.topology.by_name, tally.spread.topology_key, tally.domains.values
+    pods, added = Counter(tally.pods), dict[str, str]()
+    for name, number in (item for group in subject.running for item in group.nodes.items()):
+        zone = nodes[name].labels.get(key, "") if name in nodes else ""
+        if name not in values and zone in tally.domains.sizes:
+            pods[zone] += number
+            added[name] = zone
+    domains = replace(tally.domains, values={**values, **added})
+    return replace(tally, pods=pods).within(domains)
 
 
 def _judge_sizes(

@@ -178,6 +178,17 @@ def _suggest(
         return AWAIT_ROLLOUT
     if first:
         return first + place
+    return _suggest_evictions(subject, constraint, full, cluster, context)
+
+
+def _suggest_evictions(
+    subject: Subject,
+    constraint: Constraint,
+    full: Sequence[str],
+    cluster: ClusterState,
+    context: AdviceContext,
+) -> str:
+    """Suggest how to place pods anew that nothing else keeps uneven."""
     if volumes_divide(subject, cluster):
         return suggest_within_zones(subject)
     orders = read_orders(subject, context)
