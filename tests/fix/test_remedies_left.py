@@ -217,6 +217,27 @@ def test_a_selector_of_a_rollout_that_others_stop_is_narrowed_on_request(*, name
     assert ("--rules TSC119 applies it" in left) is not named
 
 
+@pytest.mark.parametrize("keys", ["[controller-revision-hash]", "[tier, controller-revision-hash]"])
+def test_revisions_of_pods_that_return_to_their_volumes_are_counted_together(keys: str) -> None:
+    claims = "volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: disks}}]"
+    labels = "{app: web, tier: x}"
+    constraint = entry(topologyKey="topology.kubernetes.io/zone", matchLabelKeys=keys)
+    before = deployment(lines(listed(constraint)), labels, replicas=4)
+    before = before.replace("Deployment", "StatefulSet")
+    before = before.replace("  replicas: 4\n", f"  replicas: 4\n  {claims}\n")
+    own = "tier: x, controller-revision-hash: old, statefulset.kubernetes.io/pod-name"
+    pods = "".join(
+        POD_WITH_A_DISK.replace("app: web}", f"app: web, {own}: web-{at}}}") % (at, where)
+        for at, where in enumerate(("b1", "b1", "a1", "a1"))
+    )
+    nodes = THREE_ZONES[: THREE_ZONES.rindex("---")]
+
+    outcome = run_fix(before, options("TSC119"), f"{nodes}{WITH_DISKS}{pods}")
+
+    assert [one.rule for one in outcome.fixed] == ["TSC119"]
+    assert "controller-revision-hash" not in outcome.texts["web.yaml"]
+
+
 def test_only_the_constraint_that_stops_a_rollout_is_changed() -> None:
     """A second hard constraint, which counts the revisions together, is left as it is."""
     claims = "volumeClaimTemplates: [{metadata: {name: d}, spec: {storageClassName: disks}}]"

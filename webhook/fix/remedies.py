@@ -29,6 +29,7 @@ from webhook.fix.harm import changes_request
 from webhook.manifests.yaml import load
 from webhook.policy.advice.capacity import must_add_pods
 from webhook.policy.advice.counting import find_counting, known_selectors, other_workloads
+from webhook.policy.advice.fields import LEAVE_OUT_KEYS
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.nearestkey import nearest_key
 from webhook.policy.advice.repeats import find_actions, suggest_soft
@@ -160,6 +161,8 @@ def _move_field(context: FindingContext) -> Solution:
 def _count_apart(context: FindingContext) -> Solution:
     """Count the revisions apart in all hard constraints that count them together (TSC119)."""
     returns = not must_add_pods(context.subject)  # of pods, to their volumes
+    if returns and context.finding.instead == LEAVE_OUT_KEYS:
+        return (Remove((*context.entry, "matchLabelKeys")),)
     if returns or not context.instead:
         return _write_instead(context)
     found = list_apart(context.subject, context.grounds)

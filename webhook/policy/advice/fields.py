@@ -144,10 +144,14 @@ def pods_carry_keys(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
             )
 
 
+LEAVE_OUT_KEYS = "# leave matchLabelKeys out"
+"""What to do about matchLabelKeys of which no key is to be kept."""
+
+
 def suggest_keys(corrected: list[str]) -> str:
     """Suggest matchLabelKeys; empty keys stand for nothing."""
     keys = [key for key in corrected if key]
-    return member("matchLabelKeys", keys) if keys else "# leave matchLabelKeys out"
+    return member("matchLabelKeys", keys) if keys else LEAVE_OUT_KEYS
 
 
 def correct_keys(constraint: Constraint, subject: Subject) -> list[str]:

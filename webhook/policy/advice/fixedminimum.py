@@ -18,9 +18,9 @@ from webhook.policy.advice.closeddomains import (
 )
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import join_names
+from webhook.policy.advice.mindomains import suggest_min_domains
 from webhook.policy.advice.restarts import describe_moving, suggest_adding, suggest_opening
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import DO_NOT_SCHEDULE

@@ -23,10 +23,10 @@ from webhook.policy.advice.fields import counts_revisions_together, suggest_revi
 from webhook.policy.advice.findings import WAIT_FOR_NODES
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.laterpods import tally_returned
+from webhook.policy.advice.mindomains import suggest_min_domains
 from webhook.policy.advice.recreation import RecreatedPods
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity
 from webhook.policy.advice.subject import Subject
-from webhook.policy.advice.topology import suggest_min_domains
 from webhook.policy.advice.volumes import volumes_return
 from webhook.policy.api.gates import Gate
 from webhook.policy.model import TAINTS_POLICY, Constraint, Node

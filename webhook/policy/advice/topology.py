@@ -1,5 +1,5 @@
 """
-Rules about domains: TSC103 (they exist) and TSC104 (there are enough).
+The rule about topology keys that nodes lack: TSC103.
 
 At admission the facts come from indexes, which do not know single nodes. For a pod that requires
 certain nodes they are incomplete, so a rule is then silent where an audit may report a violation.
@@ -8,19 +8,12 @@ certain nodes they are incomplete, so a rule is then silent where an audit may r
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from msgspec.structs import replace
-
-from webhook.policy.advice.capacity import is_never_spread, name_limit, name_waiting
 from webhook.policy.advice.closeddomains import (
     find_tainted,
-    name_requirements,
     selects_nodes,
 )
 from webhook.policy.advice.context import AdviceContext
-from webhook.policy.advice.counting import counts_itself, hard_constraints
-from webhook.policy.advice.everyorder import read_orders
-from webhook.policy.advice.fields import compares_revisions
-from webhook.policy.advice.findings import RuleViolation, clip, count_of, join_names, quote_value
+from webhook.policy.advice.findings import RuleViolation, clip, join_names, quote_value
 from webhook.policy.advice.flow import member
 from webhook.policy.advice.nearestkey import (
     KEY_CHARACTERS,
@@ -28,12 +21,10 @@ from webhook.policy.advice.nearestkey import (
     list_siblings,
     nearest_key,
 )
-from webhook.policy.advice.repeats import describe_repeated, suggest_soft
+from webhook.policy.advice.repeats import describe_repeated
 from webhook.policy.advice.subject import Subject
 from webhook.policy.model import DO_NOT_SCHEDULE, HOSTNAME, SCHEDULE_ANYWAY, ZONE, Constraint
-from webhook.policy.placement.allowedvalues import count_allowed_values
-from webhook.policy.placement.nodes import Demands, tolerates_cordons
-from webhook.policy.placement.spreads import SpreadConstraint
+from webhook.policy.placement.nodes import Demands
 
 
 def key_is_on_nodes(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
@@ -123,168 +114,3 @@ def _count_carriers(key: str, demands: Demands, context: AdviceContext) -> tuple
     ):
         return nodes, nodes
     return carriers, nodes
-
-
-def min_domains_can_be_met(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """TSC104: with fewer domains than minDomains each domain takes at most maxSkew pods."""
-    if not any(one.min_domains for one in subject.constraints):
-        return  # most workloads
-    if subject.is_daemon:
-        yield from _report_surge(subject, context)
-    if is_never_spread(subject):
-        return
-    for spread in hard_constraints(subject, context):
-        if spread.min_domains > 1 and counts_itself(spread.constraint, subject, context.gates):
-            yield from _report_few_domains(spread, subject, context)
-
-
-def _report_few_domains(
-    spread: SpreadConstraint, subject: Subject, context: AdviceContext
-) -> Iterator[RuleViolation]:
-    """Report a constraint that counts fewer domains than minDomains, and keeps pods Pending."""
-    key, required = spread.topology_key, spread.min_domains
-    left = _count_reachable(key, subject.demands, context)
-    if left == 0 and context.facts.schedulable_nodes():
-        return  # TSC103 and TSC106 report these
-    most = count_allowed_values(key, subject.demands) if spread.honors_affinity else None
-    reached = left or most or 0
-    problem = ""
-    if most and most < required:
-        problem = _describe_few_values(spread, most, subject)
-    if not problem and left:
-        problem = _describe_few_domains(spread, left, subject, context)
-    if problem:
-        yield RuleViolation(
-            subject.field(spread.index, "minDomains"),
-            f"minDomains is {required}, but {problem}",
-            suggest_min_domains(subject, spread.index, reached, context),
-            f"minDomains is {required}, but its pods can reach {count_of(reached, 'domain')}",
-        )
-
-
-def _describe_few_values(spread: SpreadConstraint, most: int, subject: Subject) -> str:
-    """Describe that the pods require a few values of the key; empty if no pod stays Pending."""
-    waiting = _name_waiting(subject, spread, most)
-    few = f"{count_of(most, 'domain')} of {quote_value(spread.topology_key)} at most"
-    return waiting and (
-        f"by {name_requirements(subject.demands, ())} its pods can go to {few}, whatever nodes are "
-        f"added: {_describe_limit(spread, subject)}, {waiting} stay Pending"
-    )
-
-
-def _describe_few_domains(
-    spread: SpreadConstraint, left: int, subject: Subject, context: AdviceContext
-) -> str:
-    """Describe that few domains count now; empty if they are enough, or no pod stays Pending."""
-    required = spread.min_domains
-    if (_count_counted(spread, subject.demands, context) or required) >= required:
-        return ""
-    waiting = _name_waiting(subject, spread, left)
-    return waiting and (
-        f"{_describe_left(spread.topology_key, left, subject, context)}: "
-        f"{_describe_limit(spread, subject)}, {waiting} stay Pending until a node autoscaler "
-        "adds a domain; with one that does, this is right"
-    )
-
-
-def _describe_limit(spread: SpreadConstraint, subject: Subject) -> str:
-    return f"each takes {name_limit(subject, spread.constraint, spread.max_skew)} at most"
-
-
-def _name_waiting(subject: Subject, spread: SpreadConstraint, domains: int) -> str:
-    return name_waiting(subject, spread.constraint, domains * spread.max_skew)
-
-
-def suggest_min_domains(subject: Subject, index: int, left: int, context: AdviceContext) -> str:
-    """
-    Suggest the number of domains as minDomains, if all replicas then have a place in every order.
-
-    Otherwise a soft constraint is suggested: with the minimum of the domains that there are,
-    another constraint may leave replicas Pending. TSC105 and TSC116 are about closed domains.
-
-    Args:
-        left: Number of domains that the pods can go to, whatever the state of the nodes.
-    """
-    constraints = list(subject.constraints)
-    constraints[index] = replace(constraints[index], min_domains=left)
-    changed = subject.with_constraints(tuple(constraints))
-    if subject.is_alone and not subject.is_daemon:
-        changed = replace(changed, replicas=2, scaling=None)  # its pod, and that of a rollout
-    orders = read_orders(
-        changed,
-        context,
-        leaves_out_closed=True,
-        whatever_state=True,
-    )
-    known = context.cluster is not None and context.cluster.topology.nodes
-    if not known or (orders and orders.all_fit()):
-        return member("minDomains", left)
-    return suggest_soft(constraints[index], subject)
-
-
-def _report_surge(subject: Subject, context: AdviceContext) -> Iterator[RuleViolation]:
-    """Report a DaemonSet whose new pods have no place beside the old ones, on the same node."""
-    if not subject.surges:
-        return
-    for spread in hard_constraints(subject, context):
-        pods = 2  # the old one and the new one of a node
-        if spread.min_domains <= 1 or spread.max_skew >= pods or not spread.honors_affinity:
-            continue
-        if counts_itself(spread.constraint, subject, context.gates) and not compares_revisions(
-            spread.constraint, subject
-        ):
-            yield RuleViolation(
-                subject.field(spread.index, "minDomains"),
-                f"minDomains is {spread.min_domains}, but each pod of a DaemonSet can go to one "
-                "node, which is one domain and takes 1 pod: by maxSurge, the new pod of a node "
-                "waits there for the old one, which waits for the new one",
-                member("minDomains", 1),
-                f"minDomains is {spread.min_domains}: no new pod has a place beside the old one",
-            )
-
-
-def _describe_left(key: str, left: int, subject: Subject, context: AdviceContext) -> str:
-    """Describe the domains that pods can reach; affinity and tolerations if these exclude some."""
-    if context.cluster is None:
-        every = context.facts.domains(key)
-    else:
-        anywhere = subject.demands.honoring(affinity=False, taints=False)
-        every = len(context.cluster.lasting_domains(key, (key,), anywhere).sizes)
-    domains = count_of(left, "domain")
-    if left == every:
-        return f"{quote_value(key)} has {domains} only"
-    return f"affinity and tolerations leave its pods {domains} of {quote_value(key)}"
-
-
-def _count_reachable(key: str, demands: Demands, context: AdviceContext) -> int | None:
-    """
-    Count the domains that a pod can reach by its affinity and tolerations.
-
-    Returns:
-        At admission an upper bound; None if unknown.
-    """
-    if context.cluster is not None:
-        return len(context.cluster.lasting_domains(key, (key,), demands).sizes)
-    if tolerates_cordons(demands):
-        return None
-    known = context.facts.domains(key)
-    if demands.tolerations is not None:
-        known -= find_tainted(key, demands, context.facts).number
-    allowed = count_allowed_values(key, demands)
-    return known if allowed is None else min(known, allowed)
-
-
-def _count_counted(
-    spread: SpreadConstraint, demands: Demands, context: AdviceContext
-) -> int | None:
-    """
-    Count the domains that a constraint counts, also those that its pods cannot reach.
-
-    Returns:
-        As ``_count_reachable`` does.
-    """
-    return _count_reachable(
-        spread.topology_key,
-        spread.counting(demands),
-        context,
-    )

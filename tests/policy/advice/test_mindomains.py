@@ -252,3 +252,23 @@ def test_no_node_helps_if_the_requirements_allow_too_few_values() -> None:
             "most, whatever nodes are added: each takes 1 pod at most, the others stay Pending"
         )
         assert violation.brief == "minDomains is 3, but its pods can reach 2 domains"
+
+
+RACKS = [
+    node("a1", "zone-a", rack="1"), node("b1", "zone-b", rack="2"), node("c1", "zone-c")
+]  # fmt: skip
+
+
+def test_nodes_without_the_keys_of_other_hard_constraints_do_not_count() -> None:
+    zone = least(3, topologyKey=ZONE)
+    by_rack = deployed(spread(topologyKey="rack"), zone)
+    softly = deployed(spread(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway"), zone)
+
+    (violation,) = check_rule("TSC104", by_rack, audit(RACKS))
+
+    assert violation.problem.startswith(
+        f'minDomains is 3, but only nodes that have "rack", too, count, in 2 domains of "{ZONE}": '
+        "each takes 1 pod at most, "
+    )
+    assert check_rule("TSC104", softly, audit(RACKS)) == []
+    assert check_rule("TSC104", deployed(spread(topologyKey="rak"), zone), audit(RACKS)) == []
