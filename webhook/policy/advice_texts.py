@@ -294,7 +294,8 @@ ADVICE_ENTRIES = (
         "host ports or required anti-affinity stop, or that hang because of which old pods a "
         "ReplicaSet deletes. `evenspread explain --what-if rollout` runs all filters, deletes old "
         "pods as their controller does, and shows these and what else can happen. Rollouts that a "
-        "partition or OnDelete holds back are not judged. TSC104, TSC105 and TSC116 report a single constraint that allows no additional pod.",
+        "partition or OnDelete holds back are not judged. TSC104, TSC105 and TSC116 report a "
+        "single constraint that allows no additional pod.",
         "count each revision separately, by `matchLabelKeys: [pod-template-hash]` in all hard "
         "constraints, or let one replica be missing, by `maxUnavailable: 1`. With volumes in a "
         "zone, leave `controller-revision-hash` out of matchLabelKeys, count no pods of other "
