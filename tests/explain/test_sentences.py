@@ -128,6 +128,21 @@ HEADLINES: dict[str, tuple[Scenario, str, str]] = {
         "only n4, n5 satisfy all, and reject it: 1 node(s) were unschedulable, "
         "1 node(s) had untolerated taint gpu:NoSchedule"),
     ),
+    "only a node that does not count satisfies two constraints": (
+        scenario(
+            [
+                node("n1", "a", rack="r"), node("n2", "b", rack="s"), node("n3", "b", rack="r"),
+                node("n4", "c", rack="t", taints=[GPU]),
+            ],
+            spread_over(node_taints_policy="Honor"),
+            spread_over("rack", node_taints_policy="Honor"),
+            pods={"n1": 1, "n2": 1, "n3": 1},
+        ),
+        "",
+        ("cannot be placed: zone (maxSkew 1) allows only a; rack (maxSkew 1) allows only s; "
+        "no node that counts satisfies all of them; n4 does not count, and rejects it: "
+        "1 node(s) had untolerated taint gpu:NoSchedule"),
+    ),
 }  # fmt: skip
 
 

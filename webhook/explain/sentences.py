@@ -136,6 +136,14 @@ def _explain_together(
     )
     if not names:
         return "no node satisfies all of them"
+    hard = placement.tallies.hard
+    if all(any(name in tally.domains.left_out for tally in hard) for name in names):
+        # The domains above are those of nodes that count; the others satisfy a constraint, too.
+        verbs = "does not count, and rejects" if len(names) == 1 else "do not count, and reject"
+        reasons = _count_reasons(refused[name] for name in names)
+        return (
+            f"no node that counts satisfies all of them; {join_names(names)} {verbs} it: {reasons}"
+        )
     verbs = "satisfies all of them, and rejects" if len(names) == 1 else "satisfy all, and reject"
     reasons = _count_reasons(refused[name] for name in names)
     return f"only {join_names(names)} {verbs} it: {reasons}"
