@@ -185,13 +185,11 @@ def test_budgets_count_the_desired_replicas_of_controllers() -> None:
     pods = [*OF_SET, UNREADY, LEAVING]
 
     assert budget_of(spec, *pods, **stateful_sets(5)) == (4, 2)
-    assert budget_of(spec, *pods, **stateful_sets(None)) == (0, 2)
+    assert budget_of(spec, *pods, **stateful_sets(None)) == (3, 2)  # as many as there are pods
     assert budget_of(spec, *pods) == (3, 2)
     assert budget_of(spec, pod("bare")) == (None, 1)
-    assert budget_of(spec, *pods, statefulSets=[{"metadata": controller("web")["metadata"]}]) == (
-        0,
-        2,
-    )
+    bare = {"metadata": controller("web")["metadata"]}
+    assert budget_of(spec, *pods, statefulSets=[bare]) == (3, 2)
 
 
 def test_budgets_by_the_healthy_pods() -> None:

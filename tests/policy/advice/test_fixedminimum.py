@@ -21,6 +21,7 @@ from tests.policy.advice.subjects import (
 )
 from webhook.policy.advice.counting import next_pod
 from webhook.policy.advice.fixedminimum import suggest_raising
+from webhook.policy.advice.restarts import MOVE_DATA
 from webhook.policy.kinds import STATEFUL_SET
 from webhook.policy.model import ZONE, Node
 
@@ -114,6 +115,8 @@ def test_pods_with_volumes_run_before_more_is_suggested() -> None:
     suggested = suggest_raising(judged, tally, (ZONE,), context)
 
     assert suggested == f"# {OPEN_C}then audit again once its pods run"
+    complete = replace(judged, replicas=3)  # its pods return to their volumes in other zones
+    assert suggest_raising(complete, tally, (ZONE,), context) == f"# {OPEN_C}then {MOVE_DATA}"
 
 
 def test_a_constraint_of_an_older_revision_is_judged_by_itself() -> None:

@@ -42,7 +42,7 @@ class _ControllerSpec(msgspec.Struct, frozen=True, rename="camel"):
     What a controller keeps and creates.
 
     Attributes:
-        replicas: None means 1.
+        replicas: None in a file that leaves the number to the cluster.
         paused: Of a Deployment.
         update_strategy: Of a StatefulSet.
         ordinals: Of a StatefulSet.
@@ -247,7 +247,7 @@ class Owners:
         """
         Count the pods that the controllers of some pods keep.
 
-        Controllers that are not known count as many pods as they have.
+        Controllers that are not known, or whose file does not say, count as many pods as they have.
 
         Source: disruption.go ``getExpectedScale``.
         """
@@ -255,12 +255,12 @@ class Owners:
         for pod in pods:
             root = self.find_root(pod)
             known = None if root is None else self._known.get(root)
+            replicas = known.spec.replicas if known and known.spec else None
             if root is None or root in seen:
                 continue
-            if known is None:
+            if replicas is None:
                 total += 1
             else:
                 seen.add(root)
-                replicas = known.spec.replicas if known.spec else None
-                total += 1 if replicas is None else replicas
+                total += replicas
         return total

@@ -19,7 +19,12 @@ from webhook.policy.advice.closeddomains import (
 from webhook.policy.advice.context import AdviceContext
 from webhook.policy.advice.findings import join_names
 from webhook.policy.advice.mindomains import suggest_min_domains
-from webhook.policy.advice.restarts import describe_moving, suggest_adding, suggest_opening
+from webhook.policy.advice.restarts import (
+    MOVE_DATA,
+    describe_moving,
+    suggest_adding,
+    suggest_opening,
+)
 from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.volumes import volumes_keep_pods
 from webhook.policy.api.gates import Gate
@@ -114,5 +119,6 @@ def _describe_next(subject: Subject, tally: PodTally, context: AdviceContext) ->
     """Describe what to do once the minimum can rise; data is not to be moved before that."""
     assert context.cluster is not None, "the rule runs in audits"
     if volumes_keep_pods(subject, tally.spread.topology_key, context.cluster):
-        return "audit again once its pods run"
+        # Pods that run return to their volumes elsewhere.
+        return MOVE_DATA if subject.has_all_pods else "audit again once its pods run"
     return describe_moving(subject)

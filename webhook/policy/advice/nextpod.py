@@ -26,6 +26,7 @@ from webhook.policy.advice.placing import accepts, accepts_pod, suggest_placing
 from webhook.policy.advice.replacedpod import can_replace_any, remove_first
 from webhook.policy.advice.requiredaffinity import NO_AFFINITY, RequiredAffinity, read_affinity
 from webhook.policy.advice.subject import Subject
+from webhook.policy.advice.volumes import volumes_divide
 from webhook.policy.model import Node
 from webhook.policy.placement.allowedvalues import admits_no_node
 from webhook.policy.placement.nodes import Demands, uncordon
@@ -86,6 +87,8 @@ def _judge_next(
     if held is None and can_replace_any(subject, context):
         return  # of a rollout, which deletes an old pod first
     violation = _report_rejected(subject, tallies, affinity, context)
+    cordoned = _suggest_uncordon(tallies, subject.demands, cluster, affinity)
+    violation = violation._replace(problem=violation.problem + cordoned)
     if held is not None:
         violation = violation._replace(field=subject.list_path, instead=_LOWER_PARTITION)
     yield violation
@@ -106,13 +109,11 @@ def _judge_replaced(subject: Subject, context: AdviceContext) -> Iterator[RuleVi
     reached = cluster.topology.reachable("", (), pod.demands).values
     affinity = read_affinity(first.subject, reached, cluster)
     if reached and tallies and not accepts_pod(tallies, pod.demands, cluster, affinity):
-        yield _report_rejected(
-            first.subject,
-            tallies,
-            affinity,
-            first.context,
-            f"{first.name}, once a rollout or an eviction deletes it",
-        )
+        name = f"{first.name}, once a rollout or an eviction deletes it"
+        found = _report_rejected(first.subject, tallies, affinity, first.context, name)
+        returns = volumes_divide(subject, cluster)  # to a node of its zone
+        cordoned = "" if returns else _suggest_uncordon(tallies, pod.demands, cluster, affinity)
+        yield found._replace(problem=found.problem + cordoned)
 
 
 def _report_rejected(
@@ -129,10 +130,9 @@ def _report_rejected(
     nodes = [node for node in cluster.topology.nodes if node.name in reached]
     field, instead = suggest_placing(subject, tallies, affinity, context)
     counts = join_names(_count_rejections(nodes, tallies, affinity))
-    cordoned = _suggest_uncordon(tallies, subject.demands, cluster, affinity)
     return RuleViolation(
         field,
-        f"{_describe_rejection(len(nodes), name, ' that its pods can go to')}: {counts}{cordoned}",
+        f"{_describe_rejection(len(nodes), name, ' that its pods can go to')}: {counts}",
         instead,
         _describe_rejection(len(nodes), name),
     )

@@ -58,7 +58,7 @@ _WAIT = (
     "# wait until it ends, its next run creates pods anew: a pod that is deleted now counts as "
     "failed (backoffLimit)"
 )
-_MOVE = (
+MOVE_DATA = (
     "move the data by deleting one pod after another with its claim, if the application can "
     "rebuild it"
 )
@@ -73,12 +73,12 @@ def suggest_moving(soft: str = "") -> str:
             no pod that returns to its volume.
     """
     if not soft:
-        return f"# a volume of a zone keeps its pod there, also after a restart: {_MOVE}"
+        return f"# a volume of a zone keeps its pod there, also after a restart: {MOVE_DATA}"
     done = soft.removeprefix("# ")
     otherwise = done if done != soft else f"write {' and '.join(soft.splitlines())}"
     return (
         "# a volume of a zone keeps its pod there, and a pod that is deleted without its claim "
-        f"stays Pending: {_MOVE}, or {otherwise}"
+        f"stays Pending: {MOVE_DATA}, or {otherwise}"
     )
 
 
