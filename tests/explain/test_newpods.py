@@ -1,5 +1,6 @@
 """New pods are placed one after another, those of a StatefulSet by their ordinals."""
 
+from collections.abc import Sequence
 from dataclasses import replace as replace_fields
 from itertools import islice
 
@@ -22,7 +23,7 @@ from webhook.explain.newpods import (
 )
 from webhook.explain.nodeedits import Cordon
 from webhook.explain.scenario import RaiseMaxSkew, Scenario, Tolerate
-from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector
+from webhook.policy.model import HOSTNAME, SCHEDULE_ANYWAY, ZONE, LabelSelector, Node
 from webhook.policy.placement.filters.filterpods import CLAIM, PodVolume
 from webhook.policy.placement.nodes import UNSCHEDULABLE
 
@@ -120,6 +121,38 @@ def test_another_choice_is_noted_if_it_matters_or_takes_too_long() -> None:
     for number, notes in ((3, 0), (1, 1), (TRIED_TWICE + 1, 1)):
         placed = place_pods(EMPTY, number).placed
         assert len(list(describe_choice(EMPTY, number, ALIKE, placed))) == notes
+
+
+RACKS = [node("a1", "a", rack="r"), node("a2", "a", rack="s"), node("b1", "b", rack="s")]
+
+# nodes, replicas, the end of the note; the constraints are on zones and on racks
+CHOICES: dict[str, tuple[Sequence[Node], int, str]] = {
+    "every order places all": (RACKS, 1, "on other nodes"),
+    "an order leaves one": (RACKS, 2, "and then perhaps leave some Pending"),
+    "more are Pending": (RACKS, 9, "and then perhaps leave more of them Pending"),
+}
+
+
+@pytest.mark.parametrize(("nodes", "number", "end"), CHOICES.values(), ids=CHOICES)
+def test_another_choice_may_leave_pods_if_some_order_does(
+    nodes: Sequence[Node], number: int, end: str
+) -> None:
+    crossing = scenario(nodes, spread_over(), spread_over("rack"))
+    placed = place_pods(crossing, number).placed
+
+    (note,) = describe_choice(crossing, number, ALIKE, placed)
+
+    assert note.endswith(end)
+
+
+def test_whether_pods_that_differ_fit_in_every_order_is_not_known() -> None:
+    crossing = scenario(RACKS, spread_over(), spread_over("rack"))
+    succession = PodSuccession(lambda _ordinal: NewPod(crossing.pod, crossing.spreads))
+    placed = place_pods(crossing, 1, succession).placed
+
+    (note,) = describe_choice(crossing, 1, succession, placed)
+
+    assert note.endswith("and then perhaps leave some Pending")
 
 
 # the zone of the volume of each ordinal, or none; the node of each new pod that has one

@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.explain.scenario import Scenario, ScenarioEdit, apply_all
+from webhook.policy.advice.awaitedpods import AwaitedPods
 from webhook.policy.placement.filters.filterpods import FilterPod
 from webhook.policy.placement.place import PodPlacement
 from webhook.policy.placement.spreads import SpreadConstraints
@@ -146,14 +147,35 @@ def describe_choice(
     scenario: Scenario, number: int, succession: PodSuccession, placed: Counter[str]
 ) -> Iterator[str]:
     """Yield a note if another choice among equally good nodes has another result than this."""
-    many = placed.total() > TRIED_TWICE
-    if many or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed:
-        keys = {spread.topology_key for spread in scenario.spreads.hard}
-        # Hard constraints of several keys may each leave the next replica other nodes.
+    many, are_placed = placed.total() > TRIED_TWICE, placed.total() == number
+    fit = _fit_in_every_order(scenario, number, succession)
+    if (
+        many
+        or (are_placed and fit is False)
+        or _place_pods(scenario, number, succession, (), _choose_otherwise).placed != placed
+    ):
+        pending = f", and then perhaps leave {'some' if are_placed else 'more of them'} Pending"
         yield (
             "the choice among equal nodes is arbitrary: kube-scheduler may place these replicas "
-            f"on other nodes{', and then leave some Pending' if len(keys) > 1 else ''}"
+            f"on other nodes{'' if fit else pending}"
         )
+
+
+def _fit_in_every_order(scenario: Scenario, number: int, succession: PodSuccession) -> bool | None:
+    """
+    Whether new pods have a node whatever nodes are chosen, by their hard constraints.
+
+    Returns:
+        True also for one topology key, of which as many pods are placed in every order; None if it
+        is not known.
+    """
+    if len({spread.topology_key for spread in scenario.spreads.hard}) <= 1:
+        return True
+    if succession.build is not None:
+        return None  # the constraints of these pods may count different pods
+    placement = scenario.placement()
+    nodes = [one for one in scenario.topology.nodes if one.name not in placement.refused]
+    return AwaitedPods.read(placement.tallies.hard, nodes, number).fit()
 
 
 def describe_succession(
