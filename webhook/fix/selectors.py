@@ -20,6 +20,7 @@ from webhook.policy.advice.subject import Subject
 from webhook.policy.advice.suggestions import (
     ADD_LABELS,
     constraint_selector,
+    list_names,
     own_selector,
 )
 from webhook.policy.model import LabelSelector
@@ -87,7 +88,7 @@ def correct_selector(context: FindingContext) -> Solution:
     if not context.subject.path and own.keys().isdisjoint(NAMING_LABELS):
         naming, required = _correct_misspellings(context, pairs), pairs.keys()
     else:
-        names = _list_names(context.subject, pairs)
+        names = list_names(context.subject, pairs)
         naming = {key: own[key] for key in own if key in pairs} | names if names else own
         required = naming.keys() & set(NAMING_LABELS) or naming.keys()
     others = {key: value for key, value in pairs.items() if key not in naming}
@@ -107,14 +108,6 @@ def _correct_misspellings(context: FindingContext, pairs: Mapping[str, str]) -> 
         for key, value in corrected.match_labels.items()
         if key in pairs and SequenceMatcher(None, pairs[key], value).ratio() >= KEY_SIMILARITY
     }
-
-
-def _list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
-    """List the labels, of some keys, with which the controller names the workload on its pods."""
-    added = subject.common_labels.items() - subject.labels.items()
-    name = subject.metadata.name
-    names = (key for key, value in sorted(added) if value == name != subject.part)
-    return {key: name for key in names if key in keys}
 
 
 def _compare_keys(subject: Subject, pairs: Mapping[str, str], required: Collection[str]) -> str:

@@ -190,6 +190,26 @@ def test_a_selector_in_yaml() -> None:
     assert suggested == "labelSelector: {matchLabels: {app: web}}"
 
 
+# selector of a Job named web, what is suggested
+JOB_NAMES: dict[str, tuple[Json, str]] = {
+    "another Job": ({"job-name": "wbe"}, "{job-name: web}"),
+    "another Job, and a label of its pods": (
+        {"app": "web", "job-name": "wbe"}, "{app: web, job-name: web}"
+    ),
+    "its name, and another label": ({"app": "wbe", "job-name": "web"}, "{job-name: web}"),
+    "another label": ({"app": "wbe"}, "{app: web}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "suggested"), JOB_NAMES.values(), ids=JOB_NAMES.keys())
+def test_the_name_of_a_job_is_corrected(written: Json, suggested: str) -> None:
+    job = subject(workload(spread(labelSelector={"matchLabels": written}), kind=JOB))
+
+    assert suggest_selector(job, job.constraints[0], None) == (
+        f"labelSelector: {{matchLabels: {suggested}}}"
+    )
+
+
 def test_expressions_that_the_pods_meet_are_kept() -> None:
     written = [
         {"key": "app", "operator": "In", "values": ["wbe"]},

@@ -5,7 +5,7 @@ Selectors for the pods of a subject and no others. How to replace running pods i
 ``restarts``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
@@ -48,6 +48,7 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     if own == SELECT_ALL:
         return ADD_LABELS
     if corrected is None:
+        own = _correct_names(constraint, subject) or own
         own = replace(own, match_expressions=_list_met(constraint, own, subject))
     written = member("labelSelector", render.selector(own))
     keys = constraint.match_label_keys
@@ -57,6 +58,24 @@ def suggest_selector(subject: Subject, constraint: Constraint, cluster: ClusterS
     ):
         return written
     return f"{written}\n{member('matchLabelKeys', kept or None)}"
+
+
+def list_names(subject: Subject, keys: Collection[str]) -> dict[str, str]:
+    """List the labels, of some keys, with which the controller names the workload on its pods."""
+    added = subject.common_labels.items() - subject.labels.items()
+    name = subject.metadata.name
+    names = (key for key, value in sorted(added) if value == name != subject.part)
+    return {key: name for key in names if key in keys}
+
+
+def _correct_names(constraint: Constraint, subject: Subject) -> LabelSelector | None:
+    """Correct the selector of a constraint that names another workload; None if it names none."""
+    written = constraint.label_selector.match_labels if constraint.label_selector else {}
+    names = list_names(subject, written)
+    if not names:
+        return None
+    kept = {key: written[key] for key in written if subject.common_labels.get(key) == written[key]}
+    return LabelSelector({**kept, **names})
 
 
 def _list_met(
